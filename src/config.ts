@@ -1,0 +1,317 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { Secret } from './client/secret.ts';
+import { parseDuration } from './duration.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/order.ts';
+
+/** A key of the vault: its id stands beside every ciphertext it made. */
+export interface VaultKey {
+  readonly id: string;
+  /** 32 bytes */
+  readonly key: Buffer;
+}
+
+/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
+export interface TeamSettings {
+  /** Slack user ids and user-group ids (`S…`). */
+  readonly approvers: readonly string[];
+  readonly approvalsRequired: number;
+  readonly approvalTasks: readonly OrderTaskName[];
+  /** milliseconds */
+  readonly approvalTtl: number;
+  /** milliseconds */
+  readonly approvalRemindAfter: number;
+  readonly allowSelfApproval: boolean;
+  readonly reminderChannel: string | undefined;
+  /** days before expiry, most distant first */
+  readonly reminderDays: readonly number[];
+  readonly reminderCron: string;
+  readonly reminderTimezone: string;
+}
+
+/** Everything that `contract.md`'s table of variables names, checked. */
+export interface Config {
+  readonly slack: {
+    readonly botToken: Secret;
+    readonly signingSecret: Secret | undefined;
+    readonly appToken: Secret | undefined;
+    readonly apiUrl: string | undefined;
+  };
+  readonly port: number;
+  readonly service: {
+    readonly jsonUrl: string;
+    readonly xmlUrl: string | undefined;
+    readonly auth: 'basic' | 'session';
+    /** milliseconds */
+    readonly timeout: number;
+    readonly replyTo: string | undefined;
+    readonly defaultContext: number;
+  };
+  /** The first encrypts, all decrypt. */
+  readonly credentialsKeys: readonly [VaultKey, ...VaultKey[]];
+  readonly databaseUrl: Secret | undefined;
+  readonly dataDir: string;
+  readonly admins: readonly string[];
+  readonly team: TeamSettings;
+  readonly rdapBootstrapUrl: string;
+  readonly logLevel: string;
+}
+
+const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
+const DAY_MS = 86_400_000;
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+const httpUrl = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '';
+}, 'must be an http or https address without a user name');
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    context.addIssue({ code: 'custom', message: 'must be an amount of time: a number and s, m, h or d' });
+    return z.NEVER;
+  }
+  return ms;
+});
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+
+const yesOrNo = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
+  .transform((text) => text === 'true' || text === 'yes' || text === '1');
+
+/** The parsers of the settings that `/domain settings` edits: the form and the environment read them alike. */
+export const teamSettingParsers = {
+  approvers: z
+    .string()
+    .transform(list)
+    .refine((ids) => ids.length > 0, 'must name at least one approver')
+    .refine(
+      (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
+      'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
+    ),
+  approvals_required: wholeNumber(1, 20),
+  approval_tasks: z
+    .string()
+    .transform(list)
+    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`))),
+  approval_ttl: duration,
+  approval_remind_after: duration,
+  allow_self_approval: yesOrNo,
+  reminder_channel: z.string().regex(/^[CG][A-Z0-9]{2,}$/, 'must be a channel id (C…), not a name'),
+  reminder_days: z
+    .string()
+    .transform(list)
+    .refine(
+      (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
+      'must be whole numbers of days, separated by commas',
+    )
+    .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a)),
+  reminder_cron: z
+    .string()
+    .trim()
+    .refine(
+      (text) => /^[\d*,/\-A-Za-z?#L]+(\s+[\d*,/\-A-Za-z?#L]+){4}$/.test(text),
+      'must be a cron line of five fields',
+    ),
+  reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name'),
+} as const;
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const vaultKeys = z.string().transform((text, context) => {
+  const problem = (message: string) => {
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  };
+  const keys: VaultKey[] = [];
+  for (const item of list(text)) {
+    const colon = item.indexOf(':');
+    const id = item.slice(0, colon);
+    const encoded = item.slice(colon + 1);
+    if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id)) return problem('each key must be id:base64, the id of letters and digits');
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`key "${id}" is not base64`);
+    const key = Buffer.from(encoded, 'base64');
+    if (key.length !== 32) return problem(`key "${id}" must be 32 bytes, but is ${key.length}`);
+    if (keys.some((other) => other.id === id)) return problem(`key id "${id}" stands twice`);
+    keys.push({ id, key });
+  }
+  const [first, ...rest] = keys;
+  if (first === undefined) return problem('must hold at least one key');
+  return [first, ...rest] satisfies [VaultKey, ...VaultKey[]];
+});
+
+const secret = (pattern: RegExp, message: string) =>
+  z
+    .string()
+    .regex(pattern, message)
+    .transform((text) => new Secret(text));
+
+const environment = z.object({
+  SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
+  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the signing secret of the app, without blanks').optional(),
+  SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
+  SLACK_API_URL: httpUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
+  PORT: wholeNumber(0, 65_535).default(3000),
+  SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
+  SERVICE_XML_URL: httpUrl.optional(),
+  SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
+  SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
+  SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
+  SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
+  CREDENTIALS_KEYS: vaultKeys,
+  DATABASE_URL: secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').optional(),
+  DATA_DIR: z.string().default('./data').transform((text) => resolve(text)),
+  ADMINS: z
+    .string()
+    .transform(list)
+    .refine((ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)), 'must be Slack user ids, separated by commas')
+    .default([]),
+  APPROVERS: teamSettingParsers.approvers,
+  APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),
+  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default(['create', 'transfer', 'renew', 'restore']),
+  APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
+  APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
+  ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
+  REMINDER_CHANNEL: teamSettingParsers.reminder_channel.optional(),
+  REMINDER_DAYS: teamSettingParsers.reminder_days.default([60, 30, 14, 7, 3, 1]),
+  REMINDER_CRON: teamSettingParsers.reminder_cron.default('0 9 * * *'),
+  REMINDER_TIMEZONE: teamSettingParsers.reminder_timezone.default('UTC'),
+  RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
+    .default('info'),
+});
+
+type Variable = keyof z.input<typeof environment>;
+
+/** Every variable that is read, with an example for the message that lists what is wrong. */
+export const VARIABLES: Readonly<Record<Variable, string>> = {
+  SLACK_BOT_TOKEN: 'xoxb-…',
+  SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
+  SLACK_APP_TOKEN: 'xapp-…',
+  SLACK_API_URL: 'https://slack.com/api/',
+  PORT: '3000',
+  SERVICE_JSON_URL: 'https://service.example/v1',
+  SERVICE_XML_URL: 'https://service.example/xml',
+  SERVICE_AUTH: 'basic',
+  SERVICE_TIMEOUT: '30s',
+  SERVICE_REPLY_TO: 'domains@example.com',
+  SERVICE_DEFAULT_CONTEXT: '4',
+  CREDENTIALS_KEYS: '2026-11:<base64 of 32 random bytes>, made with: openssl rand -base64 32',
+  DATABASE_URL: 'postgresql://user:password@host:5432/database',
+  DATA_DIR: './data',
+  ADMINS: 'U024BE7LH',
+  APPROVERS: 'U024BE7LH,S0614TZR7',
+  APPROVALS_REQUIRED: '1',
+  APPROVAL_TASKS: 'create,transfer,renew,restore',
+  APPROVAL_TTL: '72h',
+  APPROVAL_REMIND_AFTER: '4h',
+  ALLOW_SELF_APPROVAL: 'false',
+  REMINDER_CHANNEL: 'C024BE91L',
+  REMINDER_DAYS: '60,30,14,7,3,1',
+  REMINDER_CRON: '0 9 * * *',
+  REMINDER_TIMEZONE: 'Europe/Berlin',
+  RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
+  LOG_LEVEL: 'info',
+};
+
+/** The settings cannot be used. `message` lists every problem and never a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Checks all settings together.
+ * @param env the environment; empty values count as unset
+ * @throws {ConfigError} naming every variable that is wrong, what is wrong and an example
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.keys(VARIABLES).flatMap((name) => {
+      const value = env[name]?.trim();
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
+  const parsed = environment.safeParse(given);
+  const problems = new Map<string, string>();
+  for (const issue of parsed.error?.issues ?? []) {
+    const name = String(issue.path[0]);
+    if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
+  }
+  if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
+    problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
+  }
+  if (!parsed.success || problems.size > 0) {
+    const lines = [...problems].map(
+      ([name, problem]) => `  ${name} ${problem} (example: ${VARIABLES[name as Variable]})`,
+    );
+    throw new ConfigError(
+      `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`,
+    );
+  }
+  const e = parsed.data;
+  return {
+    slack: {
+      botToken: e.SLACK_BOT_TOKEN,
+      signingSecret: e.SLACK_SIGNING_SECRET,
+      appToken: e.SLACK_APP_TOKEN,
+      apiUrl: e.SLACK_API_URL,
+    },
+    port: e.PORT,
+    service: {
+      jsonUrl: e.SERVICE_JSON_URL,
+      xmlUrl: e.SERVICE_XML_URL,
+      auth: e.SERVICE_AUTH,
+      timeout: e.SERVICE_TIMEOUT,
+      replyTo: e.SERVICE_REPLY_TO,
+      defaultContext: e.SERVICE_DEFAULT_CONTEXT,
+    },
+    credentialsKeys: e.CREDENTIALS_KEYS,
+    databaseUrl: e.DATABASE_URL,
+    dataDir: e.DATA_DIR,
+    admins: e.ADMINS,
+    team: {
+      approvers: e.APPROVERS,
+      approvalsRequired: e.APPROVALS_REQUIRED,
+      approvalTasks: e.APPROVAL_TASKS,
+      approvalTtl: e.APPROVAL_TTL,
+      approvalRemindAfter: e.APPROVAL_REMIND_AFTER,
+      allowSelfApproval: e.ALLOW_SELF_APPROVAL,
+      reminderChannel: e.REMINDER_CHANNEL,
+      reminderDays: e.REMINDER_DAYS,
+      reminderCron: e.REMINDER_CRON,
+      reminderTimezone: e.REMINDER_TIMEZONE,
+    },
+    rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
+    logLevel: e.LOG_LEVEL,
+  };
+}
+
+/** Reads `.env` (when present) and the environment; what the environment sets wins. */
+export function loadConfig(): Config {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  return readConfig(process.env);
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+/**
+ * JSON lines on standard output.
+ *
+ * Secrets are kept out by their type (`Secret` prints `[secret]`); the paths below are the second fence, for
+ * values that libraries hand over as plain text.
+ * @param level pino level
+ * @param destination where the lines go; standard output when absent
+ */
+export function createLog(level: string, destination?: DestinationStream): Log {
+  return pino(
+    {
+      level,
+      redact: {
+        paths: [
+          'password',
+          'token',
+          'auth',
+          'authorization',
+          'totpSecret',
+          '*.password',
+          '*.token',
+          '*.auth',
+          '*.authorization',
+          '*.totpSecret',
+          '*.headers.authorization',
+          '*.*.password',
+          '*.*.token',
+        ],
+        censor: '[secret]',
+      },
+      serializers: { err: describeError },
+    },
+    ...(destination === undefined ? [] : [destination]),
+  );
+}
+
+interface DescribedError {
+  type: string;
+  message: string;
+  code?: string;
+  stack?: string;
+  cause?: DescribedError;
+}
+
+/**
+ * What a log line may say of an error. Prisma's messages quote the values of a query, so of them only the
+ * code is kept.
+ */
+export function describeError(error: unknown, depth = 0): DescribedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'a value that is no Error was thrown' };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const fromPrisma = error.name.startsWith('PrismaClient');
+  const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line));
+  return {
+    type: error.name,
+    message: fromPrisma ? '[a database error; see code]' : error.message,
+    ...(code === undefined ? {} : { code }),
+    ...(frames === undefined ? {} : { stack: frames.slice(0, 12).join('\n') }),
+    ...(error.cause === undefined || depth >= 4 ? {} : { cause: describeError(error.cause, depth + 1) }),
+  };
+}
+
+/** A short reference that stands in a message to a person and in the log line of the same fault. */
+export function newReference(): string {
+  return randomBytes(4).toString('hex');
+}
