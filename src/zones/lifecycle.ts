@@ -1,0 +1,136 @@
+import type { LifecycleProfile, ZoneProfile } from './zone.ts';
+
+/**
+ * Where a name stands in its life.
+ *
+ * - `registered`: before its expiry, nothing threatens it.
+ * - `auto_renew_grace`: expired; a renewal still keeps it, the registrar can delete it.
+ * - `redemption`: deleted; only a restore, which costs money, brings it back.
+ * - `pending_delete`: nothing brings it back any more.
+ * - `released`: anybody can register it.
+ * - `expired`: past its expiry in a zone of which no periods are documented.
+ */
+export type LifePhase =
+  | 'registered'
+  | 'auto_renew_grace'
+  | 'redemption'
+  | 'pending_delete'
+  | 'released'
+  | 'expired';
+
+/** One stretch of a name's life. */
+export interface LifeStage {
+  readonly phase: LifePhase;
+  /** First moment of the stage; undefined: since ever. */
+  readonly from: Date | undefined;
+  /** First moment after the stage; undefined: it has no end. */
+  readonly until: Date | undefined;
+  /** Last calendar day (YYYY-MM-DD, in the time zone that was asked for) that lies wholly before `until`. */
+  readonly lastSafeDay: string | undefined;
+}
+
+/** A name's life as far as its dates tell. */
+export interface Lifecycle {
+  /** The stage at the moment that was asked for. */
+  readonly current: LifeStage;
+  /** All stages in order. */
+  readonly stages: readonly LifeStage[];
+  /** First moment at which a restore is too late; undefined where that is not documented. */
+  readonly restorePossibleUntil: Date | undefined;
+  /** The deletion is a fact; otherwise it is assumed for the end of the auto-renew grace. */
+  readonly deletionKnown: boolean;
+}
+
+/** What is known about a name's end. */
+export interface LifeDates {
+  readonly expiresAt: Date;
+  /** When the name was deleted, if it was. */
+  readonly deletedAt?: Date | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Follows a name through its life (service API, Domain lifecycle). Days are stretches of 24 hours after the
+ * expiry or deletion.
+ *
+ * Without a known deletion the registry's latest date is assumed, the end of the auto-renew grace: that is what
+ * happens to a name that nobody renews, and later dates than these cannot be hoped for.
+ *
+ * @param zone the zone's profile; without documented periods only `registered` and `expired` are told apart.
+ * @param dates the expiry and, if known, the deletion.
+ * @param now the moment to look at.
+ * @param timeZone IANA name for the last safe days.
+ */
+export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
+  const boundaries =
+    zone.lifecycle === undefined
+      ? ([['expired', dates.expiresAt]] as const)
+      : phaseStarts(zone.lifecycle, dates.expiresAt, dates.deletedAt);
+  const phases: readonly (readonly [LifePhase, Date | undefined])[] = [
+    ['registered', undefined],
+    ...boundaries,
+  ];
+  const stages = phases.map(([phase, from], index): LifeStage => {
+    const until = phases[index + 1]?.[1];
+    return { phase, from, until, lastSafeDay: until && dayBefore(until, timeZone) };
+  });
+  const [first, ...later] = stages;
+  if (first === undefined) throw new Error('a life has at least the stage of being registered');
+  const current = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
+  return {
+    current,
+    stages,
+    restorePossibleUntil: stages.find(({ phase }) => phase === 'redemption')?.until,
+    deletionKnown: dates.deletedAt !== undefined,
+  };
+}
+
+/**
+ * The calendar day of a moment in a time zone.
+ *
+ * @param timeZone IANA name, for example `Europe/Berlin`.
+ * @returns YYYY-MM-DD.
+ * @throws RangeError when the time zone is unknown.
+ */
+export function calendarDay(moment: Date, timeZone: string): string {
+  return dayFormat(timeZone).format(moment);
+}
+
+function phaseStarts(periods: LifecycleProfile, expiresAt: Date, deletedAt: Date | undefined) {
+  const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
+  const pendingDelete = addDays(deletion, periods.redemptionDays);
+  const released = addDays(pendingDelete, periods.pendingDeleteDays);
+  const later = [
+    ['redemption', deletion],
+    ['pending_delete', pendingDelete],
+    ['released', released],
+  ] as const;
+  // A name that was deleted before its expiry never sees the grace.
+  return deletion <= expiresAt ? later : ([['auto_renew_grace', expiresAt], ...later] as const);
+}
+
+function addDays(moment: Date, days: number): Date {
+  return new Date(moment.getTime() + days * DAY_MS);
+}
+
+function dayBefore(moment: Date, timeZone: string): string {
+  const noon = Date.parse(`${calendarDay(moment, timeZone)}T12:00:00Z`);
+  return new Date(noon - DAY_MS).toISOString().slice(0, 10);
+}
+
+const dayFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** Making a formatter costs 20 µs and more, which a list of a million names would feel. */
+function dayFormat(timeZone: string): Intl.DateTimeFormat {
+  const known = dayFormats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  });
+  dayFormats.set(timeZone, made);
+  return made;
+}

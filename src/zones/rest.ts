@@ -1,0 +1,54 @@
+import type { TaskProfile, ZoneProfile } from './zone.ts';
+
+const free: TaskProfile = { available: true, chargeable: false, processing: 'automated' };
+const charged: TaskProfile = { available: true, chargeable: true, processing: 'automated' };
+
+/** The .rest zone (service API, Profile of the .rest zone and Domain lifecycle in the .rest zone). */
+export const rest: ZoneProfile = {
+  zone: 'rest',
+  documented: true,
+  names: {
+    labelLength: { min: 1, max: 63 },
+    oneLabelOnly: true,
+    idn: 'ISO_8859_1',
+    reservedHyphens: true,
+  },
+  periodYears: { min: 1, max: 10 },
+  nameServers: { min: 2, max: 7 },
+  transfer: {
+    authCodeRequired: true,
+    authCodeFormat: 'standard EPP',
+    autoApproveDays: 5,
+    renews: true,
+    lockDays: 60,
+  },
+  lifecycle: { autoRenewGraceDays: 45, redemptionDays: 30, pendingDeleteDays: 5 },
+  tasks: {
+    create: { ...charged, note: 'auth code not required' },
+    transfer: { ...charged, note: 'auth code required' },
+    renew: charged,
+    restore: { ...charged, processing: 'manual' },
+    delete: free,
+    update: free,
+    updateStatus: free,
+    preack: free,
+    restoreNE: free,
+    restoreARGP: free,
+    restoreRenew: free,
+  },
+  requiredContactFields: ['ownerc/email', 'adminc/email', 'techc/email'],
+  premiumNames: 'Short or generic names cost more at registration and possibly at renewal.',
+  registry: {
+    registration: 'real-time',
+    dnssec: true,
+    ipv6: true,
+    handleUpdates: true,
+    whoisPrivacy: true,
+    dataSet:
+      'minimum; registrant data hidden by default in public WHOIS/RDAP; the organisation is the legal owner',
+    whoisUpdate: 'standard',
+    connection: 'direct',
+    eligibility: 'open to anyone worldwide, no restrictions; general availability',
+    extensions: 'none required',
+  },
+};
