@@ -30,8 +30,8 @@ const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
 const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
 /** Letters beyond ASCII, their marks and digits, and the few signs that IDNA knows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
-/** A last label that makes a host an IPv4 address, written in full or as `0x7f.1`. */
-const NUMBER_LABEL = /(?:^|\.)(?:\p{Nd}+|0x[0-9a-f]*)$/iu;
+/** A last label that URLs read as the end of an IPv4 address, `0x7f.1` as well. */
+const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
  * Reads a domain name as people type and paste it: blanks around it, capitals, a dot at the end, a web address,
@@ -99,72 +99,67 @@ function decodePercent(text: string): string {
 }
 
 function readHost(text: string): Parsed<HostName> {
-  const shown = quote(text);
-  if (text === '') return problem('Please give a name, for example cafe.rest.');
-  if (text.includes('@')) {
-    return problem(`${shown} looks like an e-mail address: please give only the part after the @.`);
-  }
-  const stray = NEVER_IN_NAMES.exec(text)?.[0];
-  if (stray !== undefined) return problem(strayProblem(shown, stray));
-
   // IDNA sees these as dots too (UTS 46), and people type them with Asian keyboards.
-  const dotted = text.normalize('NFC').replace(/[\u3002\uff0e\uff61]/g, '.');
-  const name = dotted.endsWith('.') ? dotted.slice(0, -1) : dotted;
-  const labels = name.split('.');
-  if (labels.includes(''))
-    return problem(`${shown} has two dots in a row or starts with one: please check it.`);
-  if (labels.length < 2) {
-    return problem(`${shown} has no ending: please give the whole name, for example ${suggestion(name)}.`);
-  }
-  if (NUMBER_LABEL.test(name)) return problem(numberProblem(shown));
+  const name = text
+    .normalize('NFC')
+    .replace(/[\u3002\uff0e\uff61]/g, '.')
+    .replace(/\.$/, '');
+  const wrongShape = shapeProblem(text, name);
+  if (wrongShape !== undefined) return problem(wrongShape);
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
-  const unicode = ascii === '' ? '' : domainToUnicode(ascii);
-  if (ascii === '' || unicode === '') {
-    const tooLong = labels.find((label) => label.length > MAX_LABEL);
-    if (tooLong !== undefined)
-      return problem(
-        `${quote(tooLong)} is too long: please use at most ${MAX_LABEL} characters between the dots.`,
-      );
-    return problem(`${shown} has letters that domain names cannot have together: please check its spelling.`);
-  }
-  if (NUMBER_LABEL.test(ascii)) return problem(numberProblem(shown));
-  const lengthProblem = checkLengths(ascii);
-  if (lengthProblem) return problem(lengthProblem);
-  for (const label of ascii.split('.')) {
-    if (label.startsWith('-') || label.endsWith('-')) {
-      return problem(`${quote(label)} starts or ends with a hyphen: please remove it.`);
-    }
-    if (!LDH_LABEL.test(label)) return problem(`${quote(label)} may only have letters, digits and hyphens.`);
-  }
-  if (!IDN_CHARACTERS.test(unicode.replace(/[a-z0-9]/g, ''))) {
-    return problem(`${shown} contains a sign that is no letter or digit: please remove it.`);
-  }
-  // An `xn--` label that does not come back the same decodes to nothing that can be registered.
-  if (domainToASCII(unicode) !== ascii) {
-    return problem(`${shown} is not a valid xn-- form: please give the name with its own letters.`);
-  }
-  return { ok: true, value: { ascii, unicode } };
+  const unicode = domainToUnicode(ascii);
+  const wrongForm = formProblem(quote(text), ascii, unicode);
+  return wrongForm === undefined ? { ok: true, value: { ascii, unicode } } : problem(wrongForm);
 }
 
-function checkLengths(ascii: string): string | undefined {
-  const long = ascii.split('.').find((label) => label.length > MAX_LABEL);
+/** What is wrong with a name as it was typed. */
+function shapeProblem(text: string, name: string): string | undefined {
+  const shown = quote(text);
+  if (name === '') return 'Please give a name, for example cafe.rest.';
+  if (text.includes('@')) {
+    return `${shown} looks like an e-mail address: please give only the part after the @.`;
+  }
+  const stray = NEVER_IN_NAMES.exec(text)?.[0];
+  if (stray !== undefined) return strayProblem(shown, stray);
+  const labels = name.split('.');
+  if (labels.includes('')) return `${shown} has two dots in a row or starts with one: please check it.`;
+  if (labels.length < 2) {
+    return `${shown} has no ending: please give the whole name, for example ${suggestion(name)}.`;
+  }
+  return undefined;
+}
+
+/** What is wrong with a name in its ASCII form and its own letters; both are empty when IDNA refused it. */
+function formProblem(shown: string, ascii: string, unicode: string): string | undefined {
+  if (NUMBER_LABEL.test(ascii)) {
+    return `${shown} is an IP address or ends in a number: please give a name such as cafe.rest.`;
+  }
+  if (ascii === '' || unicode === '') {
+    return `${shown} has letters that domain names cannot have: please check its spelling.`;
+  }
+  const labels = ascii.split('.');
+  const long = labels.find((label) => label.length > MAX_LABEL);
   if (long !== undefined) {
     const form = long.startsWith('xn--') ? ' in its xn-- form' : '';
     return `${quote(domainToUnicode(long) || long)} has ${long.length} characters${form}: please use at most ${MAX_LABEL} between the dots.`;
   }
-  if (ascii.length > MAX_NAME) {
+  if (ascii.length > MAX_NAME)
     return `The name has ${ascii.length} characters: please use at most ${MAX_NAME}.`;
+  const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
+  if (hyphenated !== undefined) return `${quote(hyphenated)} starts or ends with a hyphen: please remove it.`;
+  if (!labels.every((label) => LDH_LABEL.test(label)) || !IDN_CHARACTERS.test(unicode)) {
+    return `${shown} contains a sign that is no letter or digit: please remove it.`;
+  }
+  // An `xn--` label that does not come back the same decodes to nothing that can be registered.
+  if (domainToASCII(unicode) !== ascii) {
+    return `${shown} is not a valid xn-- form: please give the name with its own letters.`;
   }
   return undefined;
 }
 
 function problem(sentence: string): { readonly ok: false; readonly problem: string } {
   return { ok: false, problem: sentence };
-}
-
-function numberProblem(shown: string): string {
-  return `${shown} is an IP address or ends in a number: please give a name such as cafe.rest.`;
 }
 
 function suggestion(label: string): string {

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { general } from '../../src/zones/general.ts';
+import { calendarDay, lifecycleAt } from '../../src/zones/lifecycle.ts';
+import { rest } from '../../src/zones/rest.ts';
+
+const expiresAt = new Date('2026-03-01T10:00:00Z');
+
+function phaseAt(now: string, deletedAt?: Date) {
+  return lifecycleAt(rest, { expiresAt, deletedAt }, new Date(now)).current.phase;
+}
+
+describe('a .rest name that nobody renews', () => {
+  test.each([
+    ['2026-03-01T09:59:59Z', 'registered'],
+    ['2026-03-01T10:00:00Z', 'auto_renew_grace'],
+    ['2026-04-15T09:59:59Z', 'auto_renew_grace'],
+    ['2026-04-15T10:00:00Z', 'redemption'],
+    ['2026-05-15T09:59:59Z', 'redemption'],
+    ['2026-05-15T10:00:00Z', 'pending_delete'],
+    ['2026-05-20T09:59:59Z', 'pending_delete'],
+    ['2026-05-20T10:00:00Z', 'released'],
+    ['2036-01-01T00:00:00Z', 'released'],
+  ])('at %s is %s', (now, phase) => {
+    expect(phaseAt(now)).toBe(phase);
+  });
+
+  test('has a last safe day for each stage and an end for the restore', () => {
+    const life = lifecycleAt(rest, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
+    expect(life.stages.map(({ phase, lastSafeDay }) => [phase, lastSafeDay])).toEqual([
+      ['registered', '2026-02-28'],
+      ['auto_renew_grace', '2026-04-14'],
+      ['redemption', '2026-05-14'],
+      ['pending_delete', '2026-05-19'],
+      ['released', undefined],
+    ]);
+    expect(life.restorePossibleUntil).toEqual(new Date('2026-05-15T10:00:00Z'));
+    expect(life.deletionKnown).toBe(false);
+  });
+});
+
+describe('a deletion that is known', () => {
+  test('counts instead of the assumed one', () => {
+    const deletedAt = new Date('2026-03-10T00:00:00Z');
+    expect(phaseAt('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
+    expect(phaseAt('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
+    const life = lifecycleAt(rest, { expiresAt, deletedAt }, deletedAt);
+    expect(life.restorePossibleUntil).toEqual(new Date('2026-04-09T00:00:00Z'));
+    expect(life.deletionKnown).toBe(true);
+  });
+
+  test('before the expiry leaves no grace', () => {
+    const deletedAt = new Date('2026-02-01T00:00:00Z');
+    expect(phaseAt('2026-01-31T00:00:00Z', deletedAt)).toBe('registered');
+    expect(phaseAt('2026-03-02T00:00:00Z', deletedAt)).toBe('redemption');
+    expect(phaseAt('2026-03-03T00:00:00Z', deletedAt)).toBe('pending_delete');
+    expect(phaseAt('2026-03-08T00:00:00Z', deletedAt)).toBe('released');
+  });
+});
+
+test('the last safe day is one of the calendar that people live by', () => {
+  const dates = { expiresAt: new Date('2026-03-01T02:00:00Z') };
+  const dayIn = (zone: string) => lifecycleAt(rest, dates, dates.expiresAt, zone).stages[0]?.lastSafeDay;
+  expect(dayIn('UTC')).toBe('2026-02-28');
+  expect(dayIn('America/New_York')).toBe('2026-02-27');
+  expect(dayIn('Pacific/Kiritimati')).toBe('2026-02-28');
+});
+
+test('where no periods are documented a name is registered or expired', () => {
+  const at = (now: string) => lifecycleAt(general, { expiresAt }, new Date(now));
+  expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
+  expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
+  expect(at('2036-01-01T00:00:00Z').current.phase).toBe('expired');
+  expect(at('2026-03-01T10:00:00Z').restorePossibleUntil).toBeUndefined();
+});
+
+test('an unknown time zone is refused', () => {
+  expect(() => calendarDay(expiresAt, 'Mars/Olympus')).toThrow(RangeError);
+});
+
+test('stages follow each other without a gap, the present one contains now, its last safe day ends before its end', () => {
+  const moment = fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true });
+  const zones = fc.constantFrom(
+    'UTC',
+    'Europe/Berlin',
+    'America/St_Johns',
+    'Pacific/Apia',
+    'Australia/Lord_Howe',
+  );
+  fc.assert(
+    fc.property(
+      moment,
+      fc.option(moment, { nil: undefined }),
+      moment,
+      zones,
+      (expiry, deletedAt, now, timeZone) => {
+        const { stages, current } = lifecycleAt(rest, { expiresAt: expiry, deletedAt }, now, timeZone);
+        for (const [index, stage] of stages.entries()) {
+          expect(stages[index + 1]?.from).toEqual(stage.until);
+          if (stage.from && stage.until) expect(stage.from <= stage.until).toBe(true);
+          if (stage.until && stage.lastSafeDay) {
+            expect(stage.lastSafeDay < calendarDay(stage.until, timeZone)).toBe(true);
+          }
+        }
+        if (current.from) expect(current.from <= now).toBe(true);
+        if (current.until) expect(now < current.until).toBe(true);
+      },
+    ),
+  );
+});

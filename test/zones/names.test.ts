@@ -1,0 +1,130 @@
+import { domainToASCII } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { displayName, parseDomainName, parseHostName } from '../../src/zones/names.ts';
+
+function nameOf(text: string): string {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was refused: ${parsed.problem}`);
+  return parsed.value.ascii;
+}
+
+function problemOf(text: string): string {
+  const parsed = parseDomainName(text);
+  if (parsed.ok) throw new Error(`${JSON.stringify(text)} was taken as ${parsed.value.ascii}`);
+  return parsed.problem;
+}
+
+describe('reading a domain name', () => {
+  test.each([
+    ['cafe.rest', 'cafe.rest'],
+    ['  Cafe.REST \n', 'cafe.rest'],
+    ['cafe.rest.', 'cafe.rest'],
+    ['http://cafe.rest', 'cafe.rest'],
+    ['https://cafe.rest:8443/menu?day=1#top', 'cafe.rest'],
+    ['<http://cafe.rest|cafe.rest>', 'cafe.rest'],
+    ['<http://cafe.rest>', 'cafe.rest'],
+    ['<https://xn--mnchen-3ya.rest/|münchen.rest>', 'xn--mnchen-3ya.rest'],
+    ['<http://m%C3%BCnchen.rest|münchen.rest>', 'xn--mnchen-3ya.rest'],
+    ['münchen.rest', 'xn--mnchen-3ya.rest'],
+    ['MÜNCHEN.rest', 'xn--mnchen-3ya.rest'],
+    ['mu\u0308nchen.rest', 'xn--mnchen-3ya.rest'],
+    ['straße.rest', 'xn--strae-oqa.rest'],
+    ['XN--MNCHEN-3YA.rest', 'xn--mnchen-3ya.rest'],
+    ['日本語。jp', 'xn--wgv71a119e.jp'],
+    ['shop.example.co.uk', 'shop.example.co.uk'],
+    [`${'a'.repeat(63)}.rest`, `${'a'.repeat(63)}.rest`],
+    ['a.rest', 'a.rest'],
+    ['1a-2.rest', '1a-2.rest'],
+  ])('%j is %s', (text, ascii) => {
+    expect(nameOf(text)).toBe(ascii);
+  });
+
+  test.each([
+    ['', 'Please give a name'],
+    [' . ', 'Please give a name'],
+    ['cafe', 'for example cafe.rest'],
+    ['a..rest', 'two dots in a row'],
+    ['.rest', 'two dots in a row or starts with one'],
+    ['-cafe.rest', 'starts or ends with a hyphen'],
+    ['cafe-.rest', 'starts or ends with a hyphen'],
+    ['my_cafe.rest', 'contains an underscore'],
+    ['my cafe.rest', 'contains a blank'],
+    ['cafe.rest/menu', 'contains “/”'],
+    ['a%2erest.rest', 'contains “%”'],
+    ['anna@cafe.rest', 'e-mail address'],
+    ['<mailto:anna@cafe.rest|anna@cafe.rest>', 'e-mail address'],
+    ['<http://evil.rest|cafe.rest>', 'The link shows cafe.rest but leads to evil.rest'],
+    [`${'a'.repeat(64)}.rest`, 'has 64 characters: please use at most 63'],
+    [`${'ü'.repeat(60)}.rest`, 'characters in its xn-- form'],
+    [`${'abcdefghi.'.repeat(25)}rest`, 'has 254 characters: please use at most 253'],
+    ['192.0.2.1', 'IP address'],
+    ['0x7f.1', 'IP address'],
+    ['１９２.0.2.１', 'IP address'],
+    ['😀.rest', 'no letter or digit'],
+    ['×.rest', 'no letter or digit'],
+    ['xn--a.rest', 'letters that domain names cannot have'],
+    ['xn--cafe-.rest', 'starts or ends with a hyphen'],
+    ['xn--ls8h.rest', 'no letter or digit'],
+    ['cafe.rest\u202e', 'cannot be seen'],
+    ['ca\u0000fe.rest', 'cannot be seen'],
+  ])('%j is refused: %s', (text, words) => {
+    expect(problemOf(text)).toContain(words);
+  });
+
+  test('a second xn-- spelling of the same letters is refused', () => {
+    expect(nameOf('嵶嵲.rest')).toBe('xn--3oth.rest');
+    expect(problemOf('xn---3oth.rest')).toContain('not a valid xn-- form');
+  });
+
+  test('a long text is quoted cut and without invisible characters', () => {
+    const problem = problemOf(`<script>\u200b\u202e${'x'.repeat(5000)}`);
+    expect(problem.length).toBeLessThan(200);
+    expect(problem).not.toMatch(/[\u200b\u202e]/);
+  });
+
+  test('the zone is the last label', () => {
+    const parsed = parseDomainName('example.co.uk');
+    expect(parsed).toEqual({
+      ok: true,
+      value: { ascii: 'example.co.uk', unicode: 'example.co.uk', zone: 'uk' },
+    });
+  });
+
+  test('whatever is read is a name by RFC 1123 and reads back the same', () => {
+    const label = fc.string({ unit: fc.constantFrom(...'abzAZ09-éüßñλя日ا·_ .@/%<>|\u200b😀') });
+    const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
+    const anything = fc.oneof(text, fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }), fc.ipV6());
+    fc.assert(
+      fc.property(anything, (input) => {
+        const parsed = parseDomainName(input);
+        if (!parsed.ok) {
+          expect(parsed.problem).toMatch(/[.]$/);
+          return;
+        }
+        const { ascii, unicode } = parsed.value;
+        expect(ascii.length).toBeLessThanOrEqual(253);
+        for (const part of ascii.split('.')) expect(part).toMatch(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
+        expect(nameOf(ascii)).toBe(ascii);
+        expect(nameOf(unicode)).toBe(ascii);
+        expect(domainToASCII(unicode)).toBe(ascii);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test('a name is shown in both forms when they differ', () => {
+  expect(displayName('cafe.rest')).toBe('cafe.rest');
+  expect(displayName('xn--mnchen-3ya.rest')).toBe('münchen.rest (xn--mnchen-3ya.rest)');
+  expect(displayName('xn--a.rest')).toBe('xn--a.rest');
+});
+
+test('a nameserver may lie in any zone, and must be a name', () => {
+  expect(parseHostName(' NS1.Example.NET. ')).toEqual({
+    ok: true,
+    value: { ascii: 'ns1.example.net', unicode: 'ns1.example.net' },
+  });
+  expect(parseHostName('192.0.2.53')).toMatchObject({ ok: false });
+  expect(parseHostName('2001:db8::1')).toMatchObject({ ok: false });
+});

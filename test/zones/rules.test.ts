@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { general } from '../../src/zones/general.ts';
+import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
+import { rest } from '../../src/zones/rest.ts';
+import {
+  checkName,
+  checkNameServers,
+  checkPeriod,
+  checkTask,
+  describeTask,
+  documentedZones,
+  isChargeable,
+  type ZoneTask,
+  zoneFor,
+} from '../../src/zones/rules.ts';
+import type { ZoneProfile } from '../../src/zones/zone.ts';
+
+const TASKS: readonly ZoneTask[] = [
+  'create',
+  'transfer',
+  'renew',
+  'restore',
+  'delete',
+  'nameservers',
+  'authcode',
+  'owner-change',
+];
+
+function name(text: string): DomainName {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
+
+function hosts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `ns${index + 1}.example.net`);
+}
+
+test('a name is governed by the profile of its zone, any other by the general rules', () => {
+  expect(zoneFor('cafe.rest')).toBe(rest);
+  expect(zoneFor('CAFE.REST.')).toBe(rest);
+  expect(zoneFor('rest')).toBe(rest);
+  expect(zoneFor('.rest')).toBe(rest);
+  expect(zoneFor('cafe.forest')).toBe(general);
+  expect(zoneFor('rest.com')).toBe(general);
+  expect(documentedZones()).toEqual([rest]);
+});
+
+describe('names in .rest', () => {
+  test.each([
+    'a.rest',
+    'cafe.rest',
+    'münchen.rest',
+    'straße.rest',
+    'ñandú.rest',
+    'col·lecció.rest',
+    'þorn.rest',
+  ])('%s can be registered', (text) => {
+    expect(checkName(name(text))).toEqual([]);
+  });
+
+  test.each([
+    ['日本.rest', 'letters that .rest does not take'],
+    ['łódź.rest', 'letters that .rest does not take'],
+    ['œuf.rest', 'letters that .rest does not take'],
+    ['я.rest', 'letters that .rest does not take'],
+    ['a·b.rest', 'letters that .rest does not take'],
+    ['www.cafe.rest', 'please give the registered name, cafe.rest'],
+    ['ab--cd.rest', 'hyphens in third and fourth place'],
+  ])('%s cannot: %s', (text, words) => {
+    expect(checkName(name(text)).join(' ')).toContain(words);
+  });
+
+  test('every letter of ISO 8859-1 is taken and no other letter is', () => {
+    for (let code = 0xa0; code <= 0x250; code += 1) {
+      const character = String.fromCodePoint(code);
+      const parsed = parseDomainName(`a${character}b.rest`);
+      if (!parsed.ok || !/^a[^a-z]b\.rest$/.test(parsed.value.unicode)) continue;
+      const letter = parsed.value.unicode.codePointAt(1) ?? 0;
+      expect([character, checkName(parsed.value).length]).toEqual([
+        character,
+        letter > 0xdf - 1 && letter <= 0xff ? 0 : 1,
+      ]);
+    }
+  });
+
+  test('other zones take what a name can be', () => {
+    expect(checkName(name('日本.jp'))).toEqual([]);
+    expect(checkName(name('a.b.example.co.uk'))).toEqual([]);
+  });
+});
+
+describe('nameservers', () => {
+  test.each([
+    [rest, 2, 7],
+    [general, 1, 13],
+  ])('as many as the zone takes and no more', (zone, min, max) => {
+    for (let count = 0; count <= max + 2; count += 1) {
+      const problems = checkNameServers(zone, hosts(count));
+      expect([count, problems.length]).toEqual([count, count >= min && count <= max ? 0 : 1]);
+      if (count === min - 1) expect(problems[0]).toContain('please add');
+      if (count === max + 1) expect(problems[0]).toContain('please remove');
+    }
+  });
+
+  test('each one once, in whatever form', () => {
+    expect(checkNameServers(rest, ['ns1.example.net', 'NS1.example.net.', 'ns1.example.net'])).toEqual([
+      'ns1.example.net is given more than once: please give each nameserver once.',
+    ]);
+  });
+
+  test('each one a host name', () => {
+    expect(checkNameServers(rest, ['ns1.example.net', '192.0.2.1', 'ns'])).toEqual([
+      expect.stringContaining('“192.0.2.1” is an IP address'),
+      expect.stringContaining('“ns” has no ending'),
+    ]);
+  });
+});
+
+test('periods are whole years from 1 to 10', () => {
+  for (const zone of [rest, general]) {
+    for (const period of [1, 2, 10]) expect(checkPeriod(zone, period)).toEqual([]);
+    for (const period of [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(checkPeriod(zone, period)).toHaveLength(1);
+    }
+  }
+});
+
+test('the four chargeable tasks cost money in every zone, even where a profile says otherwise', () => {
+  const careless: ZoneProfile = {
+    ...rest,
+    tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
+  };
+  for (const zone of [rest, general, careless]) {
+    expect(TASKS.filter((task) => isChargeable(zone, task))).toEqual([
+      'create',
+      'transfer',
+      'renew',
+      'restore',
+    ]);
+  }
+});
+
+test('a task that the profile declares chargeable is so', () => {
+  const dear: ZoneProfile = {
+    ...rest,
+    tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
+  };
+  expect(isChargeable(dear, 'delete')).toBe(true);
+});
+
+test('a task that the profile does not offer is refused; without a list everything is tried', () => {
+  const poor: ZoneProfile = {
+    ...rest,
+    tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
+  };
+  expect(checkTask(poor, 'restore')).toEqual([expect.stringContaining('not possible in .rest')]);
+  expect(checkTask({ ...rest, tasks: {} }, 'renew')).toHaveLength(1);
+  for (const task of TASKS) {
+    expect(checkTask(rest, task)).toEqual([]);
+    expect(checkTask(general, task)).toEqual([]);
+  }
+});
+
+test('what an approver must know about each task in .rest', () => {
+  const said = Object.fromEntries(TASKS.map((task) => [task, describeTask(rest, task).join(' ')]));
+  expect(said['create']).toMatch(/costs money.*cost more at registration.*60 days/);
+  expect(said['transfer']).toMatch(/costs money.*5 days.*renews.*auth code/);
+  expect(said['renew']).toMatch(/costs money.*possibly at renewal/);
+  expect(said['restore']).toMatch(/costs money.*by hand.*30 days/);
+  expect(said['delete']).toMatch(/30 days.*5 days later anybody/);
+  expect(said['delete']).not.toContain('This costs money');
+  expect(said['owner-change']).toMatch(/current and the new registrant are notified.*60 days.*opts out/);
+});
+
+test('what an approver must know where nothing is documented', () => {
+  for (const task of TASKS) {
+    const said = describeTask(general, task).join(' ');
+    expect(said.includes('No rules are known for this zone')).toBe(isChargeable(general, task));
+    expect(said).not.toMatch(/undefined|\d/);
+  }
+});
+
+test('whatever list of servers is given, the answer is sentences', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
+      for (const problem of checkNameServers(rest, list))
+        expect(problem).toMatch(/: please .*\.$|Please give/);
+    }),
+  );
+});
