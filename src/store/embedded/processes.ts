@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { readFile, readlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { promisify } from 'node:util';
+import { systemCode } from './error.ts';
+
+/** A process, told apart from a later one that got the same number. `startedAt` is the kernel's own count. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly startedAt: string | null;
+}
+
+/**
+ * Names the set of processes whose numbers this process can see: one boot of one machine, or one container.
+ * A number from another one says nothing here.
+ */
+export async function processSpace(): Promise<string> {
+  if (process.platform !== 'linux') return hostname();
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** The identity of this process. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  return { pid: process.pid, startedAt: (await linuxStatus(process.pid))?.startedAt ?? null };
+}
+
+/** Whether a process recorded earlier in this process space is still running. */
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
+  if (!exists(identity.pid)) return false;
+  const status = await linuxStatus(identity.pid);
+  if (status === undefined) return true;
+  if (status.zombie) return false;
+  return identity.startedAt === null || identity.startedAt === status.startedAt;
+}
+
+/**
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. `unknown` when the system does not say:
+ * then nothing may be removed that could belong to it.
+ */
+export async function servesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
+  if (!exists(pid)) return 'no';
+  if (process.platform === 'linux') {
+    if ((await linuxStatus(pid))?.zombie) return 'no';
+    try {
+      // The server makes its data folder the working directory, and this link follows renames of the folder.
+      return (await readlink(`/proc/${pid}/cwd`)) === dataFolder ? 'yes' : 'no';
+    } catch (error) {
+      return systemCode(error) === 'ENOENT' && !exists(pid) ? 'no' : 'unknown';
+    }
+  }
+  if (process.platform === 'win32') return 'unknown';
+  try {
+    const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+    return stdout.includes('postgres') ? 'unknown' : 'no';
+  } catch {
+    return 'unknown';
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
+
+async function linuxStatus(pid: number): Promise<{ startedAt: string; zombie: boolean } | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program, in parentheses, may itself hold blanks and parentheses.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const startedAt = fields[19];
+    return startedAt === undefined ? undefined : { startedAt, zombie: fields[0] === 'Z' };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,408 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { type Binaries, makeRunnable, program } from './binaries.ts';
+import { EmbeddedPostgresError, explainFileError, explainOutput, systemCode } from './error.ts';
+import { dataVersion, type Home } from './home.ts';
+import { servesFolder } from './processes.ts';
+
+/** A server that answers. */
+export interface Server {
+  readonly pid: number;
+  readonly port: number;
+  /** With the password. */
+  readonly url: string;
+}
+
+/** How long a server may take to be ready: crash recovery replays what was written since the last checkpoint. */
+const READY_MS = 120_000;
+/** How long to try to reach a process that may be the server before asking the operator. */
+const DOUBT_MS = 10_000;
+const POLL_MS = 10;
+const MAX_LOG_BYTES = 10_000_000;
+
+/**
+ * Small, since one team's bot is all that uses it. Durability keeps PostgreSQL's defaults, said aloud because
+ * orders depend on them.
+ */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  shared_buffers: '16MB',
+  max_connections: '40',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+  // Neither statements nor the values in them belong in a log.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+/**
+ * Makes the data folder if there is none, and starts the server in it or attaches to the one that is running.
+ * Call it with the home's lock held.
+ *
+ * @param options.port the only port to use; without it any free one
+ * @param options.settings further settings of the server, over the usual ones
+ * @throws {EmbeddedPostgresError}
+ */
+export async function ensureRunning(
+  home: Home,
+  binaries: Binaries,
+  options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
+): Promise<{ server: Server; attached: boolean }> {
+  const made = await dataVersion(home);
+  if (made !== undefined && made !== binaries.major) throw versionMismatch(home, made, binaries.major);
+  const running = made === undefined ? undefined : await attach(home);
+  if (running !== undefined) return { server: running, attached: true };
+
+  const runnable = await makeRunnable(binaries, home);
+  if (made === undefined) await initialise(home, runnable);
+  return { server: await start(home, runnable, options), attached: false };
+}
+
+/**
+ * Stops the server as `SIGINT` does: no new work, open transactions roll back, a checkpoint, the end.
+ * @param waitMs how long to wait for the end, in milliseconds
+ * @returns false when it is still stopping after that; the next start waits for it
+ */
+export async function stopServer(
+  home: Home,
+  binaries: Binaries,
+  server: Server,
+  waitMs: number,
+): Promise<boolean> {
+  if (process.platform === 'win32') {
+    // Signals do not exist there: pg_ctl has PostgreSQL's own way.
+    spawn(program(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
+  } else {
+    try {
+      process.kill(server.pid, 'SIGINT');
+    } catch (error) {
+      if (systemCode(error) !== 'ESRCH') throw error;
+      return true;
+    }
+  }
+  const deadline = Date.now() + waitMs;
+  // Removing this file is the last thing that the server does.
+  while ((await readPidFile(home)) !== undefined) {
+    if (Date.now() > deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+async function attach(home: Home): Promise<Server | undefined> {
+  const since = Date.now();
+  for (;;) {
+    const file = await readPidFile(home);
+    if (file === undefined) return undefined;
+    const serves = await servesFolder(file.pid, home.data);
+    if (serves === 'no') {
+      await removeStalePidFile(home, file.pid);
+      return undefined;
+    }
+    if (file.status === 'ready' && file.port !== undefined) {
+      const url = await serverUrl(home, file.port);
+      if (await answers(url, home)) return { pid: file.pid, port: file.port, url };
+    }
+    const waited = Date.now() - since;
+    if (serves === 'unknown' && waited > DOUBT_MS) {
+      throw new EmbeddedPostgresError(
+        'start_failed',
+        `attaching to the embedded PostgreSQL: process ${file.pid} may be the server of ${home.data}, but it does not answer. If it is something else, remove ${join(home.data, 'postmaster.pid')} and start again`,
+      );
+    }
+    if (waited > READY_MS) {
+      throw new EmbeddedPostgresError(
+        'start_failed',
+        `attaching to the embedded PostgreSQL: the server (process ${file.pid}) does not answer. Stop it and start again. Its log is ${home.logFile}`,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** A dead server's file is left to PostgreSQL, which also looks for processes that outlived it. */
+async function removeStalePidFile(home: Home, pid: number): Promise<void> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (systemCode(error) === 'ESRCH') return;
+  }
+  await rm(join(home.data, 'postmaster.pid'), { force: true });
+}
+
+async function initialise(home: Home, binaries: Binaries): Promise<void> {
+  const activity = `making the embedded PostgreSQL's data in ${home.data}`;
+  // Made aside and renamed when whole, so that an interrupted start leaves nothing that looks like data.
+  const fresh = join(home.folder, 'data.partial');
+  const passwordForInit = join(home.folder, 'password.partial');
+  const password = randomBytes(24).toString('base64url');
+  try {
+    await rm(fresh, { recursive: true, force: true });
+    await mkdir(fresh, { mode: 0o700 });
+    await rm(passwordForInit, { force: true });
+    await writeFile(passwordForInit, password, { mode: 0o600 });
+    if (home.runAs !== undefined) {
+      for (const path of [fresh, passwordForInit]) await chown(path, home.runAs.uid, home.runAs.gid);
+    }
+    await writeFile(home.passwordFile, password, { mode: 0o600 });
+    const output = await run(program(binaries, 'initdb'), home, [
+      `--pgdata=${fresh}`,
+      '--username=postgres',
+      `--pwfile=${passwordForInit}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      // Independent of the locales that the machine has.
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+    ]);
+    if (output.code !== 0) throw explainOutput(activity, output.text, home.logFile);
+    await rename(fresh, home.data);
+  } catch (error) {
+    throw explainFileError(activity, error);
+  } finally {
+    await rm(passwordForInit, { force: true });
+  }
+}
+
+async function start(
+  home: Home,
+  binaries: Binaries,
+  options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
+): Promise<Server> {
+  const activity = 'starting the embedded PostgreSQL';
+  const deadline = Date.now() + READY_MS;
+  for (let conflicts = 0; ; ) {
+    const port = options.port ?? (await freePort());
+    const attempt = await launch(home, binaries, port, options.settings ?? {}, deadline);
+    if ('server' in attempt) return attempt.server;
+
+    if (/could not bind|Address already in use/i.test(attempt.output)) {
+      conflicts += 1;
+      if (options.port === undefined && conflicts < 5) continue;
+      throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
+    }
+    // Processes of a server that was killed go within moments; only then may a new one use the data.
+    if (
+      /pre-existing shared memory block/i.test(attempt.output) &&
+      Date.now() < deadline - READY_MS + 10_000
+    ) {
+      await sleep(100);
+      continue;
+    }
+    throw explainOutput(activity, attempt.output, home.logFile);
+  }
+}
+
+async function launch(
+  home: Home,
+  binaries: Binaries,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+  deadline: number,
+): Promise<{ server: Server } | { output: string }> {
+  const args = ['-D', home.data, '-p', String(port)];
+  for (const [name, value] of Object.entries({ ...SETTINGS, ...settings }))
+    args.push('-c', `${name}=${value}`);
+
+  const log = await openLog(home);
+  let child: ChildProcess;
+  try {
+    child = spawn(program(binaries, 'postgres'), args, {
+      ...spawnOptions(home),
+      // In a session of its own: neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
+      detached: true,
+      stdio: ['ignore', log.handle.fd, log.handle.fd],
+    });
+  } finally {
+    await log.handle.close();
+  }
+  const ended = whenEnded(child, binaries);
+  child.unref();
+
+  let over = false;
+  ended.then(
+    () => {
+      over = true;
+    },
+    () => {
+      over = true;
+    },
+  );
+  while (!over) {
+    const file = await readPidFile(home);
+    if (file !== undefined && file.pid === child.pid && file.status === 'ready') {
+      const url = await serverUrl(home, port);
+      if (await answers(url, home)) return { server: { pid: file.pid, port, url } };
+    }
+    if (Date.now() > deadline) {
+      child.kill('SIGINT');
+      throw new EmbeddedPostgresError(
+        'start_failed',
+        `starting the embedded PostgreSQL: not ready after ${READY_MS / 1000} s. Its log is ${home.logFile}`,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+  await ended;
+  return { output: await tail(home.logFile, log.size) };
+}
+
+async function serverUrl(home: Home, port: number): Promise<string> {
+  let password: string;
+  try {
+    password = (await readFile(home.passwordFile, 'utf8')).trim();
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw explainFileError(`reading ${home.passwordFile}`, error);
+    throw new EmbeddedPostgresError(
+      'password_missing',
+      `the embedded database's password, ${home.passwordFile}, is missing. Bring it back from a backup of that folder`,
+    );
+  }
+  return `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`;
+}
+
+/** Whether the server of this data answers; false while nothing listens or it is not ready. */
+async function answers(url: string, home: Home): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } catch (error) {
+    if (systemCode(error) === '28P01') {
+      throw new EmbeddedPostgresError(
+        'password_missing',
+        `the embedded PostgreSQL does not take the password in ${home.passwordFile}. Bring both back from the same backup`,
+        { cause: error },
+      );
+    }
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+interface PidFile {
+  readonly pid: number;
+  readonly port: number | undefined;
+  readonly status: string | undefined;
+}
+
+/** Reads `postmaster.pid`: process, data folder, start, port, socket folder, address, memory key, status. */
+async function readPidFile(home: Home): Promise<PidFile | undefined> {
+  try {
+    const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).split('\n');
+    const port = Number.parseInt(lines[3] ?? '', 10);
+    return {
+      pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)) || 0,
+      port: Number.isNaN(port) ? undefined : port,
+      status: lines[7]?.trim(),
+    };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw explainFileError(`reading ${join(home.data, 'postmaster.pid')}`, error);
+  }
+}
+
+function versionMismatch(home: Home, made: number, major: number): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'version_mismatch',
+    [
+      `the embedded database in ${home.folder} was made by PostgreSQL ${made}, and this release brings PostgreSQL ${major}. Nothing was changed. To carry the data over:`,
+      `1. start the release that you ran before; it serves the data on 127.0.0.1, at the port in line 4 of ${join(home.data, 'postmaster.pid')}`,
+      `2. dump it: PGPASSWORD="$(cat ${home.passwordFile})" pg_dump -h 127.0.0.1 -p PORT -U postgres postgres > domain-steward.sql`,
+      `3. stop that release and move ${home.folder} away; keep it until all is well`,
+      '4. start this release without its tables (npm run migrate is not needed), load the dump with psql in the same way, and start again',
+      'Or load the dump into a PostgreSQL of your own and set DATABASE_URL.',
+    ].join('\n'),
+  );
+}
+
+function spawnOptions(home: Home): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
+  // Nothing of the bot's environment, which holds secrets and perhaps PG* variables of another server.
+  const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
+  for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return { cwd: home.folder, env, ...(home.runAs ?? {}) };
+}
+
+async function run(
+  file: string,
+  home: Home,
+  args: readonly string[],
+): Promise<{ code: number | null; text: string }> {
+  const child = spawn(file, args, { ...spawnOptions(home), stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text = (text + chunk).slice(-4_000);
+    });
+  }
+  return { code: await whenEnded(child, undefined), text };
+}
+
+/** Settles when the process has ended; rejects when it could not be started at all. */
+function whenEnded(child: ChildProcess, binaries: Binaries | undefined): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) => {
+      const where = binaries?.folder ?? child.spawnfile;
+      const why =
+        systemCode(cause) === 'ENOENT'
+          ? 'the programs need glibc, which this system lacks (Alpine does): set DATABASE_URL'
+          : cause.message;
+      reject(
+        new EmbeddedPostgresError('start_failed', `running PostgreSQL's programs in ${where}: ${why}`, {
+          cause,
+        }),
+      );
+    });
+    child.once('close', resolve);
+  });
+}
+
+async function openLog(home: Home): Promise<{ handle: Awaited<ReturnType<typeof open>>; size: number }> {
+  try {
+    const size = await stat(home.logFile).then(
+      (info) => info.size,
+      () => 0,
+    );
+    if (size > MAX_LOG_BYTES) await rename(home.logFile, `${home.logFile}.1`);
+    const handle = await open(home.logFile, 'a', 0o600);
+    return { handle, size: (await handle.stat()).size };
+  } catch (error) {
+    throw explainFileError(`opening ${home.logFile}`, error);
+  }
+}
+
+async function tail(file: string, from: number): Promise<string> {
+  const text = (await readFile(file)).subarray(from).toString('utf8');
+  return text.trim().split('\n').slice(-15).join('\n');
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => {
+    probe.close(resolve);
+  });
+  if (address === null || typeof address === 'string')
+    throw new TypeError('no port for the embedded PostgreSQL');
+  return address.port;
+}
