@@ -1,0 +1,60 @@
+import type { Credential } from '../client/auth.ts';
+import type { Sealed } from './vault.ts';
+
+export type LinkMethod = Credential['method'];
+
+/** A linked credential, without its secrets. */
+export interface Account {
+  readonly id: string;
+  readonly teamId: string;
+  /** Slack user id of the person whose credential it is. */
+  readonly userId: string;
+  readonly method: LinkMethod;
+  /** The context number as text, or `application`: a person has one account a slot. */
+  readonly slot: string;
+  /** Undefined for a trusted application. */
+  readonly context: number | undefined;
+  /** User name at the service, or the application's UUID. */
+  readonly login: string;
+  /** Name of the trusted application. */
+  readonly application: string | undefined;
+  readonly active: boolean;
+  /** When the service last accepted it; undefined is "not yet used". */
+  readonly verifiedAt: Date | undefined;
+}
+
+/** The slot of a trusted application, which has no context. */
+export const APPLICATION_SLOT = 'application';
+
+/** Where accounts are kept. Implemented by the store. */
+export interface AccountStore {
+  /** A person's accounts, by slot. */
+  list(teamId: string, userId: string): Promise<readonly Account[]>;
+  find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
+  /** Puts the account in its slot in place of what stood there, and makes it the person's active one. */
+  save(account: Account, sealed: Sealed): Promise<void>;
+  /** @returns false when the person has no account in the slot */
+  activate(teamId: string, userId: string, slot: string): Promise<boolean>;
+  /** Forgets the accounts and their secrets. */
+  remove(ids: readonly string[]): Promise<void>;
+  markVerified(id: string, at: Date): Promise<void>;
+  /** Up to `limit` accounts sealed with another key than `keyId`, for re-sealing. */
+  sealedWithOtherKey(
+    keyId: string,
+    limit: number,
+  ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
+  /** Replaces the sealed credential if it is still the one that was read. */
+  reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
+}
+
+/** How an account is named to people: `alice in context 4`. */
+export function accountName(account: Pick<Account, 'login' | 'context'>): string {
+  return account.context === undefined
+    ? `application ${account.login}`
+    : `${account.login} in context ${account.context}`;
+}
+
+/** Context 1 is the demo system; every other context is the live one (service API, Authentication). */
+export function isDemoContext(context: number | undefined): boolean {
+  return context === 1;
+}

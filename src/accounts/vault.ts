@@ -1,0 +1,85 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { Secret } from '../client/secret.ts';
+
+/** What stands in the database in place of a secret. */
+export interface Sealed {
+  /** Id of the key that made it. */
+  readonly keyId: string;
+  /** 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Seals and opens secrets with AES-256-GCM (NIST SP 800-38D). */
+export interface Vault {
+  /** Id of the key that new secrets are sealed with. */
+  readonly currentKeyId: string;
+  /**
+   * @param owner what the secret belongs to (team, user, context …): bound in as associated data, so that
+   *   a row moved to another owner does not open
+   */
+  seal(secret: Secret, owner: readonly string[]): Sealed;
+  /** @throws {VaultError} when the key is not known, or the row was changed or belongs to another owner */
+  open(sealed: Sealed, owner: readonly string[]): Secret;
+}
+
+/** A sealed secret cannot be opened. */
+export class VaultError extends Error {
+  override readonly name = 'VaultError';
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+/** Given on both sides: Node accepts tags of 4 bytes where none is named. */
+const TAG_BYTES = 16;
+
+/** @param keys the first seals, all open; each key 32 bytes */
+export function createVault(
+  keys: readonly [
+    { readonly id: string; readonly key: Uint8Array },
+    ...{ readonly id: string; readonly key: Uint8Array }[],
+  ],
+): Vault {
+  const [current] = keys;
+  const byId = new Map(keys.map(({ id, key }) => [id, key]));
+  const associatedData = (keyId: string, owner: readonly string[]) =>
+    Buffer.from(JSON.stringify([keyId, ...owner]));
+
+  return {
+    currentKeyId: current.id,
+
+    seal(secret, owner) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, current.key, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(associatedData(current.id, owner));
+      const ciphertext = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
+      return {
+        keyId: current.id,
+        bytes: Uint8Array.from(Buffer.concat([nonce, ...ciphertext, cipher.getAuthTag()])),
+      };
+    },
+
+    open(sealed, owner) {
+      const key = byId.get(sealed.keyId);
+      if (key === undefined) {
+        throw new VaultError(`opening a sealed secret: key "${sealed.keyId}" is not in CREDENTIALS_KEYS`);
+      }
+      if (sealed.bytes.length < NONCE_BYTES + TAG_BYTES) {
+        throw new VaultError('opening a sealed secret: it is too short');
+      }
+      const bytes = Buffer.from(sealed.bytes);
+      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(associatedData(sealed.keyId, owner));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        const plaintext = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
+        return new Secret(Buffer.concat(plaintext).toString('utf8'));
+      } catch (cause) {
+        throw new VaultError('opening a sealed secret: it was changed, or belongs to somebody else', {
+          cause,
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { type Order, type OrderEvent, transition } from './order.ts';
+import type { OrderCommit, OrderStore } from './ports.ts';
+import { jobsAfter } from './request.ts';
+
+/** What a decision makes of the order as it is now. */
+export type Decision =
+  | {
+      readonly event: OrderEvent;
+      readonly extra?: Pick<OrderCommit, 'revealable'>;
+      readonly jobs?: OrderCommit['jobs'];
+    }
+  | { readonly refusal: string };
+
+export type ChangeOutcome =
+  | { readonly ok: true; readonly order: Order; readonly before: Order }
+  | { readonly ok: false; readonly refusal: string; readonly order: Order | undefined };
+
+/** More than this many others changing one order at once means that something is wrong. */
+const MAX_TRIES = 50;
+
+/**
+ * Reads an order, decides, and commits by compare-and-swap; when somebody else was faster, reads and decides
+ * again on what is there then.
+ * @param decide pure or asynchronous; called again on every try
+ */
+export async function changeOrder(
+  deps: { readonly store: OrderStore; readonly now: () => Date },
+  orderId: string,
+  decide: (order: Order) => Decision | Promise<Decision>,
+): Promise<ChangeOutcome> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const before = await deps.store.load(orderId);
+    if (before === undefined) return { ok: false, refusal: 'There is no such order.', order: undefined };
+    const decision = await decide(before);
+    if ('refusal' in decision) return { ok: false, refusal: decision.refusal, order: before };
+    const result = transition(before, decision.event, deps.now());
+    if (!result.ok) return { ok: false, refusal: result.refusal, order: before };
+    const stateChanged = result.order.state !== before.state || decision.event.type === 'approved';
+    const committed = await deps.store.commit({
+      before,
+      after: result.order,
+      log: result.log,
+      jobs:
+        decision.jobs ?? (stateChanged || decision.event.type === 'nudged' ? jobsAfter(result.order) : []),
+      ...decision.extra,
+    });
+    if (committed.ok) return { ok: true, order: result.order, before };
+  }
+  throw new Error(`changing order ${orderId}: others kept changing it`);
+}

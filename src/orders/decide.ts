@@ -1,0 +1,115 @@
+import type { TeamSettings } from '../config.ts';
+import { type ChangeOutcome, changeOrder } from './change.ts';
+import type { Order } from './order.ts';
+import { type ApprovalPolicy, refusalToDecide, standingApprovers } from './policy.ts';
+import type { Directory, OrderStore } from './ports.ts';
+import { taskNamed } from './tasks.ts';
+
+export interface DecideDeps {
+  readonly store: OrderStore;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly directory: Directory;
+  readonly now: () => Date;
+  /** Whether the account an order is bound to is still linked. */
+  readonly accountExists: (accountId: string) => Promise<boolean>;
+}
+
+/** Who may approve at this moment: the people listed, and the members of the groups listed. */
+export async function currentPolicy(
+  deps: Pick<DecideDeps, 'settings' | 'directory'>,
+): Promise<ApprovalPolicy> {
+  const settings = await deps.settings();
+  const groups = settings.approvers.filter((id) => id.startsWith('S'));
+  const members = await Promise.all(groups.map((group) => deps.directory.membersOf(group)));
+  return {
+    approvers: new Set([...settings.approvers.filter((id) => !id.startsWith('S')), ...members.flat()]),
+    allowSelfApproval: settings.allowSelfApproval,
+  };
+}
+
+/** An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. */
+export async function approveOrder(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+): Promise<ChangeOutcome> {
+  const policy = await currentPolicy(deps);
+  return changeOrder(deps, orderId, async (order) => {
+    const refusal = refusalToDecide(order, userId, 'approve', policy);
+    if (refusal !== undefined) return { refusal };
+    if (order.state === 'PENDING') {
+      const gone = await groundGone(deps, order);
+      if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
+    }
+    const givers = [...order.approvals.map((approval) => approval.userId), userId];
+    return { event: { type: 'approved', by: userId, standing: standingApprovers(order, givers, policy) } };
+  });
+}
+
+/** An approver says no. */
+export async function denyOrder(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
+  const policy = await currentPolicy(deps);
+  return changeOrder(deps, orderId, (order) => {
+    const refusal = refusalToDecide(order, userId, 'deny', policy);
+    return refusal === undefined ? { event: { type: 'denied', by: userId, reason } } : { refusal };
+  });
+}
+
+/** Why a person may not deny at this moment, asked before the form for the reason opens. */
+export async function refusalToDeny(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<string | undefined> {
+  return refusalToDecide(order, userId, 'deny', await currentPolicy(deps));
+}
+
+/** The requester takes a waiting order back. */
+export function cancelOrder(
+  deps: Pick<DecideDeps, 'store' | 'now'>,
+  orderId: string,
+  userId: string,
+): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, (order) =>
+    order.requesterId === userId
+      ? { event: { type: 'cancelled', by: userId } }
+      : { refusal: 'Only the person who asked can cancel. An approver can deny it.' },
+  );
+}
+
+/** A waiting order has run out of time. Harmless when it has not, or is decided already. */
+export function expireOrder(
+  deps: Pick<DecideDeps, 'store' | 'now'>,
+  orderId: string,
+): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, () => ({ event: { type: 'ran_out' } }));
+}
+
+/** Approvers are to be reminded, once. Harmless when it is not time, or they were. */
+export function nudgeApprovers(
+  deps: Pick<DecideDeps, 'store' | 'now'>,
+  orderId: string,
+): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, () => ({ event: { type: 'nudged' } }));
+}
+
+/** What an order needs and no longer has: its account, or the zone's leave. Undefined when all is there. */
+export async function groundGone(
+  deps: Pick<DecideDeps, 'accountExists'>,
+  order: Order,
+): Promise<string | undefined> {
+  if (!(await deps.accountExists(order.account.id))) {
+    return 'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
+  }
+  const checked = taskNamed(order.task).check(order.input);
+  if (!checked.ok) {
+    const problems = checked.problems.map(({ problem }) => problem).join(' ');
+    return `The rules have changed since it was asked for, so nothing was sent. ${problems}`;
+  }
+  return undefined;
+}

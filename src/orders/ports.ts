@@ -1,0 +1,107 @@
+import type { Sealed } from '../accounts/vault.ts';
+import type { LogEntry, Order, OrderState, OrderTaskName } from './order.ts';
+
+/** Work to be done after a change, queued in the same database transaction as the change. */
+export type OrderJob =
+  /** Carry the order out. */
+  | {
+      readonly queue: 'order.execute';
+      readonly data: { readonly orderId: string };
+      readonly startAfter?: Date;
+    }
+  /** Bring what Slack shows of the order to its latest state. */
+  | { readonly queue: 'order.show'; readonly data: { readonly orderId: string }; readonly startAfter?: Date }
+  /** Look whether a waiting order has run out. */
+  | {
+      readonly queue: 'order.expire';
+      readonly data: { readonly orderId: string };
+      readonly startAfter?: Date;
+    }
+  /** Remind approvers of a waiting order. */
+  | { readonly queue: 'order.nudge'; readonly data: { readonly orderId: string }; readonly startAfter?: Date }
+  /** Put a registered, transferred or renewed name on the watch list. */
+  | {
+      readonly queue: 'expiry.follow';
+      readonly data: { readonly orderId: string; readonly n: number };
+      readonly startAfter?: Date;
+    };
+
+/** A change to commit: all of it or nothing. */
+export interface OrderCommit {
+  readonly before: Order;
+  readonly after: Order;
+  readonly log: readonly LogEntry[];
+  readonly jobs: readonly OrderJob[];
+  /** A secret result, to be shown once to the requester. */
+  readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
+}
+
+export type CommitOutcome =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly conflictingOrderId: string | undefined };
+
+export interface HistoryEntry extends LogEntry {
+  readonly orderId: string;
+}
+
+export interface OrderFilter {
+  readonly states?: readonly OrderState[];
+  readonly requesterId?: string;
+  readonly name?: string;
+  readonly task?: OrderTaskName;
+  readonly limit: number;
+}
+
+/** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
+export interface OrderStore {
+  load(id: string): Promise<Order | undefined>;
+  /**
+   * Keeps a new order.
+   * @returns the id of the open order for the same task and name that stands in its way, if there is one
+   */
+  create(
+    order: Order,
+    sealedInput: Sealed | undefined,
+    log: readonly LogEntry[],
+    jobs: readonly OrderJob[],
+  ): Promise<{ readonly conflictingOrderId: string } | undefined>;
+  /**
+   * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
+   * sealed input and frees its names.
+   * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
+   *   order has the same task and name
+   */
+  commit(change: OrderCommit): Promise<CommitOutcome>;
+  /** The worker is alive. @returns false when the claim is no longer its own */
+  extendLease(id: string, workerId: string, until: Date): Promise<boolean>;
+  sealedInput(id: string): Promise<Sealed | undefined>;
+  list(filter: OrderFilter): Promise<readonly Order[]>;
+  history(orderId: string): Promise<readonly HistoryEntry[]>;
+  /** The newest order of a task by a person in a context: what forms are prefilled from. */
+  latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
+  /** Ids of orders that need a hand at `now`; see `recover.ts`. */
+  neglected(now: Date): Promise<{
+    /** `EXECUTING` with a lease that has run out. */
+    readonly abandoned: readonly string[];
+    /** `APPROVED` since a while: its job may be lost. */
+    readonly unclaimed: readonly string[];
+    /** `PENDING` and past its time. */
+    readonly overdue: readonly string[];
+    /** `PENDING` and due to be nudged about. */
+    readonly toNudge: readonly string[];
+    /** Slack shows an older version. */
+    readonly unshown: readonly string[];
+  }>;
+  /** Queues jobs outside of any change. */
+  enqueue(jobs: readonly OrderJob[]): Promise<void>;
+  /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
+  sweep(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
+  /** Hands a revealable secret out, once: it is gone from the store when this answers. */
+  takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
+}
+
+/** Who belongs to a Slack user group. Implemented by `slack`. */
+export interface Directory {
+  /** @throws when Slack does not answer: nobody may be taken for an approver on a guess */
+  membersOf(groupId: string): Promise<readonly string[]>;
+}

@@ -1,0 +1,33 @@
+import type { Log } from '../log.ts';
+import { changeOrder } from './change.ts';
+import { expireOrder, nudgeApprovers } from './decide.ts';
+import type { OrderStore } from './ports.ts';
+
+/**
+ * Takes up what a crash or a lost job left behind: at start and again and again while the bot runs.
+ * Safe on several replicas at once, for every step is a compare-and-swap.
+ */
+export async function recoverOrders(deps: {
+  readonly store: OrderStore;
+  readonly now: () => Date;
+  readonly log: Log;
+}): Promise<void> {
+  const now = deps.now();
+  const neglected = await deps.store.neglected(now);
+  for (const orderId of neglected.abandoned) {
+    const outcome = await changeOrder(deps, orderId, (order) =>
+      order.claim !== undefined && order.claim.leaseUntil > deps.now()
+        ? { refusal: 'its worker is alive' }
+        : { event: { type: 'released' } },
+    );
+    if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took up an abandoned order');
+  }
+  for (const orderId of neglected.overdue) await expireOrder(deps, orderId);
+  for (const orderId of neglected.toNudge) await nudgeApprovers(deps, orderId);
+  await deps.store.enqueue([
+    ...neglected.unclaimed.map((orderId) => ({ queue: 'order.execute', data: { orderId } }) as const),
+    ...neglected.unshown.map((orderId) => ({ queue: 'order.show', data: { orderId } }) as const),
+  ]);
+  const swept = await deps.store.sweep(now);
+  if (swept.drafts + swept.secrets > 0) deps.log.debug(swept, 'swept what had run out');
+}

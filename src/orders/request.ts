@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import { type Account, accountName } from '../accounts/account.ts';
+import type { Vault } from '../accounts/vault.ts';
+import type { ServiceClient } from '../client/client.ts';
+import type { Secret } from '../client/secret.ts';
+import type { TeamSettings } from '../config.ts';
+import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName, transition } from './order.ts';
+import { needsApproval } from './policy.ts';
+import type { OrderJob, OrderStore } from './ports.ts';
+import { type OrderTask, type Problem, taskNamed } from './tasks.ts';
+
+/** A draft that is not confirmed is forgotten after this. */
+const DRAFT_LIFE_MS = 15 * 60_000;
+
+export interface RequestDeps {
+  readonly store: OrderStore;
+  readonly vault: Vault;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly now: () => Date;
+  /** The client of a linked account, for what its interface can do; sends nothing. */
+  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
+}
+
+export interface OrderRequest {
+  readonly task: OrderTaskName;
+  readonly input: unknown;
+  /** Auth code or password typed into the form. */
+  readonly secret: Secret | undefined;
+  readonly reason: string | undefined;
+  readonly requesterId: string;
+  /** The person's active account, if any is linked. */
+  readonly account: Account | undefined;
+  readonly channelId: string;
+  readonly threadTs: string | undefined;
+  readonly retryOf?: string;
+}
+
+export type RequestOutcome =
+  | { readonly kind: 'accepted'; readonly order: Order }
+  | { readonly kind: 'not_linked' }
+  | { readonly kind: 'unsupported'; readonly why: string }
+  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
+  /** An order for the same task and name is open. */
+  | { readonly kind: 'open_already'; readonly order: Order };
+
+/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that are told apart easily. */
+export function newOrderId(): string {
+  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+  return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');
+}
+
+/** Turns what a person asked for into an order: a draft, a waiting one, or one that goes out at once. */
+export async function requestOrder(deps: RequestDeps, request: OrderRequest): Promise<RequestOutcome> {
+  const task = taskNamed(request.task);
+  const { account } = request;
+  if (account === undefined) return { kind: 'not_linked' };
+  const why = await refusalOfAccount(deps, task, account);
+  if (why !== undefined) return { kind: 'unsupported', why };
+  const checked = task.check(request.input);
+  if (!checked.ok) return { kind: 'invalid', problems: checked.problems };
+
+  const settings = await deps.settings();
+  const now = deps.now();
+  const id = newOrderId();
+  const waits = needsApproval(task.name, settings.approvalTasks);
+  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const order: Order = {
+    id,
+    task: task.name,
+    state,
+    version: 1,
+    requesterId: request.requesterId,
+    account: { id: account.id, login: account.login, method: account.method, context: account.context },
+    items: checked.names.map((name, index) => ({
+      n: index + 1,
+      name,
+      ctid: ctidOf(id, index + 1, checked.names.length),
+      state: 'WAITING',
+      attempts: 0,
+      notBefore: undefined,
+      sentAt: undefined,
+      answeredAt: undefined,
+      result: undefined,
+    })),
+    input: checked.input,
+    hasSecretInput: request.secret !== undefined,
+    reason: request.reason,
+    channelId: request.channelId,
+    threadTs: request.threadTs,
+    approvals: [],
+    approvalsRequired: settings.approvalsRequired,
+    expiresAt:
+      state === 'APPROVED'
+        ? undefined
+        : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
+    nudgeAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
+    claim: undefined,
+    retryOf: request.retryOf,
+    createdAt: now,
+    closedAt: undefined,
+  };
+  const log: LogEntry = {
+    kind: 'requested',
+    actor: request.requesterId,
+    state,
+    version: order.version,
+    at: now,
+    detail: {
+      task: order.task,
+      names: checked.names,
+      input: order.input,
+      account: accountName(account),
+      reason: request.reason ?? null,
+      ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
+    },
+  };
+  const sealed =
+    request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
+  const conflict = await deps.store.create(order, sealed, [log], jobsAfter(order));
+  if (conflict === undefined) return { kind: 'accepted', order };
+  const open = await deps.store.load(conflict.conflictingOrderId);
+  // It may have closed between the two reads: then the way is free.
+  return open === undefined || !isOpen(open.state)
+    ? requestOrder(deps, request)
+    : { kind: 'open_already', order: open };
+}
+
+/** What the sealed input of an order is bound to. */
+export function inputOwner(order: Pick<Order, 'id' | 'requesterId'>): readonly string[] {
+  return ['order-input', order.id, order.requesterId];
+}
+
+/** What the sealed result of an order is bound to. */
+export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number): readonly string[] {
+  return ['order-result', order.id, String(n), order.requesterId];
+}
+
+/** The jobs that a fresh, confirmed or approved order causes. */
+export function jobsAfter(order: Order): OrderJob[] {
+  const data = { orderId: order.id };
+  switch (order.state) {
+    case 'DRAFT':
+      return [];
+    case 'PENDING':
+      return [
+        { queue: 'order.show', data },
+        ...(order.expiresAt === undefined
+          ? []
+          : [{ queue: 'order.expire', data, startAfter: order.expiresAt } as const]),
+        ...(order.nudgeAt === undefined
+          ? []
+          : [{ queue: 'order.nudge', data, startAfter: order.nudgeAt } as const]),
+      ];
+    case 'APPROVED':
+      return [
+        { queue: 'order.execute', data },
+        { queue: 'order.show', data },
+      ];
+    default:
+      return [{ queue: 'order.show', data }];
+  }
+}
+
+async function refusalOfAccount(
+  deps: RequestDeps,
+  task: OrderTask,
+  account: Account,
+): Promise<string | undefined> {
+  const client = await deps.clientFor(account.id);
+  return client === undefined ? undefined : task.unsupported(client);
+}
+
+/** The requester confirms a draft: it becomes an order that others see. */
+export async function confirmOrder(
+  deps: RequestDeps,
+  orderId: string,
+  userId: string,
+): Promise<
+  | { readonly kind: 'confirmed'; readonly order: Order }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'open_already'; readonly order: Order }
+> {
+  const order = await deps.store.load(orderId);
+  const now = deps.now();
+  if (
+    order === undefined ||
+    (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
+  ) {
+    return {
+      kind: 'refused',
+      why: 'That was not confirmed in time and has been forgotten. Please ask again.',
+    };
+  }
+  if (order.requesterId !== userId) return { kind: 'refused', why: 'Only the person who asked can confirm.' };
+  const settings = await deps.settings();
+  const result = transition(
+    order,
+    {
+      type: 'confirmed',
+      needsApproval: needsApproval(order.task, settings.approvalTasks),
+      expiresAt: new Date(now.getTime() + settings.approvalTtl),
+      nudgeAt: new Date(now.getTime() + settings.approvalRemindAfter),
+    },
+    now,
+  );
+  if (!result.ok) return { kind: 'refused', why: result.refusal };
+  const committed = await deps.store.commit({
+    before: order,
+    after: result.order,
+    log: result.log,
+    jobs: jobsAfter(result.order),
+  });
+  if (!committed.ok) {
+    if (committed.conflictingOrderId === undefined) return confirmOrder(deps, orderId, userId);
+    const open = await deps.store.load(committed.conflictingOrderId);
+    return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
+  }
+  return { kind: 'confirmed', order: result.order };
+}

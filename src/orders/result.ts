@@ -1,0 +1,128 @@
+import { accountName } from '../accounts/account.ts';
+import type { Envelope } from '../client/envelope.ts';
+import { ServiceError } from '../client/errors.ts';
+import type { ItemResult, OrderAccount } from './order.ts';
+import type { OrderTask, Sent } from './tasks.ts';
+
+/** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
+const MAX_RETRIES = 3;
+/** A busy service is asked again for longer: it refused, so nothing was carried out. */
+const MAX_BUSY_RETRIES = 20;
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
+
+export type WhatToDo =
+  | { readonly kind: 'again'; readonly afterMs: number; readonly why: string }
+  | { readonly kind: 'over'; readonly outcome: 'FAILED' | 'UNKNOWN' };
+
+/**
+ * What an error means for an item. Pure.
+ * A task that costs money goes out again only where the service provably did not carry it out.
+ * @param attempts tries so far, this one included
+ */
+export function whatToDo(
+  error: unknown,
+  task: Pick<OrderTask, 'effect' | 'idempotent'>,
+  attempts: number,
+): WhatToDo {
+  if (!(error instanceof ServiceError)) return { kind: 'over', outcome: 'UNKNOWN' };
+  switch (error.kind) {
+    case 'busy':
+      return attempts > MAX_BUSY_RETRIES
+        ? { kind: 'over', outcome: 'FAILED' }
+        : {
+            kind: 'again',
+            afterMs: Math.min(Math.max(error.retryAfterMs ?? backoff(attempts), 1_000), MAX_RETRY_AFTER_MS),
+            why: 'The service is busy.',
+          };
+    case 'not_sent':
+      return attempts > MAX_RETRIES
+        ? { kind: 'over', outcome: 'FAILED' }
+        : { kind: 'again', afterMs: backoff(attempts), why: 'The service could not be reached.' };
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
+        ? {
+            kind: 'again',
+            afterMs: backoff(attempts),
+            why: 'The service did not answer; repeating this is harmless.',
+          }
+        : { kind: 'over', outcome: 'UNKNOWN' };
+    case 'auth':
+    case 'refused':
+    case 'unsupported':
+    case 'invalid_input':
+      return { kind: 'over', outcome: 'FAILED' };
+  }
+}
+
+/** 1 s, 4 s, 16 s. */
+function backoff(attempts: number): number {
+  return 1_000 * 4 ** (Math.min(attempts, 4) - 1);
+}
+
+function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
+  return {
+    code: envelope.status.code,
+    text: envelope.status.text,
+    ...(envelope.stid === undefined ? {} : { stid: envelope.stid }),
+    messages: envelope.messages.map(({ code, text }) => ({
+      ...(code === undefined ? {} : { code }),
+      ...(text === undefined ? {} : { text }),
+    })),
+  };
+}
+
+/** What is kept of a good answer. */
+export function resultOfAnswer(answer: Sent, task: Pick<OrderTask, 'secretResult'>): ItemResult {
+  return {
+    ...fromEnvelope(answer.envelope),
+    httpStatus: answer.httpStatus,
+    summary: 'Done.',
+    ...(task.secretResult && answer.secret !== undefined ? { hasSecret: true } : {}),
+  };
+}
+
+/** What is kept of a refusal or of an answer that never came. */
+export function resultOfError(
+  error: unknown,
+  outcome: 'FAILED' | 'UNKNOWN',
+  account: Pick<OrderAccount, 'login' | 'context'>,
+): ItemResult {
+  if (!(error instanceof ServiceError)) {
+    return { summary: 'The bot failed while the request may have been under way.' };
+  }
+  return {
+    ...(error.envelope === undefined ? {} : fromEnvelope(error.envelope)),
+    ...(error.code === undefined ? {} : { code: error.code }),
+    ...(error.text === undefined ? {} : { text: error.text }),
+    ...(error.stid === undefined ? {} : { stid: error.stid }),
+    ...(error.httpStatus === undefined ? {} : { httpStatus: error.httpStatus }),
+    errorKind: error.kind,
+    summary: summaryOf(error, outcome, account),
+  };
+}
+
+function summaryOf(
+  error: ServiceError,
+  outcome: 'FAILED' | 'UNKNOWN',
+  account: Pick<OrderAccount, 'login' | 'context'>,
+): string {
+  switch (error.kind) {
+    case 'auth':
+      return `The service did not accept the linked account (${accountName(account)}). Renew the link with \`/domain link\`, then retry.`;
+    case 'refused':
+      return 'The service refused.';
+    case 'busy':
+      return 'The service stayed busy, so it was not carried out.';
+    case 'not_sent':
+      return 'The service could not be reached, so nothing was sent.';
+    case 'unsupported':
+    case 'invalid_input':
+      return `Nothing was sent: ${error.message}`;
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return outcome === 'UNKNOWN'
+        ? 'The request may have reached the service, but no answer that can be read came back.'
+        : 'The service’s answer could not be read.';
+  }
+}

@@ -1,0 +1,115 @@
+import type { Account } from '../accounts/account.ts';
+import type { Vault } from '../accounts/vault.ts';
+import type { Secret } from '../client/secret.ts';
+import { type ChangeOutcome, changeOrder } from './change.ts';
+import { currentPolicy, type DecideDeps } from './decide.ts';
+import type { Order } from './order.ts';
+import type { OrderStore } from './ports.ts';
+import { type RequestDeps, type RequestOutcome, requestOrder, resultOwner } from './request.ts';
+import { taskNamed } from './tasks.ts';
+
+/** Why a person may not settle an unknown outcome, or undefined when they may. */
+export async function refusalToSettle(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<string | undefined> {
+  const policy = await currentPolicy(deps);
+  if (!policy.approvers.has(userId)) return 'Only approvers can settle an order whose outcome is not known.';
+  return order.state === 'UNKNOWN' ? undefined : 'Its outcome is known by now; there is nothing to settle.';
+}
+
+/** An approver says what became of an order whose outcome nobody knew. */
+export function settleOrder(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+  outcome: 'SUCCEEDED' | 'FAILED',
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, async (order) => {
+    const refusal = await refusalToSettle(deps, order, userId);
+    if (refusal !== undefined) return { refusal };
+    return {
+      event: { type: 'settled', by: userId, outcome, reason },
+      jobs: [
+        { queue: 'order.show', data: { orderId } },
+        ...(outcome === 'SUCCEEDED' && ['create', 'transfer', 'renew'].includes(order.task)
+          ? order.items
+              .filter((item) => item.state === 'UNKNOWN')
+              .map((item) => ({ queue: 'expiry.follow', data: { orderId, n: item.n } }) as const)
+          : []),
+      ],
+    };
+  });
+}
+
+export type RetryOutcome =
+  | RequestOutcome
+  | { readonly kind: 'refused'; readonly why: string }
+  /** The secret part of the order was not kept: it has to be typed again. */
+  | { readonly kind: 'needs_secret'; readonly order: Order };
+
+/** A new order of the names that failed, for the same person and with the same account. */
+export async function retryOrder(
+  deps: RequestDeps & DecideDeps & { readonly findAccount: (id: string) => Promise<Account | undefined> },
+  orderId: string,
+  userId: string,
+): Promise<RetryOutcome> {
+  const order = await deps.store.load(orderId);
+  if (order === undefined) return { kind: 'refused', why: 'There is no such order.' };
+  if (order.requesterId !== userId && !(await currentPolicy(deps)).approvers.has(userId)) {
+    return { kind: 'refused', why: 'Only the person who asked, or an approver, can retry.' };
+  }
+  if (order.state !== 'FAILED') return { kind: 'refused', why: 'Only an order that failed can be retried.' };
+  if (order.hasSecretInput) return { kind: 'needs_secret', order };
+  const account = await deps.findAccount(order.account.id);
+  if (account === undefined) {
+    return {
+      kind: 'refused',
+      why: 'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
+    };
+  }
+  const failed = order.items.filter((item) => item.state === 'FAILED').map((item) => item.name);
+  return requestOrder(deps, {
+    task: order.task,
+    input: taskNamed(order.task).onlyFor(order.input, failed),
+    secret: undefined,
+    reason: order.reason,
+    requesterId: order.requesterId,
+    account,
+    channelId: order.channelId,
+    threadTs: order.threadTs,
+    retryOf: order.id,
+  });
+}
+
+export type RevealOutcome =
+  | { readonly kind: 'revealed'; readonly secret: Secret; readonly order: Order }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Shows the secret result of an order to its requester, once. */
+export async function revealSecret(
+  deps: { readonly store: OrderStore; readonly vault: Vault; readonly now: () => Date },
+  orderId: string,
+  userId: string,
+): Promise<RevealOutcome> {
+  const order = await deps.store.load(orderId);
+  if (order === undefined) return { kind: 'refused', why: 'There is no such order.' };
+  if (order.requesterId !== userId) {
+    return { kind: 'refused', why: 'Only the person who asked can see this.' };
+  }
+  const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
+  const sealed =
+    item === undefined ? undefined : await deps.store.takeRevealable(orderId, item.n, deps.now());
+  if (item === undefined || sealed === undefined) {
+    return { kind: 'refused', why: 'This order has nothing to show.' };
+  }
+  if (sealed === 'gone') {
+    return {
+      kind: 'refused',
+      why: 'It was shown already, or its hour is over, and it is gone. Ask for it again.',
+    };
+  }
+  return { kind: 'revealed', secret: deps.vault.open(sealed, resultOwner(order, item.n)), order };
+}
