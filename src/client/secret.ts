@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
-const MASK = '[secret]';
+/** What a secret looks like to anybody who may not see it. */
+export const MASK = '[secret]';
 
 /**
  * A value that must never be seen: a password, token, shared secret or auth code.

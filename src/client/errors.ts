@@ -1,0 +1,82 @@
+import type { Envelope } from './envelope.ts';
+
+/**
+ * What went wrong, in the terms that decide what may happen next.
+ *
+ * - `auth`: the service refused the credential (401, 403, or while a session was opened).
+ * - `refused`: the service answered that it did not do it (an error code, or 4xx).
+ * - `busy`: refused for load (429), or a token step that is already spent; wait `retryAfterMs` and ask again.
+ * - `invalid_response`: a task that only reads got no usable answer; asking again is harmless.
+ * - `not_sent`: provably no byte of the task's own request left; asking again is harmless.
+ * - `unknown_outcome`: it was sent, or may have been, and nobody knows whether it was carried out.
+ * - `unsupported`: the interface that the credential uses does not document the task; the message says what to do.
+ * - `invalid_input`: the input cannot be sent as it is; nothing was sent.
+ */
+export type ServiceErrorKind =
+  | 'auth'
+  | 'refused'
+  | 'busy'
+  | 'invalid_response'
+  | 'not_sent'
+  | 'unknown_outcome'
+  | 'unsupported'
+  | 'invalid_input';
+
+export interface ServiceErrorDetails {
+  /** The task's name, e.g. `domain.renew`. */
+  readonly task: string;
+  /** HTTP status of the answer, if there was one. */
+  readonly httpStatus?: number | undefined;
+  /** The envelope's status code and text, if the answer carried an envelope. */
+  readonly code?: string | undefined;
+  readonly text?: string | undefined;
+  /** Server transaction id. */
+  readonly stid?: string | undefined;
+  /** Client transaction id of the call. */
+  readonly ctid?: string | undefined;
+  /** How long the service asks to wait, in milliseconds. Callers cap it. */
+  readonly retryAfterMs?: number | undefined;
+  /** The answer's envelope, with secrets masked. */
+  readonly envelope?: Envelope | undefined;
+  readonly cause?: unknown;
+}
+
+/** The only error that the client throws. Its message names the activity and never holds a secret. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly kind: ServiceErrorKind;
+  readonly task: string;
+  readonly httpStatus?: number;
+  readonly code?: string;
+  readonly text?: string;
+  readonly stid?: string;
+  readonly ctid?: string;
+  readonly retryAfterMs?: number;
+  readonly envelope?: Envelope;
+
+  constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.kind = kind;
+    this.task = details.task;
+    if (details.httpStatus !== undefined) this.httpStatus = details.httpStatus;
+    if (details.code !== undefined) this.code = details.code;
+    if (details.text !== undefined) this.text = details.text;
+    if (details.stid !== undefined) this.stid = details.stid;
+    if (details.ctid !== undefined) this.ctid = details.ctid;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.envelope !== undefined) this.envelope = details.envelope;
+  }
+}
+
+/** Input that an interface cannot carry. The client turns it into `invalid_input` with the activity's name. */
+export class InputFault extends Error {
+  override readonly name = 'InputFault';
+}
+
+/**
+ * An answer that cannot be read. Its message never quotes the answer, which may echo a secret.
+ * The client turns it into `unknown_outcome` or `invalid_response`, depending on the task's effect.
+ */
+export class AnswerFault extends Error {
+  override readonly name = 'AnswerFault';
+}

@@ -1,0 +1,103 @@
+import type { Envelope } from './envelope.ts';
+import { AnswerFault } from './errors.ts';
+import { MASK } from './secret.ts';
+
+/** Deeper answers than this are refused: nothing the service documents is half as deep. */
+export const MAX_DEPTH = 64;
+
+/** Shorter secrets are masked only where they stand alone, or every `1` of an answer would be masked for one. */
+const MIN_SUBSTRING = 4;
+
+export type Mask = (text: string) => string;
+
+/** A function that replaces every one of the secrets by `[secret]`. */
+export function createMask(secrets: readonly string[]): Mask {
+  const long = secrets.filter((secret) => secret.length >= MIN_SUBSTRING).sort((a, b) => b.length - a.length);
+  const short = new Set(secrets.filter((secret) => secret.length > 0 && secret.length < MIN_SUBSTRING));
+  return (text) => {
+    if (short.has(text)) return MASK;
+    let masked = text;
+    for (const secret of long) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
+    return masked;
+  };
+}
+
+/** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
+export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
+  const { stid, status, object, messages, data } = envelope;
+  return {
+    ...(stid === undefined ? {} : { stid: mask(stid) }),
+    status: { ...status, text: mask(status.text) },
+    ...(object === undefined
+      ? {}
+      : {
+          object: {
+            ...object,
+            ...(object.value === undefined ? {} : { value: mask(object.value) }),
+            ...(object.data === undefined ? {} : { data: maskValue(object.data, mask) }),
+          },
+        }),
+    messages: messages.map((message) => ({
+      ...message,
+      ...(message.text === undefined ? {} : { text: mask(message.text) }),
+      objects: message.objects.map(({ type, value }) => ({ type, value: mask(value) })),
+    })),
+    data: data.map((record) => maskValue(record, mask)),
+  };
+}
+
+/** A copy of a decoded value with every text masked, numbers that are a secret too, and no `__proto__` key. */
+function maskValue(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (typeof value === 'number') return mask(String(value)) === String(value) ? value : MASK;
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, mask));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .filter((key) => key !== '__proto__')
+      .map((key) => [mask(key), maskValue(value[key], mask)]),
+  );
+}
+
+/** @throws AnswerFault when a decoded value is nested deeper than any answer of the service. */
+export function refuseDepth(value: unknown, depth = 0): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth >= MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) for (const item of value) refuseDepth(item, depth + 1);
+  else if (isRecord(value)) for (const key of Object.keys(value)) refuseDepth(value[key], depth + 1);
+}
+
+/**
+ * The first text that stands under one of the names, anywhere inside. Names are compared by their letters alone:
+ * `authInfo`, `auth_info` and `authinfo1` are all `authinfo`.
+ */
+export function findText(value: unknown, names: ReadonlySet<string>): string | undefined {
+  if (Array.isArray(value)) return firstDefined(value, (item) => findText(item, names));
+  if (!isRecord(value)) return undefined;
+  return firstDefined(Object.keys(value), (key) => {
+    const inside = value[key];
+    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names);
+    return soleText(inside) ?? findText(inside, names);
+  });
+}
+
+/** The text itself, or the only text in an object such as `{ value: … }`. */
+function soleText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  if (typeof value === 'number') return String(value);
+  if (!isRecord(value)) return undefined;
+  const inside = Object.values(value);
+  return inside.length === 1 ? soleText(inside[0]) : undefined;
+}
+
+function firstDefined<T>(items: readonly T[], look: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = look(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import type { Credential, JsonSignature, XmlSignature } from './auth.ts';
+import type { Envelope } from './envelope.ts';
+import type { Secret } from './secret.ts';
+
+/** What a task does: `read` changes nothing, `write` changes something, `charge` costs money. */
+export type Effect = 'read' | 'write' | 'charge';
+
+export type Interface = 'json' | 'xml';
+
+/** A value of a JSON body. Secrets are opened by the codec only. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | Secret
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue | undefined };
+
+/** An XML element: its name and its text or its children, in the order in which they go out. */
+export type XmlElement = readonly [
+  name: string,
+  content: string | number | boolean | Secret | readonly XmlElement[],
+];
+
+/** How a task is sent over the JSON interface. Service API, section "Endpoints". */
+export interface JsonShape<I> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path segments after `{base_url}`; the codec percent-encodes them. */
+  path(input: I): readonly string[];
+  /** Query parameters of this route, in order. */
+  query?(input: I): readonly (readonly [name: string, value: string])[];
+  /** The body; without it none is sent. */
+  body?(input: I): JsonValue;
+  /** Replaces the client's own way in; login and logout bring theirs. */
+  signature?(input: I): JsonSignature;
+}
+
+/** How a task is sent over the XML interface. Service API, section "XML interface". */
+export interface XmlShape<I> {
+  /** Task code, a string: `0502` keeps its zero. */
+  readonly code: string;
+  /** Elements after `code`, in order. `keys` are the call's extra record keys. */
+  elements(input: I, keys: readonly string[]): readonly XmlElement[];
+  /** Whether the task takes the call's `keys`. */
+  readonly takesKeys?: boolean;
+  /** Replaces the client's own way in; session tasks bring theirs. */
+  signature?(input: I, credential: Credential): XmlSignature;
+}
+
+/** What a task's reader gets. */
+export interface Answer {
+  readonly envelope: Envelope;
+  readonly interface: Interface;
+  /** The `Set-Cookie` headers. */
+  readonly setCookie: readonly string[];
+}
+
+/** What a task's reader makes of it. */
+export interface Reading<O> {
+  readonly output: O;
+  /** Secrets found in the answer: masked wherever the envelope holds them. */
+  readonly secrets?: readonly string[];
+  /** The envelope to hand on, when masking single values is not enough. */
+  readonly envelope?: Envelope;
+}
+
+/** A task of the service, as a declaration. */
+export interface ServiceTask<I, O> {
+  /** e.g. `domain.renew`. */
+  readonly name: string;
+  readonly effect: Effect;
+  /** Sending it twice leaves the service as sending it once does. */
+  readonly idempotent: boolean;
+  /** What is going on, for errors: `renewing cafe.rest`. Never holds a secret. */
+  activity(input: I): string;
+  readonly json?: JsonShape<I>;
+  readonly xml?: XmlShape<I>;
+  readonly input: z.ZodType<I>;
+  output(answer: Answer, input: I): Reading<O>;
+}
+
+/** What can be known of any task without its input. */
+export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {
+  readonly json?: object;
+  readonly xml?: object;
+};
+
+/** Declares a task. Reads are idempotent; anything else is not unless it says so. */
+export function defineTask<I, O>(
+  task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
+): ServiceTask<I, O> {
+  return { ...task, idempotent: task.idempotent ?? task.effect === 'read' };
+}
