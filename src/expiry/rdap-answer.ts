@@ -1,0 +1,141 @@
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+
+/** What a registry's public record says about a name (RFC 9083). */
+export interface RdapRegistration {
+  readonly kind: 'found';
+  readonly expiresAt: Date;
+  readonly registeredAt?: Date;
+  /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
+  readonly deletedAt?: Date;
+  readonly registrar?: string;
+  /** Lower case, such as `active`, `auto renew period`, `redemption period` (RFC 8056). */
+  readonly statuses: readonly string[];
+  readonly nameServers: readonly string[];
+}
+
+/** An answer that is none: the reason completes “the registry's record cannot be read: …”. */
+export interface RdapUnreadable {
+  readonly kind: 'unreadable';
+  readonly reason: string;
+}
+
+const MAX_TEXT = 200;
+const MAX_ITEMS = 50;
+const FIRST_YEAR = 1985;
+const LAST_YEAR = 2200;
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/i;
+
+const list = z.array(z.unknown()).catch([]);
+const text = z.string().optional().catch(undefined);
+
+const domainObject = z.object({
+  objectClassName: z.literal('domain'),
+  ldhName: text,
+  unicodeName: text,
+  status: list,
+  events: list,
+  entities: list,
+  nameservers: list,
+});
+const event = z.object({ eventAction: z.string(), eventDate: z.unknown() });
+const nameServer = z.object({ ldhName: z.string() });
+const entity = z.object({ roles: z.array(z.string()), handle: text, vcardArray: z.unknown() });
+const vcard = z.tuple([z.literal('vcard'), z.array(z.array(z.unknown()))]);
+
+/**
+ * Reads the record of one domain. What is not needed may be missing or odd; the name and the expiry must be right,
+ * because a wrong date would silence a reminder.
+ *
+ * @param body the answer, parsed from JSON.
+ * @param name the name that was asked for, in ASCII.
+ */
+export function readRdapAnswer(body: unknown, name: string): RdapRegistration | RdapUnreadable {
+  const parsed = domainObject.safeParse(body);
+  if (!parsed.success) return unreadable('it is not the record of a domain');
+  const record = parsed.data;
+  const answeredName = asciiName(record.ldhName ?? record.unicodeName ?? '');
+  if (answeredName !== name) return unreadable('it is the record of another name');
+
+  const events = each(event, record.events);
+  const expirations = events.filter(({ eventAction }) => eventAction.toLowerCase() === 'expiration');
+  if (expirations.length === 0) return unreadable('it has no expiration date');
+  const expiryDates = expirations.map(({ eventDate }) => readRfc3339(eventDate));
+  if (expiryDates.includes(undefined)) return unreadable('its expiration date is no date');
+  // Two expirations contradict each other; the earlier one cannot make anybody late.
+  const expiresAt = new Date(Math.min(...expiryDates.map((date) => date?.getTime() ?? Number.NaN)));
+
+  const dateOf = (action: string) =>
+    readRfc3339(events.find(({ eventAction }) => eventAction.toLowerCase() === action)?.eventDate);
+  const statuses = each(z.string(), record.status).map((status) => clean(status).toLowerCase());
+  const registeredAt = dateOf('registration');
+  // Registries tell a deletion by the status; the deletion was then the last change of the record.
+  const deletedAt = statuses.some((status) => status === 'redemption period' || status === 'pending delete')
+    ? (dateOf('deletion') ?? dateOf('last changed'))
+    : undefined;
+  const registrar = registrarName(each(entity, record.entities));
+  return {
+    kind: 'found',
+    expiresAt,
+    ...(registeredAt && { registeredAt }),
+    ...(deletedAt && { deletedAt }),
+    ...(registrar && { registrar }),
+    statuses: statuses.slice(0, MAX_ITEMS),
+    nameServers: each(nameServer, record.nameservers)
+      .map(({ ldhName }) => asciiName(clean(ldhName)))
+      .filter((host) => host !== '')
+      .slice(0, MAX_ITEMS),
+  };
+}
+
+/**
+ * Reads a time as RFC 3339 writes it, and nothing else: no day that a month does not have, no time without its
+ * offset, no year that a registration cannot have.
+ */
+export function readRfc3339(value: unknown): Date | undefined {
+  const parts = typeof value === 'string' ? RFC3339.exec(value.trim()) : null;
+  if (!parts) return undefined;
+  const [, year = '', month = '', day = '', hour = '', minute = '', second = '', , offset = ''] = parts;
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  const dayExists = !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day);
+  const yearPlausible = Number(year) >= FIRST_YEAR && Number(year) <= LAST_YEAR;
+  const offsetHours = offset.toUpperCase() === 'Z' ? 0 : Number(offset.slice(1, 3));
+  const offsetMinutes = offset.toUpperCase() === 'Z' ? 0 : Number(offset.slice(4, 6));
+  if (!dayExists || !yearPlausible || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) {
+    return undefined;
+  }
+  if (offsetHours > 23 || offsetMinutes > 59) return undefined;
+  const sign = offset.startsWith('-') ? -1 : 1;
+  const minutes = Number(hour) * 60 + Number(minute) - sign * (offsetHours * 60 + offsetMinutes);
+  return new Date(date.getTime() + minutes * 60_000 + Math.min(Number(second), 59) * 1000);
+}
+
+function registrarName(entities: readonly z.infer<typeof entity>[]): string | undefined {
+  const registrar = entities.find(({ roles }) => roles.some((role) => role.toLowerCase() === 'registrar'));
+  const card = vcard.safeParse(registrar?.vcardArray);
+  const fullName = card.success ? card.data[1].find(([property]) => property === 'fn')?.[3] : undefined;
+  const name = typeof fullName === 'string' && fullName.trim() !== '' ? fullName : registrar?.handle;
+  return name === undefined ? undefined : clean(name) || undefined;
+}
+
+function each<T>(schema: z.ZodType<T>, values: readonly unknown[]): T[] {
+  return values.flatMap((value) => {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+function asciiName(name: string): string {
+  return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
+}
+
+function clean(value: string): string {
+  return value
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+    .trim()
+    .slice(0, MAX_TEXT);
+}
+
+function unreadable(reason: string): RdapUnreadable {
+  return { kind: 'unreadable', reason };
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+
+/** Which RDAP servers answer for which zone (RFC 9224). */
+export interface RdapBootstrap {
+  /** Base addresses by zone in ASCII, lower case, without dots at the ends; best first. */
+  readonly servers: ReadonlyMap<string, readonly string[]>;
+}
+
+const bootstrapFile = z.object({ services: z.array(z.unknown()) });
+const service = z.tuple([z.array(z.string()), z.array(z.string())]);
+
+/**
+ * Reads the bootstrap file. Entries that cannot be read are left out, so that one of them does not blind the bot
+ * for all other zones.
+ *
+ * @returns undefined when this is no bootstrap file, or none of its entries can be read.
+ */
+export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
+  const file = bootstrapFile.safeParse(body);
+  if (!file.success) return undefined;
+  const servers = new Map<string, readonly string[]>();
+  for (const entry of file.data.services) {
+    const parsed = service.safeParse(entry);
+    if (!parsed.success) continue;
+    const [zones, urls] = parsed.data;
+    const usable = urls.filter(isWebAddress);
+    if (usable.length === 0) continue;
+    const bestFirst = usable.toSorted((a, b) => Number(isSecure(b)) - Number(isSecure(a)));
+    for (const zone of zones) servers.set(zone.toLowerCase().replace(/^\.|\.$/g, ''), bestFirst);
+  }
+  return servers.size === 0 ? undefined : { servers };
+}
+
+/**
+ * The address to ask about a name: of the server whose zone shares the most labels with it, `https` before `http`
+ * (RFC 9224, sections 4 and 8).
+ *
+ * @param name in ASCII.
+ * @returns undefined when no server is listed for any zone of the name.
+ */
+export function rdapAddress(bootstrap: RdapBootstrap, name: string): URL | undefined {
+  const labels = name.split('.');
+  for (let first = 0; first <= labels.length; first += 1) {
+    const base = bootstrap.servers.get(labels.slice(first).join('.'))?.[0];
+    if (base === undefined) continue;
+    return new URL(`domain/${encodeURIComponent(name)}`, base.endsWith('/') ? base : `${base}/`);
+  }
+  return undefined;
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isSecure(url: string): boolean {
+  return new URL(url).protocol === 'https:';
+}
