@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import type { Credential } from '../client/auth.ts';
+import type { ServiceClient } from '../client/client.ts';
+import { ServiceError } from '../client/errors.ts';
+import type { Secret } from '../client/secret.ts';
+import type { Log } from '../log.ts';
+import { type Account, type AccountStore, APPLICATION_SLOT } from './account.ts';
+import { credentialFromText, credentialToText } from './credential.ts';
+import type { Sealed, Vault } from './vault.ts';
+
+export type LinkOutcome =
+  /** `verified` is false where nothing documented checks the credential: its first use tells. */
+  | { readonly kind: 'linked'; readonly account: Account; readonly verified: boolean }
+  /** The service, or the shape of what was typed, says no. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** The service could not be asked: nothing was stored. */
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+/** The linked credentials of the team. */
+export interface Accounts {
+  list(userId: string): Promise<readonly Account[]>;
+  /** The account that a person's commands use. */
+  active(userId: string): Promise<Account | undefined>;
+  find(accountId: string): Promise<Account | undefined>;
+  /** Checks a credential at the service, and keeps it sealed when it is good. */
+  link(userId: string, credential: Credential): Promise<LinkOutcome>;
+  /** Forgets one account, or all when no slot is given, and ends their sessions. @returns what was forgotten */
+  unlink(userId: string, slot?: string): Promise<readonly Account[]>;
+  /** @returns the account that is active now, or undefined when the person has none in the slot */
+  use(userId: string, slot: string): Promise<Account | undefined>;
+  /** The client that carries an account's credential, or undefined when the account is gone. */
+  clientFor(accountId: string): Promise<ServiceClient | undefined>;
+  /** Seals rows of older keys with the current one. @returns how many were re-sealed */
+  reseal(): Promise<number>;
+  /** Ends all sessions. */
+  close(): Promise<void>;
+}
+
+export interface AccountsDeps {
+  readonly teamId: string;
+  readonly store: AccountStore;
+  readonly vault: Vault;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly createClient: (credential: Credential) => ServiceClient;
+}
+
+/** Idle clients beyond this are closed: each may hold a session at the service. */
+const MAX_CLIENTS = 500;
+const RESEAL_BATCH = 100;
+
+/** What a sealed credential is bound to: a row moved to another team, person or context does not open. */
+function ownerOf(account: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly string[] {
+  return ['account', account.teamId, account.userId, account.slot];
+}
+
+export function createAccounts(deps: AccountsDeps): Accounts {
+  const { teamId, store, vault } = deps;
+  /** One client a sealed credential: another credential in the same account gets another client. */
+  const clients = new Map<string, { readonly sealed: Sealed; readonly client: ServiceClient }>();
+
+  const closeClient = async (accountId: string, sessions: 'own' | 'all') => {
+    const held = clients.get(accountId);
+    clients.delete(accountId);
+    try {
+      await held?.client.close(sessions);
+    } catch (err) {
+      deps.log.warn({ err }, 'ending a session at the domain service');
+    }
+  };
+
+  const accounts: Accounts = {
+    list: (userId) => store.list(teamId, userId),
+
+    async active(userId) {
+      return (await store.list(teamId, userId)).find((account) => account.active);
+    },
+
+    async find(accountId) {
+      return (await store.find(accountId))?.account;
+    },
+
+    async link(userId, credential) {
+      const client = deps.createClient(credential);
+      let kept: Credential = credential;
+      let verified = false;
+      try {
+        const verification = await client.verify();
+        verified = verification.verified;
+        if (
+          verification.verified &&
+          credential.method === 'two_factor' &&
+          verification.sessionHash !== undefined
+        ) {
+          kept = withSession(credential, verification.sessionHash);
+        }
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        return explainLinkFailure(error);
+      } finally {
+        await client.close().catch((err: unknown) => deps.log.warn({ err }, 'ending the session of a check'));
+      }
+      const now = deps.now();
+      const slot =
+        credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
+      const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
+      const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
+      // The same login keeps its id, so that orders that wait stay bound to it.
+      const id =
+        previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
+      const account: Account = {
+        id,
+        teamId,
+        userId,
+        method: credential.method,
+        slot,
+        context: credential.method === 'trusted_application' ? undefined : credential.context,
+        login,
+        application: credential.method === 'trusted_application' ? credential.application : undefined,
+        active: true,
+        verifiedAt: verified ? now : undefined,
+      };
+      await store.save(account, vault.seal(credentialToText(kept), ownerOf(account)));
+      if (previous !== undefined) await closeClient(previous.id, 'all');
+      return { kind: 'linked', account, verified };
+    },
+
+    async unlink(userId, slot) {
+      const gone = (await store.list(teamId, userId)).filter(
+        (account) => slot === undefined || account.slot === slot,
+      );
+      for (const account of gone) {
+        // Opened once more if need be: a session that was kept for it is to end with it.
+        if (account.method === 'two_factor') await accounts.clientFor(account.id).catch(() => undefined);
+      }
+      await store.remove(gone.map((account) => account.id));
+      await Promise.all(gone.map((account) => closeClient(account.id, 'all')));
+      return gone;
+    },
+
+    async use(userId, slot) {
+      if (!(await store.activate(teamId, userId, slot))) return undefined;
+      return accounts.active(userId);
+    },
+
+    async clientFor(accountId) {
+      const found = await store.find(accountId);
+      if (found === undefined) {
+        await closeClient(accountId, 'own');
+        return undefined;
+      }
+      const held = clients.get(accountId);
+      if (held !== undefined && Buffer.from(held.sealed.bytes).equals(found.sealed.bytes)) {
+        // Re-inserted, so that the map's order is that of use.
+        clients.delete(accountId);
+        clients.set(accountId, held);
+        return held.client;
+      }
+      const credential = credentialFromText(vault.open(found.sealed, ownerOf(found.account)));
+      const client = deps.createClient(credential);
+      clients.set(accountId, { sealed: found.sealed, client });
+      if (held !== undefined) void held.client.close().catch(() => undefined);
+      const oldest = clients.keys().next();
+      if (clients.size > MAX_CLIENTS && oldest.done !== true) void closeClient(oldest.value, 'own');
+      return client;
+    },
+
+    async reseal() {
+      let count = 0;
+      for (;;) {
+        const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH);
+        let progress = 0;
+        for (const { account, sealed } of batch) {
+          try {
+            const owner = ownerOf(account);
+            const again = vault.seal(vault.open(sealed, owner), owner);
+            if (await store.reseal(account.id, sealed, again)) progress += 1;
+          } catch (err) {
+            deps.log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
+          }
+        }
+        count += progress;
+        if (progress === 0) return count;
+      }
+    },
+
+    async close() {
+      await Promise.all([...clients.keys()].map((accountId) => closeClient(accountId, 'own')));
+    },
+  };
+  return accounts;
+}
+
+/** A token is good once; what is kept instead is the session that it opened. */
+function withSession(
+  credential: Extract<Credential, { method: 'two_factor' }>,
+  sessionHash: Secret,
+): Credential {
+  const { token: _spent, ...rest } = credential;
+  return { ...rest, sessionHash };
+}
+
+function explainLinkFailure(error: ServiceError): LinkOutcome {
+  const said = error.text === undefined || error.text === '' ? '' : ` It says: ${error.text}`;
+  switch (error.kind) {
+    case 'auth':
+    case 'refused':
+      return {
+        kind: 'refused',
+        why: `The service did not accept these credentials. Check them and try again.${said}`,
+      };
+    case 'invalid_input':
+    case 'unsupported':
+      return { kind: 'refused', why: error.message };
+    case 'busy':
+      return {
+        kind: 'unreachable',
+        why: 'The service is busy, so nothing was stored. Wait a minute and try again.',
+      };
+    case 'not_sent':
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return {
+        kind: 'unreachable',
+        why: 'The service did not answer, so nothing was stored. Try again in a few minutes.',
+      };
+  }
+}

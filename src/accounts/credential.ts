@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Credential } from '../client/auth.ts';
+import { Secret } from '../client/secret.ts';
+
+const secret = z.string().transform((text) => new Secret(text));
+const userInContext = { user: z.string(), context: z.number(), password: secret };
+
+const stored = z.discriminatedUnion('method', [
+  z.object({ method: z.literal('password'), ...userInContext }),
+  z.object({
+    method: z.literal('trusted_application'),
+    uuid: z.string(),
+    application: z.string(),
+    password: secret,
+  }),
+  z.object({
+    method: z.literal('two_factor'),
+    ...userInContext,
+    totpSecret: secret.optional(),
+    sessionHash: secret.optional(),
+  }),
+]);
+
+/** The text that is sealed. A one-time token is not part of it: it is spent when the link is made. */
+export function credentialToText(credential: Credential): Secret {
+  const opened = Object.fromEntries(
+    Object.entries(credential)
+      .filter(([name, value]) => name !== 'token' && value !== undefined)
+      .map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
+  );
+  return new Secret(JSON.stringify(opened));
+}
+
+/** @throws when what was sealed is not a credential: the row was made by another version of this program */
+export function credentialFromText(text: Secret): Credential {
+  const parsed = stored.safeParse(JSON.parse(text.reveal()));
+  // The error's details would quote the credential.
+  if (!parsed.success)
+    throw new Error('reading a linked credential: it has another shape. Link the account again.');
+  return parsed.data;
+}

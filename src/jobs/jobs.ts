@@ -1,0 +1,151 @@
+import PgBoss from 'pg-boss';
+import { z } from 'zod';
+import type { Log } from '../log.ts';
+import type { OrderJob } from '../orders/ports.ts';
+
+const order = z.object({ orderId: z.string() });
+
+/**
+ * Every queue: what its jobs carry and how many of them one process works on at once.
+ *
+ * A job is a hint, never the truth: the truth is the order's row, and every handler decides by compare-and-swap
+ * on it. So jobs are not retried by the queue; what a crash leaves behind is found in the rows (`recover.ts`).
+ */
+const QUEUES = {
+  'order.execute': { data: order, parallel: 24 },
+  'order.show': { data: order.extend({ attempt: z.number().optional() }), parallel: 8 },
+  'order.expire': { data: order, parallel: 4 },
+  'order.nudge': { data: order, parallel: 4 },
+  'expiry.follow': { data: order.extend({ n: z.number() }), parallel: 2 },
+  'expiry.refresh': { data: z.object({}), parallel: 1 },
+  'expiry.digest': { data: z.object({}), parallel: 1 },
+} as const;
+
+export type QueueName = keyof typeof QUEUES;
+export const QUEUE_NAMES = Object.keys(QUEUES) as readonly QueueName[];
+type JobData<Name extends QueueName> = z.output<(typeof QUEUES)[Name]['data']>;
+
+export type Handlers = {
+  readonly [Name in QueueName]: (data: JobData<Name>) => Promise<void>;
+};
+
+/** Runs SQL inside the caller's transaction. */
+export type ExecuteSql = (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>;
+
+export interface Jobs {
+  /** Creates the queues, so that jobs can be sent. */
+  start(): Promise<void>;
+  /** Begins to work. */
+  work(handlers: Handlers): Promise<void>;
+  /** Queues jobs in the caller's transaction. */
+  enqueue(execute: ExecuteSql, jobs: readonly OrderJob[]): Promise<void>;
+  /** Tells this process's workers that there is work, so that they need not wait for their next poll. */
+  wake(queues: Iterable<string>): void;
+  /** Runs a queue at the times of a cron line, once among all replicas. */
+  schedule(queue: QueueName, cron: string, timezone: string): Promise<void>;
+  /** Takes no more work and waits for what is under way. @returns false when `timeoutMs` was not enough */
+  stop(timeoutMs: number): Promise<boolean>;
+}
+
+const POLL_SECONDS = 2;
+/** A job that no process picks up is kept this long; what matters is in the rows. */
+const KEEP_DAYS = 14;
+
+/**
+ * Jobs on pg-boss.
+ * @param options.connectionString PostgreSQL
+ */
+export function createJobs(options: { readonly connectionString: string; readonly log: Log }): Jobs {
+  const { log } = options;
+  const boss = new PgBoss({
+    connectionString: options.connectionString,
+    application_name: 'domain-steward-jobs',
+    max: 6,
+    deleteAfterDays: 2,
+    archiveCompletedAfterSeconds: 3_600,
+  });
+  boss.on('error', (err) => log.error({ err }, 'job queue'));
+  const workers = new Map<QueueName, string>();
+  const underWay = new Set<Promise<void>>();
+  let stopping = false;
+
+  /** Starts the handler when there is room, and does not wait for its end: one slow job holds up no other. */
+  function pooled<Name extends QueueName>(name: Name, handler: Handlers[Name]) {
+    const running = new Set<Promise<void>>();
+    return async (jobs: PgBoss.Job<object>[]) => {
+      for (const job of jobs) {
+        while (running.size >= QUEUES[name].parallel) await Promise.race(running);
+        if (stopping) return;
+        const parsed = QUEUES[name].data.safeParse(job.data);
+        if (!parsed.success) {
+          log.error({ queue: name, jobId: job.id }, 'a job carries data of another shape; it is dropped');
+          continue;
+        }
+        const work = (handler as (data: unknown) => Promise<void>)(parsed.data)
+          .catch((err: unknown) => log.error({ err, queue: name, data: parsed.data }, 'working on a job'))
+          .finally(() => {
+            running.delete(work);
+            underWay.delete(work);
+          });
+        running.add(work);
+        underWay.add(work);
+      }
+    };
+  }
+
+  return {
+    async start() {
+      await boss.start();
+      for (const name of QUEUE_NAMES)
+        await boss.createQueue(name, { name, policy: 'standard', retryLimit: 0 });
+    },
+
+    async work(handlers) {
+      const begin = async <Name extends QueueName>(name: Name) => {
+        const options = { batchSize: QUEUES[name].parallel, pollingIntervalSeconds: POLL_SECONDS };
+        workers.set(name, await boss.work<object>(name, options, pooled(name, handlers[name])));
+      };
+      for (const name of QUEUE_NAMES) await begin(name);
+    },
+
+    async enqueue(execute, jobs) {
+      if (jobs.length === 0) return;
+      await boss.insert(
+        jobs.map((job) => ({
+          name: job.queue,
+          data: job.data,
+          retryLimit: 0,
+          expireInSeconds: 300,
+          keepUntil: new Date((job.startAfter?.getTime() ?? Date.now()) + KEEP_DAYS * 86_400_000),
+          ...(job.startAfter === undefined ? {} : { startAfter: job.startAfter }),
+        })),
+        { db: { executeSql: execute } },
+      );
+    },
+
+    wake(queues) {
+      for (const name of new Set(queues)) {
+        const worker = workers.get(name as QueueName);
+        if (worker !== undefined) boss.notifyWorker(worker);
+      }
+    },
+
+    async schedule(queue, cron, timezone) {
+      await boss.schedule(queue, cron, {}, { tz: timezone, retryLimit: 0 });
+    },
+
+    async stop(timeoutMs) {
+      stopping = true;
+      const deadline = new Promise<false>((resolve) => {
+        setTimeout(() => resolve(false), timeoutMs).unref();
+      });
+      const drained = (async () => {
+        while (underWay.size > 0) await Promise.allSettled(underWay);
+        return true as const;
+      })();
+      const inTime = await Promise.race([drained, deadline]);
+      await boss.stop({ graceful: false, close: true, wait: false });
+      return inTime;
+    },
+  };
+}
