@@ -1,0 +1,95 @@
+import { TOTP, Secret as TotpSecret } from 'otpauth';
+import type { UserRecord } from './model.ts';
+import type { Caller, Desk } from './operations/caller.ts';
+import { Refusal } from './refusal.ts';
+
+/** The way in that a request takes, as it claims (service API, section Authentication). */
+export type Claim =
+  | {
+      readonly way: 'credentials';
+      readonly user: string;
+      readonly context: number;
+      readonly password: string;
+      readonly token?: string;
+    }
+  | {
+      readonly way: 'trusted_application';
+      readonly uuid: string;
+      readonly password: string;
+      /** Named over XML only. */
+      readonly application?: string;
+    }
+  | { readonly way: 'session'; readonly id: string };
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/**
+ * Lets a request in. A token is used up by being accepted, so this is done once a request.
+ * @throws {Refusal} 401 when what is claimed does not hold, 403 for a two-factor user over JSON
+ */
+export function admit(desk: Desk, claim: Claim, via: 'json' | 'xml'): Caller {
+  switch (claim.way) {
+    case 'session':
+      return admitSession(desk, claim.id, via);
+    case 'trusted_application':
+      return admitApplication(desk, claim);
+    case 'credentials':
+      return admitUser(desk, claim, via);
+  }
+}
+
+function admitSession(desk: Desk, id: string, via: 'json' | 'xml'): Caller {
+  const session = desk.sessions.find(id, via);
+  const user = session === undefined ? undefined : desk.state.user(session.user, session.context);
+  if (user === undefined) throw new Refusal('unauthenticated', 'the session is unknown or has ended');
+  return callerOf(user);
+}
+
+function admitApplication(desk: Desk, claim: Extract<Claim, { way: 'trusted_application' }>): Caller {
+  const known = desk.state.trustedApplication(claim.uuid);
+  const user = known === undefined ? undefined : desk.state.user(known.user, known.context);
+  const named = claim.application === undefined || claim.application === known?.application;
+  if (known === undefined || user === undefined || !named || known.password !== claim.password) {
+    throw new Refusal('unauthenticated', 'the trusted application is unknown or its password is wrong');
+  }
+  return callerOf(user);
+}
+
+function admitUser(desk: Desk, claim: Extract<Claim, { way: 'credentials' }>, via: 'json' | 'xml'): Caller {
+  const user = desk.state.user(claim.user, claim.context);
+  if (user === undefined || user.password !== claim.password) {
+    throw new Refusal('unauthenticated', `the user, the password or the context ${claim.context} is wrong`);
+  }
+  if (user.totpSecret === undefined) {
+    if (claim.token === undefined) return callerOf(user);
+    throw new Refusal('unauthenticated', `token: ${user.user} is not a two-factor user`);
+  }
+  if (via === 'json') {
+    throw new Refusal('forbidden', `${user.user} is a two-factor user, which only the XML interface lets in`);
+  }
+  useToken(desk, user, user.totpSecret, claim.token);
+  return callerOf(user);
+}
+
+function useToken(desk: Desk, user: UserRecord, secret: string, token: string | undefined): void {
+  if (token === undefined)
+    throw new Refusal('unauthenticated', `token: ${user.user} needs a two-factor token`);
+  const totp = new TOTP({ secret: TotpSecret.fromBase32(secret) });
+  const now = desk.clock.real();
+  const delta = totp.validate({ token, timestamp: now, window: 1 });
+  if (delta === null) throw new Refusal('unauthenticated', 'token: wrong or run out');
+  const step = totp.counter({ timestamp: now }) + delta;
+  if (user.lastTotpStep !== undefined && step <= user.lastTotpStep) {
+    throw new Refusal('unauthenticated', 'token: used before; wait for the next one');
+  }
+  user.lastTotpStep = step;
+  desk.state.changed();
+}
+
+function callerOf(user: UserRecord): Caller {
+  return { user: user.user, context: user.context, group: user.group };
+}

@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answer } from './answer.ts';
+import { bite, type Sent, sendAnswer } from './fault-answers.ts';
+import type { Faults, RequestInterface } from './faults.ts';
+import { type Incoming, type Plan, readBody } from './incoming.ts';
+import { jsonRefusal, planJson } from './json/interface.ts';
+import type { Desk } from './operations/caller.ts';
+import { planRdap, rdapError } from './rdap.ts';
+import { describeRequest, type Recorder } from './recorder.ts';
+import { Refusal, type RefusedWith } from './refusal.ts';
+import { planXml, xmlRefusal } from './xml/interface.ts';
+
+/** One request from its first byte to its answer: read, understood, logged, struck by a fault or carried out. */
+
+export interface Sandbox {
+  readonly desk: Desk;
+  readonly recorder: Recorder;
+  readonly faults: Faults;
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string;
+}
+
+/** An interface of the sandbox, as far as one request needs it. */
+interface Counter {
+  readonly via: RequestInterface | 'unknown';
+  plan(incoming: Incoming): Plan;
+  refuse(refusal: RefusedWith): Answer;
+}
+
+export async function exchange(
+  sandbox: Sandbox,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { recorder, faults } = sandbox;
+  const started = performance.now();
+  const [path = '', search] = (request.url ?? '').split(/\?(.*)/s);
+  const counter = counterFor(sandbox, path);
+  const { incoming, refusal } = await read(request, path, new URLSearchParams(search));
+  if (refusal?.httpStatus === 413) response.setHeader('connection', 'close');
+
+  const plan = refusal === undefined ? counter.plan(incoming) : refusedPlan(() => counter.refuse(refusal));
+  const at = sandbox.desk.clock.real();
+  const recorded = recorder.add({
+    at,
+    ...describeRequest(counter.via, incoming, plan, sandbox.desk.sessions),
+  });
+  const carryOut = (): Answer => {
+    const answer = plan.run();
+    recorder.update(recorded.n, { carriedOut: true });
+    return answer;
+  };
+
+  const sent = await answerOrBite();
+  recorder.update(recorded.n, {
+    status: sent.status,
+    answerCode: sent.code,
+    durationMs: performance.now() - started,
+  });
+
+  async function answerOrBite(): Promise<Sent> {
+    if (response.destroyed) return { status: null, code: null };
+    const { via } = counter;
+    const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });
+    if (fault === undefined || via === 'unknown') return sendAnswer(response, carryOut());
+    recorder.update(recorded.n, { fault: fault.kind });
+    return bite({ fault, via, response, carryOut, refuse: counter.refuse });
+  }
+}
+
+/** Reads a request to its end; what cannot be read is refused, and logged without its body. */
+async function read(
+  request: IncomingMessage,
+  path: string,
+  query: URLSearchParams,
+): Promise<{ incoming: Incoming; refusal?: Refusal }> {
+  const head = { method: request.method ?? '', path, query, headers: request.headers };
+  try {
+    const incoming = { ...head, body: await readBody(request) };
+    return isLoopback(request.headers.host)
+      ? { incoming }
+      : {
+          incoming,
+          refusal: new Refusal('malformed', 'host: the sandbox answers to its own address only', 421),
+        };
+  } catch (error) {
+    const refusal =
+      error instanceof Refusal ? error : new Refusal('malformed', 'the request ended before its body did');
+    return { incoming: { ...head, body: new Uint8Array() }, refusal };
+  }
+}
+
+/** Guards against web pages that reach the sandbox under a name of their own. */
+function isLoopback(host: string | undefined): boolean {
+  return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
+}
+
+function refusedPlan(run: () => Answer): Plan {
+  return { task: null, name: null, claim: null, loggedBody: null, run };
+}
+
+function counterFor({ desk, origin }: Sandbox, path: string): Counter {
+  if (path === '/xml') {
+    return {
+      via: 'xml',
+      plan: (incoming) => planXml(desk, incoming),
+      refuse: (refusal) => xmlRefusal(desk, refusal),
+    };
+  }
+  if (path.startsWith('/rdap/')) {
+    return {
+      via: 'rdap',
+      plan: (incoming) => planRdap(desk, incoming, path.slice('/rdap'.length), origin),
+      refuse: (refusal) => rdapError(refusal.httpStatus ?? 400, refusal.message),
+    };
+  }
+  const refuse = (refusal: RefusedWith): Answer => jsonRefusal(desk, refusal);
+  if (path.startsWith('/v1/')) {
+    return { via: 'json', plan: (incoming) => planJson(desk, incoming, path.slice('/v1'.length)), refuse };
+  }
+  const unknown = new Refusal('not_found', `there is no resource ${path}`);
+  return { via: 'unknown', plan: () => refusedPlan(() => refuse(unknown)), refuse };
+}

@@ -1,0 +1,165 @@
+import type { SandboxTask } from './tasks.ts';
+
+/** What a fault strikes; every field that is given must fit. */
+export interface FaultMatch {
+  readonly task?: SandboxTask;
+  /** The domain, redirect source, contact id or user that the request is about. */
+  readonly name?: string;
+  readonly method?: string;
+  readonly interface?: RequestInterface;
+  readonly ctid?: string;
+}
+
+export type RequestInterface = 'json' | 'xml' | 'rdap';
+
+interface FaultBase {
+  readonly match?: FaultMatch;
+  /** Strikes so many requests, then is gone; without it, until cleared. */
+  readonly times?: number;
+  /** Whether the task is carried out before the fault bites. The default stands at each kind. */
+  readonly carriedOut?: boolean;
+}
+
+/** Something that goes wrong between the client and the service. */
+export type Fault = FaultBase &
+  (
+    | /** No answer, ever; the connection stays open. Default: not carried out. */ { readonly kind: 'hang' }
+    | /** The connection is lost before anything is done. Never carried out. `reset` sends a TCP reset. */ {
+        readonly kind: 'drop_before';
+        readonly reset?: boolean;
+      }
+    | /** The connection is lost after the task was carried out. */ {
+        readonly kind: 'drop_after';
+        readonly reset?: boolean;
+      }
+    | /** A server error, as text or as an error envelope. Default: not carried out. */ {
+        readonly kind: 'status_500' | 'status_503';
+        readonly envelope?: boolean;
+      }
+    | /** Too many requests. `retryAfter`: seconds (1) or an HTTP date. Default: not carried out. */ {
+        readonly kind: 'status_429';
+        readonly retryAfter?: number | string;
+      }
+    | /** The right answer, cut after `bytes` (half). `abrupt`: the length announced is the whole one, and the
+     * connection is lost. Default: carried out. */ {
+        readonly kind: 'cut_json' | 'cut_xml';
+        readonly bytes?: number;
+        readonly abrupt?: boolean;
+      }
+    | /** A web page with status 200. Default: not carried out. */ { readonly kind: 'html' }
+    | /** A redirect that keeps method and body. Default: not carried out. */ {
+        readonly kind: 'redirect_307';
+        readonly location?: string;
+      }
+    | /** The right answer, a byte every `everyMs` (100). Default: carried out. */ {
+        readonly kind: 'trickle';
+        readonly everyMs?: number;
+      }
+    | /** An answer that goes on for `bytes` (50 MB). Default: carried out. */ {
+        readonly kind: 'huge';
+        readonly bytes?: number;
+      }
+    | /** XML only: the right answer with a document type in front. Default: carried out. */ {
+        readonly kind: 'doctype';
+      }
+    | /** The right answer, `delayMs` late. Default: carried out at once. */ {
+        readonly kind: 'slow';
+        readonly delayMs: number;
+      }
+    | /** A readable answer of the wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
+    | /** An error envelope. Default: not carried out. */ {
+        readonly kind: 'refuse';
+        readonly code: string;
+        readonly text: string;
+        /** 400 over JSON, 200 over XML when not given. */
+        readonly httpStatus?: number;
+      }
+    | /** RDAP only: no such domain, or an expiry that is not a date. */ {
+        readonly kind: 'rdap_not_found' | 'rdap_wrong_date';
+      }
+  );
+
+export type FaultKind = Fault['kind'];
+
+const CARRIED_OUT: Record<FaultKind, boolean> = {
+  hang: false,
+  drop_before: false,
+  drop_after: true,
+  status_500: false,
+  status_503: false,
+  status_429: false,
+  cut_json: true,
+  cut_xml: true,
+  html: false,
+  redirect_307: false,
+  trickle: true,
+  huge: true,
+  doctype: true,
+  slow: true,
+  wrong_type: true,
+  refuse: false,
+  rdap_not_found: false,
+  rdap_wrong_date: true,
+};
+
+const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
+  cut_json: ['json', 'rdap'],
+  cut_xml: ['xml'],
+  doctype: ['xml'],
+  refuse: ['json', 'xml'],
+  rdap_not_found: ['rdap'],
+  rdap_wrong_date: ['rdap'],
+};
+
+/** Whether the task is done before the fault bites. */
+export function isCarriedOut(fault: Fault): boolean {
+  if (fault.kind === 'drop_before' || fault.kind === 'drop_after') return CARRIED_OUT[fault.kind];
+  return fault.carriedOut ?? CARRIED_OUT[fault.kind];
+}
+
+/** The request as a fault sees it. */
+export interface FaultTarget {
+  readonly interface: RequestInterface;
+  readonly task: SandboxTask | null;
+  readonly name: string | null;
+  readonly method: string;
+  readonly ctid: string | null;
+}
+
+/** The faults that are switched on. The first that fits a request strikes it. */
+export class Faults {
+  #faults: { readonly fault: Fault; left: number }[] = [];
+
+  /** Adds a fault behind those that are there. */
+  set(fault: Fault): void {
+    this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  list(): readonly Fault[] {
+    return this.#faults.map((one) => one.fault);
+  }
+
+  /** The fault that strikes this request, counted as used. */
+  take(target: FaultTarget): Fault | undefined {
+    const found = this.#faults.find((one) => fits(one.fault, target));
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    if (found.left <= 0) this.#faults = this.#faults.filter((one) => one !== found);
+    return found.fault;
+  }
+}
+
+function fits({ kind, match = {} }: Fault, target: FaultTarget): boolean {
+  return (
+    (INTERFACES[kind]?.includes(target.interface) ?? true) &&
+    (match.interface === undefined || match.interface === target.interface) &&
+    (match.task === undefined || match.task === target.task) &&
+    (match.name === undefined || match.name === target.name) &&
+    (match.method === undefined || match.method === target.method) &&
+    (match.ctid === undefined || match.ctid === target.ctid)
+  );
+}

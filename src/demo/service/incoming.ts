@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import type { Claim } from './access.ts';
+import type { Answer } from './answer.ts';
+import { Refusal } from './refusal.ts';
+import type { SandboxTask } from './tasks.ts';
+
+/** One request, read to its end. */
+export interface Incoming {
+  readonly method: string;
+  /** As it came, percent-encoded, without the query. */
+  readonly path: string;
+  /** The query without its question mark. */
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Uint8Array;
+}
+
+/** A request that an interface has understood so far; `run` carries it out, and answers refusals too. */
+export interface Plan {
+  readonly task: SandboxTask | null;
+  /** The domain, redirect source, contact id or user that the request is about. */
+  readonly name: string | null;
+  readonly claim: Claim | null;
+  /** The body as the log may keep it: parsed where it can be, secrets masked. */
+  readonly loggedBody: unknown;
+  readonly run: () => Answer;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+
+/** Reads the body. @throws {Refusal} 413 beyond 1 MB; whatever the connection throws when it ends early */
+export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    size += chunk.length;
+    if (size > BODY_LIMIT) throw new Refusal('malformed', 'the body is larger than 1 MB', 413);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** @throws {Refusal} 400 when the body is not UTF-8 */
+export function bodyText(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new Refusal('malformed', 'the body is not UTF-8');
+  }
+}
+
+/** @throws {Refusal} 415 when the content type is not one of `types`, with UTF-8 as the only charset */
+export function checkContentType(incoming: Incoming, types: readonly string[]): void {
+  const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
+  if (!types.includes(type) || parameters.some((one) => !/^charset="?utf-8"?$/.test(one))) {
+    throw new Refusal('malformed', `content-type: ${types.join(' or ')} is needed`, 415);
+  }
+}

@@ -1,0 +1,49 @@
+import * as domains from '../operations/domains.ts';
+import { bodiless, type Outcome, type Route, route } from './route.ts';
+import * as shapes from './shapes.ts';
+
+/**
+ * Domain routes (service API, section Domain). Restore, auth code and owner change take no body, because none is
+ * shown; the nameserver update takes the nameservers in the shape of the create payload.
+ */
+export const DOMAIN_ROUTES: readonly Route[] = [
+  route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreate, (call) => {
+    domains.createDomain(call.desk, call.caller, call.body, call.ctid);
+    return about(call.body.name);
+  }),
+  route(
+    { method: 'POST', path: '/domain/_transfer', task: 'domain.transfer' },
+    shapes.domainTransfer,
+    (call) => {
+      domains.transferDomain(call.desk, call.caller, call.body, call.ctid);
+      return about(call.body.name);
+    },
+  ),
+  route({ method: 'POST', path: '/domain/*/_renew', task: 'domain.renew' }, shapes.domainRenew, (call) => {
+    domains.renewDomain(call.desk, call.caller, call.name, call.body.period, call.ctid);
+    return about(call.name);
+  }),
+  bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
+    domains.deleteDomain(call.desk, call.caller, call.name);
+    return about(call.name);
+  }),
+  bodiless({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
+    domains.restoreDomain(call.desk, call.caller, call.name, call.ctid);
+    return about(call.name);
+  }),
+  bodiless({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
+    about(call.name, { authinfo: domains.readAuthCode(call.desk, call.caller, call.name) }),
+  ),
+  bodiless({ method: 'POST', path: '/domain/*/_ownerChange', task: 'domain.ownerChange' }, (call) => {
+    domains.changeOwner(call.desk, call.caller, call.name);
+    return about(call.name);
+  }),
+  route({ method: 'PUT', path: '/domain/*', task: 'domain.update' }, shapes.domainUpdate, (call) => {
+    domains.updateNameservers(call.desk, call.caller, call.name, call.body.nameServers);
+    return about(call.name);
+  }),
+];
+
+function about(name: string, data?: unknown): Outcome {
+  return { object: { type: 'Domain', value: name, ...(data !== undefined && { data }) } };
+}

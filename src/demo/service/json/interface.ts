@@ -1,0 +1,151 @@
+import type { Claim } from '../access.ts';
+import { type Answer, type Notice, SUCCESS } from '../answer.ts';
+import type { Incoming, Plan } from '../incoming.ts';
+import { MASK, maskJson } from '../mask.ts';
+import type { Desk } from '../operations/caller.ts';
+import { Refusal, type RefusedWith } from '../refusal.ts';
+import { DOMAIN_ROUTES } from './domain-routes.ts';
+import { OBJECT_ROUTES } from './object-routes.ts';
+import { parseJson, readClaim } from './request.ts';
+import type { Outcome, Route } from './route.ts';
+import { SESSION_ROUTES } from './session-routes.ts';
+
+/** The JSON interface: finds the route of a request and writes envelopes. */
+
+const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
+
+/** @param path the path below the base, percent-encoded */
+export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
+  const found = findRoute(incoming.method, path);
+  const body = readForLog(incoming.body);
+  return {
+    task: found instanceof Refusal ? null : found.route.task,
+    name: found instanceof Refusal ? null : found.name || subject(body),
+    claim: claimForLog(incoming, body),
+    loggedBody: maskJson(body),
+    run() {
+      if (found instanceof Refusal) return jsonRefusal(desk, found);
+      try {
+        const outcome = found.route.run(desk, incoming, found.name);
+        return successEnvelope(SUCCESS[found.route.task], outcome, desk.state.nextStid());
+      } catch (error) {
+        if (error instanceof Refusal) return jsonRefusal(desk, error);
+        throw error;
+      }
+    },
+  };
+}
+
+function findRoute(method: string, path: string): { route: Route; name: string } | Refusal {
+  const matches = ROUTES.map((route) => ({ route, name: matchPath(route.path, path) }));
+  const here = matches.filter((match) => match.name !== undefined);
+  for (const { route, name } of here) {
+    if (route.method === method && name !== undefined) return { route, name };
+  }
+  return here.length === 0
+    ? new Refusal('not_found', `there is no resource ${path}`)
+    : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
+}
+
+/** @returns the decoded variable segment, '' when the pattern has none, undefined when the path does not match */
+function matchPath(pattern: string, path: string): string | undefined {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  if (wanted.length !== given.length) return undefined;
+  let name = '';
+  for (const [index, segment] of given.entries()) {
+    if (wanted[index] === '*' && segment !== '' && !segment.startsWith('_')) {
+      const decoded = decodeSegment(segment);
+      if (decoded === undefined) return undefined;
+      name = decoded;
+    } else if (wanted[index] !== segment) {
+      return undefined;
+    }
+  }
+  return name;
+}
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function readForLog(body: Uint8Array): unknown {
+  if (body.length === 0) return null;
+  try {
+    return parseJson(body);
+  } catch {
+    return `[${body.length} bytes that are not JSON]`;
+  }
+}
+
+function subject(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const named = 'name' in body ? body.name : 'user' in body ? body.user : undefined;
+  return typeof named === 'string' ? named : null;
+}
+
+/** The way in as claimed, for the log: a request that is refused shows who it said it was. */
+function claimForLog(incoming: Incoming, body: unknown): Claim | null {
+  if (
+    typeof body === 'object' &&
+    body !== null &&
+    'password' in body &&
+    'user' in body &&
+    'context' in body
+  ) {
+    const { user, context } = body;
+    if (
+      incoming.headers.authorization === undefined &&
+      typeof user === 'string' &&
+      typeof context === 'number'
+    ) {
+      return { way: 'credentials', user, context, password: MASK };
+    }
+  }
+  try {
+    return readClaim(incoming.headers);
+  } catch {
+    return null;
+  }
+}
+
+function successEnvelope(status: { code: string; text: string }, outcome: Outcome, stid: string): Answer {
+  const { object, notices, data, headers = {} } = outcome;
+  return envelope(200, headers, {
+    stid,
+    ...(notices !== undefined && { messages: notices.map(message) }),
+    status: { ...status, type: 'SUCCESS' },
+    ...(object !== undefined && { object }),
+    ...(data !== undefined && { data }),
+  });
+}
+
+function message({ code, text, object }: Notice): unknown {
+  return { text, objects: [object], code, status: 'NOTICE' };
+}
+
+/** An error envelope; HTTP 400 where the refusal has no status of its own. */
+export function jsonRefusal(desk: Desk, { code, message: text, httpStatus = 400 }: RefusedWith): Answer {
+  const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
+  const status = { code, text, type: 'ERROR' };
+  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, { stid: desk.state.nextStid(), status });
+}
+
+function envelope(
+  httpStatus: number,
+  headers: Readonly<Record<string, string>>,
+  content: { readonly status: { code: string; text: string; type: string } } & Readonly<
+    Record<string, unknown>
+  >,
+): Answer {
+  return {
+    httpStatus,
+    headers: { 'content-type': 'application/json;charset=UTF-8', ...headers },
+    body: JSON.stringify(content),
+    code: content.status.code,
+  };
+}

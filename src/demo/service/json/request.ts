@@ -1,0 +1,127 @@
+import type { z } from 'zod';
+import { type Claim, isUuid } from '../access.ts';
+import { bodyText, checkContentType, type Incoming } from '../incoming.ts';
+import { Refusal } from '../refusal.ts';
+import { looksLikeEmail } from '../rules.ts';
+
+/** Reading a JSON request: query parameters, the way in, the body. */
+
+const GENERAL_PARAMETERS = ['replyTo', 'ctid'];
+
+/**
+ * Checks the query (service API, section "General query parameters").
+ * @param more parameters that the route has beyond the general ones; a name ending in `[]` may be repeated
+ */
+export function checkQuery(query: URLSearchParams, more: readonly string[]): void {
+  for (const name of new Set(query.keys())) {
+    if (!GENERAL_PARAMETERS.includes(name) && !more.includes(name)) {
+      throw new Refusal('malformed', `query: this route has no parameter ${name}`);
+    }
+    const values = query.getAll(name);
+    if (values.length > 1 && !name.endsWith('[]'))
+      throw new Refusal('malformed', `query: ${name} is given twice`);
+    if (values.includes('')) throw new Refusal('malformed', `query: ${name} is empty`);
+  }
+  const replyTo = query.get('replyTo');
+  if (replyTo !== null && !looksLikeEmail(replyTo)) {
+    throw new Refusal('malformed', 'query: replyTo is not an e-mail address');
+  }
+}
+
+/**
+ * The way in that the headers name: Basic with `X-Service-Context`, Basic of a trusted application, or a session
+ * in its header or cookie (service API, section "JSON interface").
+ * @throws {Refusal} 401 without any, 400 with several at once
+ */
+export function readClaim(headers: Incoming['headers']): Claim {
+  const { authorization } = headers;
+  const sessionIds = [one(headers['x-service-sessionid']), sessionCookie(headers.cookie)].filter(
+    (id) => id !== undefined,
+  );
+  if (authorization !== undefined && sessionIds.length > 0) {
+    throw new Refusal('malformed', 'authentication: credentials and a session at once');
+  }
+  const context = one(headers['x-service-context']);
+  if (authorization !== undefined) return readBasic(authorization, context);
+  const [id, other] = sessionIds;
+  if (id === undefined) throw new Refusal('unauthenticated', 'authentication: no credentials and no session');
+  if (other !== undefined && other !== id)
+    throw new Refusal('malformed', 'authentication: two different sessions');
+  if (context !== undefined) {
+    throw new Refusal('malformed', 'X-Service-Context goes with credentials; a session has its context');
+  }
+  return { way: 'session', id };
+}
+
+function readBasic(authorization: string, context: string | undefined): Claim {
+  const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
+  const [, user, password] = /^([^:]*):([\s\S]*)$/.exec(decodeBase64(encoded ?? '')) ?? [];
+  if (user === undefined || password === undefined) {
+    throw new Refusal('unauthenticated', 'authorization: not Basic credentials');
+  }
+  if (isUuid(user)) {
+    if (context !== undefined) {
+      throw new Refusal('malformed', 'X-Service-Context does not go with a trusted application');
+    }
+    return { way: 'trusted_application', uuid: user, password };
+  }
+  if (context === undefined || !/^[1-9][0-9]{0,8}$/.test(context)) {
+    throw new Refusal('unauthenticated', 'X-Service-Context: the number of the context is needed');
+  }
+  return { way: 'credentials', user, context: Number(context), password };
+}
+
+function decodeBase64(encoded: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'));
+  } catch {
+    return '';
+  }
+}
+
+function sessionCookie(header: string | undefined): string | undefined {
+  const cookies = (header ?? '').split(/;\s*/).map((cookie) => /^service_session=(.*)$/.exec(cookie)?.[1]);
+  return cookies.find((value) => value !== undefined);
+}
+
+function one(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(', ') : header;
+}
+
+/** @throws {Refusal} 400 when a body or a content type comes with a request that has none */
+export function checkNoBody(incoming: Incoming): void {
+  if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
+  if (incoming.headers['content-type'] !== undefined) {
+    throw new Refusal('malformed', 'content-type: this route takes no body');
+  }
+}
+
+/** @throws {Refusal} 415 or 400, naming every field that is wrong */
+export function readShape<T>(incoming: Incoming, shape: z.ZodType<T>): T {
+  checkContentType(incoming, ['application/json']);
+  const result = shape.safeParse(parseJson(incoming.body));
+  if (result.success) return result.data;
+  throw new Refusal('malformed', `body: ${result.error.issues.map(describeIssue).join('; ')}`);
+}
+
+export function parseJson(body: Uint8Array): unknown {
+  const text = bodyText(body);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, which may hold a secret.
+    throw new Refusal('malformed', 'body: not JSON');
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.reduce<string>(
+    (text, key) =>
+      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
+    '',
+  );
+  const place = path === '' ? '' : `${path}: `;
+  return issue.code === 'unrecognized_keys'
+    ? `${place}unknown field ${issue.keys.join(', ')}`
+    : place + issue.message;
+}

@@ -1,0 +1,70 @@
+import type { z } from 'zod';
+import { admit } from '../access.ts';
+import type { Notice } from '../answer.ts';
+import type { Incoming } from '../incoming.ts';
+import type { Caller, Desk } from '../operations/caller.ts';
+import type { ServiceTask } from '../tasks.ts';
+import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
+
+/** The answered part of an envelope beside its status and `stid`. */
+export interface Outcome {
+  readonly object?: {
+    readonly type: string;
+    readonly value?: string;
+    readonly summary?: number;
+    readonly data?: unknown;
+  };
+  readonly notices?: readonly Notice[];
+  readonly data?: readonly unknown[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Route {
+  readonly method: string;
+  /** Path below the base, with `*` for its variable segment. */
+  readonly path: string;
+  readonly task: ServiceTask;
+  /** @param name the variable segment of the path, decoded; '' where there is none */
+  run(desk: Desk, incoming: Incoming, name: string): Outcome;
+}
+
+/** What the work of a route is given once the request has been found in order. */
+interface Call<T> {
+  readonly desk: Desk;
+  readonly caller: Caller;
+  readonly name: string;
+  readonly query: URLSearchParams;
+  readonly ctid: string | undefined;
+  readonly body: T;
+}
+
+type Described = Omit<Route, 'run'> & {
+  /** Query parameters beyond the general ones. */
+  readonly query?: readonly string[];
+};
+
+/** A route with a body. Who calls is checked first, then the query, then the body. */
+export function route<T>(described: Described, shape: z.ZodType<T>, work: (call: Call<T>) => Outcome): Route {
+  return checked(described, (incoming) => readShape(incoming, shape), work);
+}
+
+/** A route without a body. */
+export function bodiless(described: Described, work: (call: Call<void>) => Outcome): Route {
+  return checked(described, checkNoBody, work);
+}
+
+function checked<T>(
+  { query = [], ...described }: Described,
+  readBody: (incoming: Incoming) => T,
+  work: (call: Call<T>) => Outcome,
+): Route {
+  return {
+    ...described,
+    run(desk, incoming, name) {
+      const caller = admit(desk, readClaim(incoming.headers), 'json');
+      checkQuery(incoming.query, query);
+      const ctid = incoming.query.get('ctid') ?? undefined;
+      return work({ desk, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
+    },
+  };
+}

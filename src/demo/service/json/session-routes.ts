@@ -1,0 +1,67 @@
+import { admit } from '../access.ts';
+import { publicUser } from '../operations/users.ts';
+import { Refusal } from '../refusal.ts';
+import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
+import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
+import type { Route } from './route.ts';
+import * as shapes from './shapes.ts';
+
+/** Login and logout (service API, section Session). */
+
+const login: Route = {
+  method: 'POST',
+  path: '/login',
+  task: 'session.create',
+  run(desk, incoming) {
+    const { query } = incoming;
+    checkQuery(query, ['acl', 'profile', 'customer', 'timeout']);
+    const minutes = timeoutMinutes(query.get('timeout'));
+    const extras = {
+      ...(flag(query, 'acl') && { acls: [{ task: 'domain', allowed: true }] }),
+      ...(flag(query, 'profile') && { profile: { timezone: 'UTC' } }),
+      ...(flag(query, 'customer') && { customer: { name: 'Team Example' } }),
+    };
+    const credentials = readShape(incoming, shapes.login);
+    const { user, context } = admit(desk, { way: 'credentials', ...credentials }, 'json');
+    const record = desk.state.user(user, context);
+    const session = desk.sessions.open({ interface: 'json', user, context }, minutes);
+    return {
+      object: { type: 'user', value: `${user}, ${context}` },
+      data: record === undefined ? [] : [{ ...publicUser(record), ...extras }],
+      headers: {
+        'set-cookie': `service_session=${session.id}; Path=/; Max-Age=${minutes * 60 - 1}; secure; httponly`,
+      },
+    };
+  },
+};
+
+const logout: Route = {
+  method: 'GET',
+  path: '/logout',
+  task: 'session.delete',
+  run(desk, incoming) {
+    const claim = readClaim(incoming.headers);
+    const { user, context } = admit(desk, claim, 'json');
+    checkQuery(incoming.query, []);
+    checkNoBody(incoming);
+    if (claim.way !== 'session') throw new Refusal('malformed', 'authentication: there is no session to end');
+    desk.sessions.end(claim.id);
+    return { object: { type: 'user', value: `${user}, ${context}` } };
+  },
+};
+
+function flag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name) ?? 'false';
+  if (value !== 'true' && value !== 'false')
+    throw new Refusal('malformed', `query: ${name} is true or false`);
+  return value === 'true';
+}
+
+function timeoutMinutes(value: string | null): number {
+  if (value === null) return DEFAULT_SESSION_MINUTES;
+  if (!/^[1-9][0-9]{0,3}$/.test(value))
+    throw new Refusal('malformed', 'query: timeout is a number of minutes');
+  return Number(value);
+}
+
+export const SESSION_ROUTES: readonly Route[] = [login, logout];

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
+
+/** The documented request bodies, exactly: a key more, a key less or a wrong type is refused. */
+
+const id = z.strictObject({ id: z.int().positive() });
+const nameServers = z.array(z.strictObject({ name: z.string() }));
+const contacts = { ownerc: id, adminc: id, techc: id };
+
+export const login = z.strictObject({ user: z.string(), context: z.int(), password: z.string() });
+
+const parent = z.strictObject({
+  context: z.int(),
+  defaultEmail: z.string().optional(),
+  status: z.int().optional(),
+  substatus: z.int().optional(),
+  authType: z.literal('PASSWORD').optional(),
+  lock: z.literal('NONE').optional(),
+  user: z.string(),
+});
+
+export const userCreate = z.strictObject({
+  user: z.string(),
+  context: z.int(),
+  defaultEmail: z.string(),
+  password: z.string().optional(),
+  status: z.int().optional(),
+  substatus: z.int().optional(),
+  language: z.string().optional(),
+  parent: parent.optional(),
+});
+
+export const redirectUpdate = z.strictObject({
+  source: z.string(),
+  target: z.string(),
+  type: z.literal('DOMAIN'),
+  mode: z.literal('HTTP'),
+});
+
+export const sslContactUpdate = z.strictObject({
+  fname: z.string().optional(),
+  lname: z.string().optional(),
+  title: z.string().optional(),
+  organization: z.string().optional(),
+  address: z.array(z.string()).optional(),
+  pcode: z.string().optional(),
+  city: z.string().optional(),
+  country: z.string().optional(),
+  state: z.string().optional(),
+  phone: z.string().optional(),
+  fax: z.string().optional(),
+  email: z.string().optional(),
+});
+
+export const preregSearch = z.strictObject({
+  view: z.strictObject({ children: z.boolean(), offset: z.int(), limit: z.int() }),
+  filters: z.array(
+    z.strictObject({ key: z.enum(PREREG_FILTER_KEYS), operator: z.literal('EQUAL'), value: z.string() }),
+  ),
+});
+
+export const domainCreate = z.strictObject({
+  name: z.string(),
+  ...contacts,
+  nameServers,
+  confirmOrder: z.boolean(),
+});
+
+export const domainTransfer = z.strictObject({
+  name: z.string(),
+  auth: z.string(),
+  ...contacts,
+  nameServers,
+});
+
+export const domainRenew = z.strictObject({ period: z.int() });
+
+export const domainUpdate = z.strictObject({ nameServers });

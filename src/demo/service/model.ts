@@ -1,0 +1,141 @@
+import { z } from 'zod';
+
+/**
+ * What the sandbox keeps. The schemas are the shape of the state file too. Times are milliseconds since the
+ * epoch. Everything lives in a context, and contexts never meet: context 1 is the demo system, the others are
+ * live. Within a context, users with the same group share domains, contacts and redirects.
+ */
+
+const user = z.strictObject({
+  user: z.string(),
+  context: z.int(),
+  group: z.string(),
+  password: z.string(),
+  defaultEmail: z.string(),
+  status: z.int(),
+  substatus: z.int(),
+  language: z.string(),
+  owner: z.strictObject({ user: z.string(), context: z.int() }),
+  /** Base32 shared secret: the user is a two-factor one. */
+  totpSecret: z.string().optional(),
+  /** Time step of the last token that was accepted; it and older ones are refused (RFC 6238, section 5.2). */
+  lastTotpStep: z.int().optional(),
+});
+export type UserRecord = z.infer<typeof user>;
+
+const trustedApplication = z.strictObject({
+  uuid: z.string(),
+  application: z.string(),
+  password: z.string(),
+  /** The user in whose name the application acts. */
+  user: z.string(),
+  context: z.int(),
+});
+export type TrustedApplicationRecord = z.infer<typeof trustedApplication>;
+
+const pendingTransfer = z.strictObject({
+  group: z.string(),
+  completesAt: z.number(),
+  ownerc: z.int(),
+  adminc: z.int(),
+  techc: z.int(),
+  nameServers: z.array(z.string()),
+});
+
+const domain = z.strictObject({
+  name: z.string(),
+  context: z.int(),
+  group: z.string(),
+  created: z.number(),
+  updated: z.number(),
+  expires: z.number(),
+  ownerc: z.int(),
+  adminc: z.int(),
+  techc: z.int(),
+  nameServers: z.array(z.string()),
+  authCode: z.string(),
+  /** The domain cannot be transferred before this time. */
+  transferLockUntil: z.number().optional(),
+  deletedAt: z.number().optional(),
+  pendingTransfer: pendingTransfer.optional(),
+});
+export type DomainRecord = z.infer<typeof domain>;
+
+const contact = z.strictObject({ id: z.int(), context: z.int(), group: z.string(), email: z.string() });
+export type ContactRecord = z.infer<typeof contact>;
+
+const redirect = z.strictObject({
+  source: z.string(),
+  context: z.int(),
+  group: z.string(),
+  target: z.string(),
+  type: z.enum(['domain', 'email']),
+  mode: z.enum(['http', 'frame', 'single']),
+  title: z.string().optional(),
+  backup: z.string().optional(),
+  domain: z.string(),
+  created: z.number(),
+  updated: z.number(),
+});
+export type RedirectRecord = z.infer<typeof redirect>;
+
+const sslContact = z.strictObject({
+  id: z.int(),
+  context: z.int(),
+  group: z.string(),
+  fields: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+});
+export type SslContactRecord = z.infer<typeof sslContact>;
+
+const prereg = z.strictObject({
+  id: z.int(),
+  group: z.string(),
+  name: z.string(),
+  created: z.number(),
+  updated: z.number(),
+  owner: z.strictObject({ user: z.string(), context: z.int() }),
+  ownerc: z.int(),
+  zonec: z.int(),
+  adminc: z.int(),
+  techc: z.int(),
+  nameServers: z.array(z.string()),
+  status: z.string(),
+  phase: z.string(),
+  orderReference: z.string(),
+  period: z.int(),
+  recommended: z.boolean(),
+  confirmed: z.boolean(),
+  config: z.strictObject({
+    confirmation_start: z.number(),
+    confirmation_end: z.number(),
+    period_start: z.number(),
+    period_end: z.number(),
+  }),
+});
+export type PreregRecord = z.infer<typeof prereg>;
+
+/** One chargeable task that was carried out. */
+const charge = z.strictObject({
+  at: z.number(),
+  task: z.enum(['domain.create', 'domain.transfer', 'domain.renew', 'domain.restore']),
+  name: z.string(),
+  context: z.int(),
+  user: z.string(),
+  years: z.int(),
+  ctid: z.string().optional(),
+});
+export type Charge = z.infer<typeof charge>;
+
+export const stateSchema = z.strictObject({
+  version: z.literal(1),
+  nextTransaction: z.int(),
+  users: z.array(user),
+  trustedApplications: z.array(trustedApplication),
+  domains: z.array(domain),
+  contacts: z.array(contact),
+  redirects: z.array(redirect),
+  sslContacts: z.array(sslContact),
+  preregs: z.array(prereg),
+  charges: z.array(charge),
+});
+export type StateData = z.infer<typeof stateSchema>;

@@ -1,0 +1,17 @@
+import type { SandboxClock } from '../clock.ts';
+import type { Sessions } from '../sessions.ts';
+import type { SandboxState } from '../state.ts';
+
+/** Who has been let in. */
+export interface Caller {
+  readonly user: string;
+  readonly context: number;
+  readonly group: string;
+}
+
+/** What an operation works on. */
+export interface Desk {
+  readonly state: SandboxState;
+  readonly sessions: Sessions;
+  readonly clock: SandboxClock;
+}

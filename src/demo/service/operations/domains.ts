@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { addYears, DAY } from '../clock.ts';
+import { expiryAfterRestore, MAX_YEARS, TRANSFER_LOCK_DAYS, transferCompletesAt } from '../lifecycle.ts';
+import type { Charge, DomainRecord } from '../model.ts';
+import { Refusal } from '../refusal.ts';
+import { checkDomainName, checkNameservers } from '../rules.ts';
+import type { DomainView } from '../state.ts';
+import type { Caller, Desk } from './caller.ts';
+
+/** Domain tasks (service API, section Domain). Each checks everything first and changes the state last. */
+
+interface Contacts {
+  readonly ownerc: { readonly id: number };
+  readonly adminc: { readonly id: number };
+  readonly techc: { readonly id: number };
+  readonly nameServers: readonly { readonly name: string }[];
+}
+
+export interface DomainCreateInput extends Contacts {
+  readonly name: string;
+  readonly confirmOrder: boolean;
+}
+
+export interface DomainTransferInput extends Contacts {
+  readonly name: string;
+  readonly auth: string;
+}
+
+/** Registers a free name for one year, because the payload has no period, and locks transfers for 60 days. */
+export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInput, ctid?: string): void {
+  const { name } = input;
+  checkDomainName(name);
+  const delegation = checkDelegation(desk, caller, input);
+  if (!input.confirmOrder) throw new Refusal('rule', `confirmOrder: the order of ${name} is not confirmed`);
+  if (desk.state.domain(name, caller.context) !== undefined) {
+    throw new Refusal('conflict', `${name} is registered already`);
+  }
+  const now = desk.clock.registry();
+  desk.state.putDomain({
+    name,
+    context: caller.context,
+    group: caller.group,
+    created: now,
+    updated: now,
+    expires: addYears(now, 1),
+    ...delegation,
+    authCode: newAuthCode(),
+    transferLockUntil: now + TRANSFER_LOCK_DAYS * DAY,
+  });
+  charge(desk, caller, 'domain.create', name, 1, ctid);
+}
+
+/** Starts the transfer of a name that another customer holds; it ends by itself after five days. */
+export function transferDomain(desk: Desk, caller: Caller, input: DomainTransferInput, ctid?: string): void {
+  const { name } = input;
+  checkDomainName(name);
+  const delegation = checkDelegation(desk, caller, input);
+  const domain = desk.state.domain(name, caller.context);
+  if (domain === undefined) throw new Refusal('not_found', `${name} is not registered`);
+  if (domain.group === caller.group) throw new Refusal('conflict', `${name} is in this account already`);
+  if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
+  if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
+  if (domain.transferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
+  if (domain.authCode !== input.auth)
+    throw new Refusal('auth_code', `auth: wrong authorization code for ${name}`);
+  const now = desk.clock.registry();
+  change(desk, domain, {
+    pendingTransfer: { group: caller.group, completesAt: transferCompletesAt(now), ...delegation },
+  });
+  charge(desk, caller, 'domain.transfer', name, 1, ctid);
+}
+
+/**
+ * Adds years to a domain, during the auto-renew grace period too.
+ * @param period years: the document has no unit, and the zone's periods are in years
+ */
+export function renewDomain(desk: Desk, caller: Caller, name: string, period: number, ctid?: string): void {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.deletedAt !== undefined)
+    throw new Refusal('conflict', `${name} has been deleted: restore it first`);
+  if (period < 1 || period > MAX_YEARS)
+    throw new Refusal('rule', `period: 1 to ${MAX_YEARS} years, not ${period}`);
+  const expires = addYears(domain.expires, period);
+  if (expires > addYears(desk.clock.registry(), MAX_YEARS)) {
+    throw new Refusal('rule', `period: ${name} would expire more than ${MAX_YEARS} years from now`);
+  }
+  change(desk, domain, { expires });
+  charge(desk, caller, 'domain.renew', name, period, ctid);
+}
+
+/** Begins the redemption grace period. */
+export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted already`);
+  if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
+  change(desk, domain, { deletedAt: desk.clock.registry() });
+}
+
+/** Takes a deletion back within the redemption grace period. The zone does it by hand; the sandbox at once. */
+export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.status !== 'redemption') {
+    throw new Refusal('conflict', `${name} is not in the redemption grace period`);
+  }
+  const { deletedAt: _, ...kept } = domain;
+  change(desk, kept, { expires: expiryAfterRestore(domain.expires, desk.clock.registry()) });
+  charge(desk, caller, 'domain.restore', name, 1, ctid);
+}
+
+/** @returns the authorization code of a domain */
+export function readAuthCode(desk: Desk, caller: Caller, name: string): string {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
+  return domain.authCode;
+}
+
+/** Begins the change of registrant, which locks transfers for 60 days. */
+export function changeOwner(desk: Desk, caller: Caller, name: string): void {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
+  change(desk, domain, { transferLockUntil: desk.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
+}
+
+export function updateNameservers(
+  desk: Desk,
+  caller: Caller,
+  name: string,
+  nameServers: readonly { readonly name: string }[],
+): void {
+  const domain = heldDomain(desk, caller, name);
+  if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
+  const names = nameServers.map((one) => one.name);
+  checkNameservers(name, names);
+  change(desk, domain, { nameServers: names });
+}
+
+function heldDomain(desk: Desk, caller: Caller, name: string): DomainView {
+  checkDomainName(name);
+  const domain = desk.state.domain(name, caller.context);
+  if (domain === undefined || domain.group !== caller.group) {
+    throw new Refusal('not_found', `${name} is not in this account`);
+  }
+  return domain;
+}
+
+function checkDelegation(
+  desk: Desk,
+  caller: Caller,
+  input: Contacts & { readonly name: string },
+): Pick<DomainRecord, 'ownerc' | 'adminc' | 'techc' | 'nameServers'> {
+  for (const role of ['ownerc', 'adminc', 'techc'] as const) {
+    if (!desk.state.hasContact(input[role].id, caller.context, caller.group)) {
+      throw new Refusal('contact', `${role}.id: there is no contact ${input[role].id} in this account`);
+    }
+  }
+  const nameServers = input.nameServers.map((one) => one.name);
+  checkNameservers(input.name, nameServers);
+  return { ownerc: input.ownerc.id, adminc: input.adminc.id, techc: input.techc.id, nameServers };
+}
+
+function change(
+  desk: Desk,
+  domain: DomainRecord & Partial<DomainView>,
+  changes: Partial<DomainRecord>,
+): void {
+  const { status: _status, transferLocked: _locked, ...record } = domain;
+  desk.state.putDomain({ ...record, ...changes, updated: desk.clock.registry() });
+}
+
+function charge(
+  desk: Desk,
+  caller: Caller,
+  task: Charge['task'],
+  name: string,
+  years: number,
+  ctid: string | undefined,
+): void {
+  const { user, context } = caller;
+  desk.state.addCharge({ task, name, context, user, years, ...(ctid !== undefined && { ctid }) });
+}
+
+function newAuthCode(): string {
+  return randomBytes(12).toString('base64url');
+}

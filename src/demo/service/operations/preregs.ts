@@ -1,0 +1,104 @@
+import { domainToUnicode } from 'node:url';
+import type { PreregRecord } from '../model.ts';
+import { Refusal } from '../refusal.ts';
+import type { Caller, Desk } from './caller.ts';
+
+/** Keys that a search may filter by (service API, section "Preregistration search"). */
+export const PREREG_FILTER_KEYS = [
+  'sld',
+  'tld',
+  'subtld',
+  'id',
+  'prereg_config.confirmation_start',
+  'prereg_config.confirmation_end',
+  'prereg_config.period_start',
+  'prereg_config.period_end',
+] as const;
+export type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
+
+/** Data that a search adds to the records when asked to. */
+export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
+export type PreregExtraKey = (typeof PREREG_EXTRA_KEYS)[number];
+
+export interface PreregSearch {
+  /** Records of sub-users too. */
+  readonly children: boolean;
+  readonly offset: number;
+  readonly limit: number;
+  readonly filters: readonly {
+    readonly key: PreregFilterKey;
+    readonly matches: (value: string) => boolean;
+  }[];
+  readonly orderBy?: PreregOrderKey | undefined;
+}
+
+export const PREREG_ORDER_KEYS = ['name', 'created', 'updated', 'status', 'phase'] as const;
+export type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
+
+const MAX_LIMIT = 1000;
+
+/** @returns the asked-for page, and how many records there are in all */
+export function searchPreregs(
+  desk: Desk,
+  caller: Caller,
+  search: PreregSearch,
+): { summary: number; records: readonly PreregRecord[] } {
+  if (search.limit < 1 || search.limit > MAX_LIMIT)
+    throw new Refusal('rule', `view.limit: 1 to ${MAX_LIMIT}`);
+  if (search.offset < 0) throw new Refusal('rule', 'view.offset: 0 or more');
+  const found = desk.state.data.preregs.filter(
+    (one) =>
+      one.group === caller.group &&
+      one.owner.context === caller.context &&
+      (search.children || !isSubUser(desk, one.owner)) &&
+      search.filters.every((filter) => filter.matches(filterValue(one, filter.key))),
+  );
+  const { orderBy } = search;
+  if (orderBy !== undefined) found.sort((a, b) => compare(a[orderBy], b[orderBy]));
+  return { summary: found.length, records: found.slice(search.offset, search.offset + search.limit) };
+}
+
+function isSubUser(desk: Desk, owner: { user: string; context: number }): boolean {
+  const user = desk.state.user(owner.user, owner.context);
+  return user !== undefined && user.owner.user !== user.user;
+}
+
+function filterValue(record: PreregRecord, key: PreregFilterKey): string {
+  const labels = record.name.split('.');
+  switch (key) {
+    case 'sld':
+      return labels[0] ?? '';
+    case 'tld':
+      return labels.at(-1) ?? '';
+    case 'subtld':
+      return labels.slice(1).join('.');
+    case 'id':
+      return String(record.id);
+    case 'prereg_config.confirmation_start':
+      return serviceTime(record.config.confirmation_start);
+    case 'prereg_config.confirmation_end':
+      return serviceTime(record.config.confirmation_end);
+    case 'prereg_config.period_start':
+      return serviceTime(record.config.period_start);
+    case 'prereg_config.period_end':
+      return serviceTime(record.config.period_end);
+  }
+}
+
+function compare(a: string | number, b: string | number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** `YYYY-MM-DD hh:mm:ss`, in UTC. */
+export function serviceTime(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** What the extra keys add; the document names them without their contents, so these are the sandbox's own. */
+export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
+  return {
+    tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },
+    extension: { tier: record.recommended ? 'premium' : 'standard' },
+    nsentry: { ttl: '3600' },
+  };
+}

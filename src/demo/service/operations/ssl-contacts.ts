@@ -1,0 +1,40 @@
+import { Refusal } from '../refusal.ts';
+import { looksLikeEmail } from '../rules.ts';
+import type { Caller, Desk } from './caller.ts';
+
+/** Fields by their JSON names. */
+export type SslContactFields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Changes the given fields of a certificate contact (service API, section "SSL contact update"). */
+export function updateSslContact(desk: Desk, caller: Caller, id: string, fields: SslContactFields): void {
+  const contact = desk.state.data.sslContacts.find(
+    (one) => String(one.id) === id && one.context === caller.context && one.group === caller.group,
+  );
+  if (contact === undefined)
+    throw new Refusal('not_found', `id: there is no SSL contact ${id} in this account`);
+  if (Object.keys(fields).length === 0) throw new Refusal('malformed', 'no field of the contact is given');
+  checkFormat(fields, 'country', /^[A-Z]{2}$/, 'a two-letter code in upper case');
+  for (const field of ['phone', 'fax']) {
+    checkFormat(
+      fields,
+      field,
+      /^\+[1-9][0-9 ().-]{4,24}$/,
+      'a number in international format, as +49-30-5550100',
+    );
+  }
+  const { email } = fields;
+  if (typeof email === 'string' && !looksLikeEmail(email)) {
+    throw new Refusal('contact', 'email: not an e-mail address');
+  }
+  const kept = { ...contact.fields };
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) kept[field] = typeof value === 'string' ? value : [...value];
+  }
+  contact.fields = kept;
+  desk.state.changed();
+}
+
+function checkFormat(fields: SslContactFields, field: string, format: RegExp, sentence: string): void {
+  const value = fields[field];
+  if (typeof value === 'string' && !format.test(value)) throw new Refusal('contact', `${field}: ${sentence}`);
+}

@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import type { UserRecord } from '../model.ts';
+import { Refusal } from '../refusal.ts';
+import { looksLikeEmail } from '../rules.ts';
+import type { Caller, Desk } from './caller.ts';
+
+export interface UserCreateInput {
+  readonly user: string;
+  readonly context: number;
+  readonly defaultEmail: string;
+  readonly password?: string | undefined;
+  readonly status?: number | undefined;
+  readonly substatus?: number | undefined;
+  readonly language?: string | undefined;
+  /** The superior user, for a sub-user of a sub-user. */
+  readonly superior?: { readonly user: string; readonly context: number } | undefined;
+}
+
+/** Length of a password that the service makes (service API, section Limits). */
+const GENERATED_PASSWORD_LENGTH = 15;
+const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
+
+/**
+ * Makes a user below the caller, or below one of the caller's sub-users (service API, section User).
+ * @returns the password that was made when none was given
+ */
+export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {
+  checkUser(input);
+  const superior = input.superior ?? { user: caller.user, context: caller.context };
+  if (input.context !== caller.context || superior.context !== caller.context) {
+    throw new Refusal('forbidden', `context: users are made in the caller's context, ${caller.context}`);
+  }
+  const parent = desk.state.user(superior.user, superior.context);
+  if (parent === undefined || parent.group !== caller.group) {
+    throw new Refusal('not_found', `parent.user: there is no user ${superior.user} in this account`);
+  }
+  if (desk.state.user(input.user, input.context) !== undefined) {
+    throw new Refusal('conflict', `user: ${input.user} exists already in context ${input.context}`);
+  }
+  const generated = input.password === undefined ? makePassword() : undefined;
+  desk.state.addUser({
+    user: input.user,
+    context: input.context,
+    group: caller.group,
+    password: input.password ?? generated ?? '',
+    defaultEmail: input.defaultEmail,
+    status: input.status ?? 1,
+    substatus: input.substatus ?? 0,
+    language: input.language ?? parent.language,
+    owner: { user: parent.user, context: parent.context },
+  });
+  return generated === undefined ? {} : { generated };
+}
+
+function checkUser(input: UserCreateInput): void {
+  if (!/^[^\s:,\p{Cc}]{1,64}$/u.test(input.user)) {
+    throw new Refusal('rule', 'user: 1 to 64 characters without blanks, colons and commas');
+  }
+  if (!looksLikeEmail(input.defaultEmail)) throw new Refusal('rule', 'defaultEmail: not an e-mail address');
+  if (input.password === '') throw new Refusal('rule', 'password: leave it out to have one made');
+  if (input.language !== undefined && !/^[a-z]{2}$/.test(input.language)) {
+    throw new Refusal('rule', 'language: a two-letter code in lower case');
+  }
+}
+
+function makePassword(): string {
+  return Array.from(
+    { length: GENERATED_PASSWORD_LENGTH },
+    () => PASSWORD_LETTERS[randomInt(PASSWORD_LETTERS.length)],
+  ).join('');
+}
+
+/** The user record as a login returns it, without the password. */
+export function publicUser(user: UserRecord): Record<string, unknown> {
+  const { context, defaultEmail, status, substatus, owner, language } = user;
+  return { user: user.user, context, defaultEmail, status, substatus, owner, language };
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type StateData, stateSchema } from './model.ts';
+
+const DEBOUNCE_MS = 150;
+
+/** @returns the kept state, or undefined when there is no file yet. @throws when the file is not a sandbox's */
+export async function loadState(file: string): Promise<StateData | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new Error(`reading the sandbox's state from ${file}`, { cause: error });
+  }
+  try {
+    return stateSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`${file} is not a sandbox's state; remove it to start afresh`, { cause: error });
+  }
+}
+
+/** Keeps the state in a file: shortly after a change, and when told to. A crash leaves the old file or the new. */
+export class StateFile {
+  readonly #file: string;
+  readonly #read: () => StateData;
+  #timer: NodeJS.Timeout | undefined;
+  #dirty = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(file: string, read: () => StateData) {
+    this.#file = file;
+    this.#read = read;
+  }
+
+  changed(): void {
+    this.#dirty = true;
+    // A write that fails is tried again at the next change, and reported by the flush at the end.
+    this.#timer ??= setTimeout(() => this.flush().catch(() => undefined), DEBOUNCE_MS);
+  }
+
+  /** Writes what has not been written. @throws when the file cannot be written */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    const draft = `${this.#file}.${randomUUID()}`;
+    try {
+      await mkdir(dirname(this.#file), { recursive: true });
+      await writeDurably(draft, JSON.stringify(this.#read()));
+      await rename(draft, this.#file);
+    } catch (error) {
+      this.#dirty = true;
+      await rm(draft, { force: true });
+      throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
+    }
+  }
+}
+
+async function writeDurably(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,84 @@
+import { domainToUnicode } from 'node:url';
+import type { Answer } from './answer.ts';
+import type { Incoming, Plan } from './incoming.ts';
+import type { DomainStatus } from './lifecycle.ts';
+import type { Desk } from './operations/caller.ts';
+import type { DomainView } from './state.ts';
+
+/** The public directory beside the service (RFC 9082, RFC 9083) and the file that leads to it (RFC 9224). */
+
+const ZONES = ['rest', 'example'];
+
+const EPP_STATUS: Record<DomainStatus, string> = {
+  registered: 'active',
+  auto_renew_grace: 'auto renew period',
+  redemption: 'redemption period',
+  pending_delete: 'pending delete',
+};
+
+/** @param path below `/rdap`; @param origin `http://127.0.0.1:PORT` */
+export function planRdap(desk: Desk, incoming: Incoming, path: string, origin: string): Plan {
+  const name = /^\/domain\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? null;
+  const isBootstrap = path === '/bootstrap.json';
+  return {
+    task: name !== null ? 'rdap.domain' : isBootstrap ? 'rdap.bootstrap' : null,
+    name,
+    claim: null,
+    loggedBody: null,
+    run() {
+      if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
+        return rdapError(405, 'method not allowed');
+      if (isBootstrap) return answer(200, bootstrap(desk, origin));
+      const domain = name === null ? undefined : desk.state.publicDomain(name);
+      if (domain === undefined) return rdapError(404, 'not found');
+      return answer(200, describe(domain, desk.clock.registry(), origin));
+    },
+  };
+}
+
+export function rdapError(errorCode: number, title: string): Answer {
+  return answer(errorCode, { rdapConformance: ['rdap_level_0'], errorCode, title });
+}
+
+function bootstrap(desk: Desk, origin: string): unknown {
+  return {
+    version: '1.0',
+    publication: rfc3339(desk.clock.registry()),
+    description: 'The zones of the sandbox',
+    services: [[ZONES, [`${origin}/rdap/`]]],
+  };
+}
+
+function describe(domain: DomainView, now: number, origin: string): unknown {
+  const self = `${origin}/rdap/domain/${domain.name}`;
+  const unicode = domainToUnicode(domain.name);
+  return {
+    rdapConformance: ['rdap_level_0'],
+    objectClassName: 'domain',
+    handle: `${domain.name.toUpperCase()}-SANDBOX`,
+    ldhName: domain.name,
+    ...(unicode !== domain.name && { unicodeName: unicode }),
+    status: [
+      EPP_STATUS[domain.status],
+      ...(domain.pendingTransfer === undefined ? [] : ['pending transfer']),
+      ...(domain.transferLocked ? ['client transfer prohibited'] : []),
+    ],
+    events: [
+      { eventAction: 'registration', eventDate: rfc3339(domain.created) },
+      { eventAction: 'expiration', eventDate: rfc3339(domain.expires) },
+      { eventAction: 'last changed', eventDate: rfc3339(domain.updated) },
+      { eventAction: 'last update of RDAP database', eventDate: rfc3339(now) },
+    ],
+    nameservers: domain.nameServers.map((server) => ({ objectClassName: 'nameserver', ldhName: server })),
+    links: [{ value: self, rel: 'self', href: self, type: 'application/rdap+json' }],
+  };
+}
+
+function rfc3339(time: number): string {
+  return new Date(time).toISOString();
+}
+
+function answer(httpStatus: number, content: unknown): Answer {
+  const headers = { 'content-type': 'application/rdap+json', 'access-control-allow-origin': '*' };
+  return { httpStatus, headers, body: JSON.stringify(content), code: null };
+}

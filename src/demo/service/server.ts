@@ -1,0 +1,95 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClock, type SandboxClock } from './clock.ts';
+import { exchange } from './exchange.ts';
+import { Faults } from './faults.ts';
+import type { Desk } from './operations/caller.ts';
+import { loadState, StateFile } from './persistence.ts';
+import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
+import { seedState } from './seed.ts';
+import { Sessions } from './sessions.ts';
+import { SandboxState, type UserSeed } from './state.ts';
+
+export interface SandboxServiceOptions {
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  readonly host?: '127.0.0.1';
+  /** Real time, milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** JSON file that the state is kept in; without it, the state lives in memory. */
+  readonly stateFile?: string;
+  /** Users beside the seeded ones; read when there is no kept state. */
+  readonly users?: readonly UserSeed[];
+}
+
+/** A running sandbox of the domain service, and what a test or a demo may see and change of it. */
+export interface SandboxService {
+  /** Base of the JSON interface with its version segment: `http://127.0.0.1:PORT/v1`. */
+  readonly jsonUrl: string;
+  /** Address that XML requests are posted to: `http://127.0.0.1:PORT/xml`. */
+  readonly xmlUrl: string;
+  /** File by RFC 9224 that maps the sandbox's zones to its RDAP server. */
+  readonly rdapBootstrapUrl: string;
+  /** The last 10,000 requests, oldest first. */
+  readonly requests: readonly RecordedRequest[];
+  /** Called when a request has been read, and again (same `n`) when it has been answered. Returns the end. */
+  onRequest(listener: (request: RecordedRequest) => void): () => void;
+  requestsFor(filter: RequestFilter): RecordedRequest[];
+  readonly faults: Faults;
+  readonly state: SandboxState;
+  readonly sessions: Sessions;
+  readonly clock: SandboxClock;
+  close(): Promise<void>;
+}
+
+/** Starts a sandbox of the domain service on the loopback interface. */
+export async function startSandboxService(options: SandboxServiceOptions = {}): Promise<SandboxService> {
+  const clock = createClock(options.now ?? Date.now);
+  const kept = options.stateFile === undefined ? undefined : await loadState(options.stateFile);
+  const data = kept ?? seedState(clock.registry(), options.users);
+  const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
+  const state = new SandboxState(data, clock, () => file?.changed());
+  const desk: Desk = { state, clock, sessions: new Sessions(clock.real) };
+  const recorder = new Recorder();
+  const faults = new Faults();
+  let origin = '';
+
+  const server = createServer((request, response) => {
+    exchange({ desk, recorder, faults, origin }, request, response).catch((error: unknown) => {
+      // A fault of the sandbox itself: the connection is lost, and the test that meets it sees why.
+      response.destroy(error instanceof Error ? error : undefined);
+      process.emitWarning(error instanceof Error ? error : String(error));
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve);
+  });
+  origin = `http://127.0.0.1:${portOf(server.address())}`;
+
+  return {
+    jsonUrl: `${origin}/v1`,
+    xmlUrl: `${origin}/xml`,
+    rdapBootstrapUrl: `${origin}/rdap/bootstrap.json`,
+    requests: recorder.requests,
+    onRequest: (listener) => recorder.onRequest(listener),
+    requestsFor: (filter) => recorder.requestsFor(filter),
+    faults,
+    state,
+    sessions: desk.sessions,
+    clock,
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await file?.flush();
+    },
+  };
+}
+
+function portOf(address: string | AddressInfo | null): number {
+  if (address === null || typeof address === 'string')
+    throw new Error('starting the sandbox: it has no port');
+  return address.port;
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { MINUTE } from './clock.ts';
+
+export interface Session {
+  readonly id: string;
+  readonly interface: 'json' | 'xml';
+  readonly user: string;
+  readonly context: number;
+  readonly endsAt: number;
+}
+
+/** Run time of a session when the login does not set one (service API, section Limits). */
+export const DEFAULT_SESSION_MINUTES = 10;
+
+/**
+ * Working sessions. They end after their run time whether used or not, and with the process. A session of one
+ * interface does not open the other.
+ */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  open(session: Pick<Session, 'interface' | 'user' | 'context'>, minutes: number): Session {
+    const opened = { ...session, id: randomUUID(), endsAt: this.#now() + minutes * MINUTE };
+    this.#sessions.set(opened.id, opened);
+    return opened;
+  }
+
+  find(id: string, via: Session['interface']): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.interface !== via) return undefined;
+    if (this.#now() < session.endsAt) return session;
+    this.#sessions.delete(id);
+    return undefined;
+  }
+
+  end(id: string): void {
+    this.#sessions.delete(id);
+  }
+
+  /** Ends every session, as a restart of a real service may. */
+  endAll(): void {
+    this.#sessions.clear();
+  }
+
+  /** Sessions that have not run out. */
+  count(): number {
+    return [...this.#sessions.values()].filter((one) => this.#now() < one.endsAt).length;
+  }
+}
