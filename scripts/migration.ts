@@ -1,0 +1,62 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../src/store/embedded.ts';
+import { diffSchemas } from './schema-engine.ts';
+
+// npm run migration -- NAME
+//
+// Writes the migration that leads from the last one to prisma/schema.prisma. Each migration keeps the schema
+// that it leads to beside its SQL, so the next one needs no database to start from, and what was written by
+// hand into a migration (a trigger, a partial index) is left alone by the next.
+
+const prisma = fileURLToPath(new URL('../prisma', import.meta.url));
+const migrations = join(prisma, 'migrations');
+
+const name = process.argv[2];
+if (name === undefined || !/^[a-z][a-z0-9_]*$/.test(name)) {
+  process.stderr.write(
+    'Give the migration a name of small letters, digits and _: npm run migration -- add_owner\n',
+  );
+  process.exit(1);
+}
+
+const schema = await readFile(join(prisma, 'schema.prisma'), 'utf8');
+await mkdir(migrations, { recursive: true });
+const last = (await readdir(migrations, { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+  .sort()
+  .at(-1);
+const before =
+  last === undefined ? undefined : await readFile(join(migrations, last, 'schema.prisma'), 'utf8');
+
+const sql = await withScratchServer((url) => diffSchemas(before, schema, url));
+if (sql === '') {
+  process.stdout.write('prisma/schema.prisma has nothing that the migrations lack.\n');
+} else {
+  const timestamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14);
+  const folder = join(migrations, `${last === undefined ? '00000000000000' : timestamp}_${name}`);
+  await mkdir(folder);
+  await writeFile(join(folder, 'migration.sql'), sql);
+  await writeFile(join(folder, 'schema.prisma'), schema);
+  await writeFile(join(migrations, 'migration_lock.toml'), 'provider = "postgresql"\n');
+  process.stdout.write(`Wrote ${join(folder, 'migration.sql')}. Read it before you commit it.\n`);
+}
+
+async function withScratchServer<T>(work: (url: string) => Promise<T>): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-migration-'));
+  try {
+    // For root: PostgreSQL's user must get into it.
+    await chmod(dataDir, 0o755);
+    const server = await startEmbeddedPostgres({ dataDir });
+    try {
+      return await work(server.url);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
+
+/** As much of it as is needed here; Node's types leave it to the browser's. */
+declare const WebAssembly: {
+  instantiate(
+    bytes: Uint8Array,
+    imports: Readonly<Record<string, object>>,
+  ): Promise<{ instance: { exports: Readonly<Record<string, unknown>> } }>;
+};
+
+/**
+ * Says what SQL leads from one Prisma schema to another, by Prisma's own engine in WebAssembly (its binary is
+ * downloaded from a host that not every network reaches).
+ *
+ * @param from the schema to start from; undefined means an empty database
+ * @param to the schema to arrive at
+ * @param url a PostgreSQL; the engine only asks it for its version
+ * @returns the script, empty when the two schemas mean the same
+ */
+export async function diffSchemas(from: string | undefined, to: string, url: string): Promise<string> {
+  await load();
+  const file = (content: string) => ({ files: [{ path: 'schema.prisma', content }] });
+  const schemaEngine = await engine.SchemaEngine.new(
+    { datamodels: [['schema.prisma', to]] },
+    () => undefined,
+    bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url })),
+  );
+  try {
+    const { stdout } = await schemaEngine.diff({
+      from: from === undefined ? { tag: 'empty' } : { tag: 'schemaDatamodel', ...file(from) },
+      to: { tag: 'schemaDatamodel', ...file(to) },
+      script: true,
+      exitCode: null,
+      filters: { externalTables: [], externalEnums: [] },
+    });
+    return withoutSchemaCreation(stdout ?? '');
+  } finally {
+    schemaEngine.free();
+  }
+}
+
+let loaded: Promise<void> | undefined;
+
+function load(): Promise<void> {
+  loaded ??= instantiate();
+  return loaded;
+}
+
+async function instantiate(): Promise<void> {
+  const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm');
+  const wasm = await readFile(join(dirname(entry), 'schema_engine_bg.wasm'));
+  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': { ...engine } });
+  engine.__wbg_set_wasm(instance.exports);
+  const start = instance.exports['__wbindgen_start'];
+  if (typeof start !== 'function') throw new TypeError('the schema engine has no __wbindgen_start');
+  start();
+}
+
+/** The schema `public` is always there, and a role that may not create schemas must be able to migrate. */
+function withoutSchemaCreation(script: string): string {
+  const kept = script.replace(/-- CreateSchema\nCREATE SCHEMA IF NOT EXISTS "public";\n+/, '');
+  return kept.includes('-- This is an empty migration.') ? '' : kept;
+}

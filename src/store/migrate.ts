@@ -1,0 +1,211 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { z } from 'zod';
+
+/** Why the database could not be brought to this release's schema. */
+export type MigrationProblem = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
+
+/** The database was not brought to this release's schema. The message is written for the operator. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+  readonly problem: MigrationProblem;
+
+  constructor(problem: MigrationProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
+
+export interface MigrateOptions {
+  readonly url: string;
+  /** Told what happens, a sentence each. */
+  readonly log?: (sentence: string) => void;
+  /** The folder of the migrations; the package's own by default. */
+  readonly folder?: string;
+}
+
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  /** As Prisma computes it: SHA-256 of the file, in hexadecimal digits. */
+  readonly checksum: string;
+}
+
+/** The package's `prisma/migrations`, seen alike from `src/store` and `dist/store`. */
+const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+
+/** Prisma's own advisory lock of migrations, so that `prisma migrate deploy` waits for us and we for it. */
+const MIGRATIONS_LOCK = 72_707_369;
+
+/** Prisma's own record of what was applied, made as Prisma makes it. */
+const CREATE_RECORD = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                  VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum            VARCHAR(64) NOT NULL,
+    finished_at         TIMESTAMPTZ,
+    migration_name      VARCHAR(255) NOT NULL,
+    logs                TEXT,
+    rolled_back_at      TIMESTAMPTZ,
+    started_at          TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0
+  )`;
+
+const Recorded = z.array(
+  z.object({ migration_name: z.string(), checksum: z.string(), finished_at: z.date().nullable() }),
+);
+
+/**
+ * Brings a database to the schema of this release. Each migration is one transaction together with its line
+ * in Prisma's `_prisma_migrations`: it is there whole or not at all, whenever the process or the server dies.
+ * Several replicas may start at once; one applies, the others wait and find nothing to do.
+ *
+ * @returns the names of the migrations that this call applied, oldest first
+ * @throws {MigrationError} `unreachable`, `database_newer`, `unfinished`, `failed` or `locked`
+ */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const log = options.log ?? (() => undefined);
+  const migrations = await readMigrations(options.folder ?? OWN_MIGRATIONS);
+  const client = await connect(options.url);
+  const applied: string[] = [];
+  try {
+    let next: Migration | undefined;
+    do {
+      next = await applyNext(client, migrations, applied.length === 0 ? log : () => undefined);
+      if (next !== undefined) {
+        applied.push(next.name);
+        log(`Applied the migration ${next.name}.`);
+      }
+    } while (next !== undefined);
+    return { applied };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Applies the oldest migration that is missing, in one transaction; undefined when none is. */
+async function applyNext(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  log: (sentence: string) => void,
+): Promise<Migration | undefined> {
+  try {
+    await client.query("BEGIN; SET LOCAL lock_timeout = '120s'");
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATIONS_LOCK]);
+    await client.query('SET LOCAL lock_timeout = DEFAULT');
+    const next = findNext(migrations, await readRecord(client), log);
+    if (next !== undefined) await apply(client, next);
+    await client.query('COMMIT');
+    return next;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    if (error instanceof MigrationError) throw error;
+    if (error instanceof pg.DatabaseError && error.code === '55P03') {
+      throw new MigrationError(
+        'locked',
+        'migrating the database: another process has been migrating it for two minutes. Start again when it is done',
+        { cause: error },
+      );
+    }
+    throw new MigrationError('failed', `migrating the database: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query(CREATE_RECORD);
+  try {
+    // Without parameters a query may hold many statements, and PostgreSQL itself tells where each one ends.
+    await client.query(migration.sql);
+  } catch (error) {
+    throw new MigrationError(
+      'failed',
+      `applying the migration ${migration.name}${lineOf(error, migration.sql)}: ${messageOf(error)}. Nothing of it was kept; mend the cause and start again`,
+      { cause: error },
+    );
+  }
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+    [randomUUID(), migration.checksum, migration.name],
+  );
+}
+
+function findNext(
+  migrations: readonly Migration[],
+  record: z.infer<typeof Recorded>,
+  log: (sentence: string) => void,
+): Migration | undefined {
+  const known = new Map(migrations.map((migration) => [migration.name, migration]));
+  const done = new Set<string>();
+  for (const { migration_name: name, checksum, finished_at: finishedAt } of record) {
+    const migration = known.get(name);
+    if (migration === undefined) {
+      throw new MigrationError(
+        'database_newer',
+        `the database has the migration ${name}, which this release does not know: a newer release has used it. Start that release, or restore the backup made before it`,
+      );
+    }
+    if (finishedAt === null) {
+      throw new MigrationError(
+        'unfinished',
+        `the migration ${name} was begun by the prisma command and never finished. See what of it is in the database, then say so with: npx prisma migrate resolve --applied ${name} (or --rolled-back)`,
+      );
+    }
+    if (migration.checksum !== checksum) log(`The migration ${name} was changed after it had been applied.`);
+    done.add(name);
+  }
+  return migrations.find((migration) => !done.has(migration.name));
+}
+
+async function readRecord(client: pg.Client): Promise<z.infer<typeof Recorded>> {
+  const { rows: tables } = await client.query("SELECT to_regclass('_prisma_migrations') AS record");
+  if (z.tuple([z.object({ record: z.string().nullable() })]).parse(tables)[0].record === null) return [];
+  const { rows } = await client.query(
+    `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
+     WHERE rolled_back_at IS NULL ORDER BY migration_name`,
+  );
+  return Recorded.parse(rows);
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'domain-steward (migrations)',
+  });
+  client.on('error', () => undefined); // the query under way rejects with it
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw new MigrationError(
+      'unreachable',
+      `connecting to the database ${client.database ?? ''} at ${client.host}:${client.port}: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function lineOf(error: unknown, sql: string): string {
+  if (!(error instanceof pg.DatabaseError) || error.position === undefined) return '';
+  return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
+}
+
+/** What the server or the system says. Connection errors of several addresses come in one without a text. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

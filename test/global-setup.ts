@@ -1,0 +1,51 @@
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../src/store/embedded.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { TEMPLATE_DATABASE } from './support/database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The administrator's address at the run's PostgreSQL: `postgresql://…/postgres`. */
+    readonly postgresUrl: string;
+  }
+}
+
+/** One PostgreSQL for the whole run, with a migrated database that `createTestDatabase` copies. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-test-'));
+  await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    // What is written need not outlive the machine here; a killed process loses nothing all the same.
+    settings: { max_connections: '300', fsync: 'off', full_page_writes: 'off' },
+  });
+  await makeTemplate(server.url);
+  project.provide('postgresUrl', server.url);
+  return async () => {
+    await server.stop();
+    await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
+
+async function makeTemplate(adminUrl: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE}`);
+    const url = new URL(adminUrl);
+    url.pathname = `/${TEMPLATE_DATABASE}`;
+    await prepareTemplate(url.href);
+  } finally {
+    await admin.end();
+  }
+}
+
+/** Everything that each test's database begins with. All connections to it must be closed at the end. */
+async function prepareTemplate(url: string): Promise<void> {
+  await migrate({ url });
+}

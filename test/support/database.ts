@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+/** Made by the run's global setup: all migrations applied, no rows. */
+export const TEMPLATE_DATABASE = 'domain_steward_template';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends whatever is still connected and removes the database. */
+  drop(): Promise<void>;
+}
+
+/**
+ * Makes a database of one's own on the run's PostgreSQL.
+ * @param template what it begins with: the migrated schema, or `empty`
+ */
+export async function createTestDatabase(template: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
+  const adminUrl = inject('postgresUrl');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const source = template === 'migrated' ? TEMPLATE_DATABASE : 'template0';
+  await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source}`);
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function asAdmin(url: string, sql: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  try {
+    await admin.query(sql);
+  } finally {
+    await admin.end();
+  }
+}
