@@ -2,7 +2,7 @@
 
 export const MASK = '[secret]';
 
-const SECRET_KEYS = new Set(['password', 'auth', 'token', 'hash', 'authinfo', 'totpsecret']);
+const SECRET_NAMES = new Set(['password', 'auth', 'token', 'hash', 'authinfo', 'totpsecret']);
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-service-sessionid']);
 
 /** A parsed JSON body with the values of secret keys replaced. */
@@ -11,16 +11,14 @@ export function maskJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, inner]) => [
     key,
-    SECRET_KEYS.has(key.toLowerCase()) ? MASK : maskJson(inner),
+    isSecretName(key) ? MASK : maskJson(inner),
   ]);
   return Object.fromEntries(entries);
 }
 
-/** XML text with the contents of secret elements replaced. */
-export function maskXml(text: string): string {
-  return text.replace(/<(password|token|hash)(\s[^>]*)?>[\s\S]*?<\/\1\s*>/gi, (_, name: string) => {
-    return `<${name}>${MASK}</${name}>`;
-  });
+/** Whether the log hides the value of this JSON key or XML element. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAMES.has(name.toLowerCase());
 }
 
 /** Headers with the secret ones replaced. */

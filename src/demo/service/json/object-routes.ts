@@ -54,7 +54,10 @@ export const OBJECT_ROUTES: readonly Route[] = [
     shapes.preregSearch,
     ({ desk, caller, query, body }) => {
       const extras = extraKeys(query.getAll('keys[]'));
-      const filters = body.filters.map(({ key, value }) => ({ key, matches: (is: string) => is === value }));
+      const filters = body.filters.map(({ key, value }) => ({
+        key,
+        matches: (is: string) => is === String(value),
+      }));
       const { summary, records } = searchPreregs(desk, caller, { ...body.view, filters });
       const data = records.map((record) => preregData(record, extras));
       return { object: { type: 'DomainPrereg', summary }, data };

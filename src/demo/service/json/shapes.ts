@@ -55,7 +55,11 @@ export const sslContactUpdate = z.strictObject({
 export const preregSearch = z.strictObject({
   view: z.strictObject({ children: z.boolean(), offset: z.int(), limit: z.int() }),
   filters: z.array(
-    z.strictObject({ key: z.enum(PREREG_FILTER_KEYS), operator: z.literal('EQUAL'), value: z.string() }),
+    z.strictObject({
+      key: z.enum(PREREG_FILTER_KEYS),
+      operator: z.literal('EQUAL'),
+      value: z.union([z.string(), z.int()]),
+    }),
   ),
 });
 

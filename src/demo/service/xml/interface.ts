@@ -1,21 +1,137 @@
-import type { Answer } from '../answer.ts';
-import type { Incoming, Plan } from '../incoming.ts';
+import { admit, type Claim } from '../access.ts';
+import { type Answer, type Notice, SUCCESS } from '../answer.ts';
+import { bodyText, checkContentType, type Incoming, type Plan } from '../incoming.ts';
+import { isSecretName, MASK } from '../mask.ts';
 import type { Desk } from '../operations/caller.ts';
-import type { RefusedWith } from '../refusal.ts';
-export function planXml(desk: Desk, _incoming: Incoming): Plan {
+import { Refusal, type RefusedWith } from '../refusal.ts';
+import { parseXml, readText, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { readClaim, readFrame } from './request.ts';
+import { XML_TASKS, type XmlOutcome } from './tasks.ts';
+
+/**
+ * The XML interface: one address, POST only, without query parameters. A refusal is an ordinary answer with HTTP
+ * status 200 and a status of type `error`, except where HTTP itself or the way in is at fault (401, 403, 405, 413,
+ * 415): the document shows neither.
+ */
+
+const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
+
+interface Understood {
+  readonly root: XmlElement;
+  readonly code: string;
+  readonly task: XmlElement;
+  readonly claim: Claim | Refusal;
+}
+
+export function planXml(desk: Desk, incoming: Incoming): Plan {
+  const understood = attempt(() => understand(incoming.body));
+  const known = understood instanceof Refusal ? undefined : XML_TASKS.get(understood.code);
+  const claim = understood instanceof Refusal ? understood : understood.claim;
   return {
-    task: null,
-    name: null,
-    claim: null,
-    loggedBody: null,
-    run: () => xmlRefusal(desk, { code: 'EF01002', message: 'not yet' }),
+    task: known?.task ?? null,
+    name: understood instanceof Refusal ? null : subjectOf(understood.task, known?.subject),
+    claim: claim instanceof Refusal ? null : claim,
+    loggedBody: logged(incoming.body, understood),
+    run() {
+      const outcome = attempt(() => {
+        if (incoming.method !== 'POST')
+          throw new Refusal('malformed', `${incoming.method}: POST is needed`, 405);
+        checkContentType(incoming, ['text/xml', 'application/xml']);
+        if (incoming.query.size > 0)
+          throw new Refusal('malformed', 'query: the XML interface has no parameters');
+        if (understood instanceof Refusal) throw understood;
+        if (understood.claim instanceof Refusal) throw understood.claim;
+        if (known === undefined) throw new Refusal('malformed', `code: there is no task ${understood.code}`);
+        const caller = admit(desk, understood.claim, 'xml');
+        const answered = known.run({ desk, caller, claim: understood.claim, task: understood.task });
+        return response(desk, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
+      });
+      if (!(outcome instanceof Refusal)) return outcome;
+      const httpStatus = HTTP_REFUSALS.has(outcome.httpStatus) ? outcome.httpStatus : 200;
+      return xmlRefusal(desk, { code: outcome.code, message: outcome.message, httpStatus });
+    },
   };
 }
-export function xmlRefusal(_desk: Desk, { code, message, httpStatus = 200 }: RefusedWith): Answer {
+
+/** An error answer; HTTP 200 where the refusal has no status of its own. */
+export function xmlRefusal(desk: Desk, { code, message: text, httpStatus = 200 }: RefusedWith): Answer {
+  return response(desk, httpStatus, { code, text, type: 'error' }, {});
+}
+
+function attempt<T>(work: () => T): T | Refusal {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function understand(body: Uint8Array): Understood {
+  const root = parseXml(bodyText(body));
+  const { block, code, task } = readFrame(root);
+  return { root, code, task, claim: attempt(() => readClaim(block)) };
+}
+
+function subjectOf(task: XmlElement, subject: readonly [string, string] | undefined): string | null {
+  const [element, child] = subject ?? [];
+  const found = task.children
+    .find((one) => one.name === element)
+    ?.children.find((one) => one.name === child && one.children.length === 0);
+  return found === undefined ? null : readText(found);
+}
+
+/** What could not be read may hold a secret anywhere, so that only its size is logged. */
+function logged(body: Uint8Array, understood: Understood | Refusal): string | null {
+  if (body.length === 0) return null;
+  return understood instanceof Refusal
+    ? `[${body.length} bytes that are no request]`
+    : masked(understood.root).text;
+}
+
+function masked({ name, children, text }: XmlElement): XmlText {
+  // `auth` is a secret of JSON bodies, and the block of credentials here.
+  if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
+  return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
+}
+
+function response(
+  desk: Desk,
+  httpStatus: number,
+  status: { code: string; text: string; type: string },
+  { data = [], notices = [], object }: XmlOutcome,
+): Answer {
+  const result = xmlElement(
+    'result',
+    xmlElement('data', ...data),
+    ...notices.map(notice),
+    xmlElement(
+      'status',
+      xmlElement('code', status.code),
+      xmlElement('text', status.text),
+      xmlElement('type', status.type),
+      ...(object === undefined ? [] : [objectElement(object)]),
+    ),
+  );
+  const root = xmlElement('response', result, xmlElement('stid', desk.state.nextStid()));
   return {
     httpStatus,
-    headers: { 'content-type': 'text/xml' },
-    body: `<response><result><status><code>${code}</code><text>${message}</text></status></result></response>`,
-    code,
+    headers: { 'content-type': 'text/xml;charset=UTF-8' },
+    body: `<?xml version="1.0" encoding="UTF-8"?>\n${root.text}`,
+    code: status.code,
   };
+}
+
+function notice({ code, text, object }: Notice): XmlText {
+  return xmlElement(
+    'msg',
+    xmlElement('text', text),
+    xmlElement('code', code),
+    xmlElement('type', 'notice'),
+    objectElement(object),
+  );
+}
+
+function objectElement({ type, value }: { type: string; value: string }): XmlText {
+  return xmlElement('object', xmlElement('type', type), xmlElement('value', value));
 }

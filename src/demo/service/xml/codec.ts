@@ -1,0 +1,171 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { Refusal } from '../refusal.ts';
+
+/** Reading and writing XML, without attributes, as the document shows it. Values stay text: `0502` is `0502`. */
+
+export interface XmlElement {
+  readonly name: string;
+  readonly children: readonly XmlElement[];
+  /** Text directly inside, entities decoded. */
+  readonly text: string;
+}
+
+const TEXT = '#text';
+const CDATA = '#cdata';
+const ATTRIBUTES = ':@';
+const MAX_DEPTH = 16;
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  // Entities are decoded here, so that CDATA sections are left as they are and unknown ones are refused.
+  processEntities: false,
+  cdataPropName: CDATA,
+  maxNestedTags: MAX_DEPTH,
+});
+
+/** @throws {Refusal} 400 when the text is not one well-formed element without attributes and document type */
+export function parseXml(text: string): XmlElement {
+  if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a document type is not allowed');
+  if (XMLValidator.validate(text) !== true) throw new Refusal('malformed', 'the body is not well-formed XML');
+  let nodes: readonly XmlElement[];
+  try {
+    nodes = readNodes(parser.parse(text)).children;
+  } catch (error) {
+    // The parser's own message may quote the text, which may hold a secret.
+    throw error instanceof Refusal ? error : new Refusal('malformed', 'the body is not XML as documented');
+  }
+  const [root] = nodes;
+  if (root === undefined || nodes.length > 1) throw new Refusal('malformed', 'the body is not one element');
+  return root;
+}
+
+/** Reads a list of the parser's nodes: objects with one tag name as key, or with text. */
+function readNodes(nodes: unknown): { children: XmlElement[]; text: string } {
+  const children: XmlElement[] = [];
+  let text = '';
+  for (const node of Array.isArray(nodes) ? nodes : []) {
+    for (const [name, value] of Object.entries<unknown>(node)) {
+      if (name === ATTRIBUTES) throw new Refusal('malformed', 'attributes are not allowed');
+      if (name === TEXT) text += decode(String(value));
+      else if (name === CDATA) text += readCdata(value);
+      else children.push({ name, ...readNodes(value) });
+    }
+  }
+  return { children, text };
+}
+
+function readCdata(value: unknown): string {
+  const [inner]: unknown[] = Array.isArray(value) ? value : [];
+  return typeof inner === 'object' && inner !== null && TEXT in inner ? String(inner[TEXT]) : '';
+}
+
+const NAMED = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+]);
+
+function decode(text: string): string {
+  return text.replace(/&([^;]*);?/g, (reference, name: string) => {
+    const number = /^#(?:x([0-9a-f]{1,6})|([0-9]{1,7}))$/i.exec(name);
+    const code =
+      number === null ? undefined : Number.parseInt(number[1] ?? number[2] ?? '', number[1] ? 16 : 10);
+    const character = code === undefined ? NAMED.get(name) : characterOf(code);
+    if (character === undefined || !reference.endsWith(';')) {
+      throw new Refusal('malformed', 'an entity is unknown or stands for no character');
+    }
+    return character;
+  });
+}
+
+/** @returns the character when XML 1.0 allows it */
+function characterOf(code: number): string | undefined {
+  if (code > 0x10ffff) return undefined;
+  const character = String.fromCodePoint(code);
+  return /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]$/u.test(character)
+    ? character
+    : undefined;
+}
+
+/** How often a child may stand. */
+type Occurrence = 'one' | 'optional' | 'many';
+
+/**
+ * Checks the children of an element.
+ * @returns reads the children of a name, in their order
+ * @throws {Refusal} 400 for a child that is unknown, missing or repeated, and for text between the children
+ */
+export function readChildren<K extends string>(
+  { name, children, text }: XmlElement,
+  wanted: Readonly<Record<K, Occurrence>>,
+): (name: K) => readonly XmlElement[] {
+  if (text.trim() !== '') throw new Refusal('malformed', `${name}: text between its elements`);
+  const unknown = children.find((child) => !Object.hasOwn(wanted, child.name));
+  if (unknown !== undefined) throw new Refusal('malformed', `${name}: unknown element ${unknown.name}`);
+  for (const [child, occurrence] of Object.entries<Occurrence>(wanted)) {
+    const found = children.filter((one) => one.name === child).length;
+    if (occurrence === 'one' && found === 0)
+      throw new Refusal('malformed', `${name}: element ${child} is missing`);
+    if (occurrence !== 'many' && found > 1)
+      throw new Refusal('malformed', `${name}: element ${child} is given twice`);
+  }
+  return (child) => children.filter((one) => one.name === child);
+}
+
+/**
+ * Checks an element whose children have text only, each at most once.
+ * @returns reads the text of a child; `required` refuses a missing one
+ */
+export function readTexts<K extends string>(
+  element: XmlElement,
+  names: readonly K[],
+): { required(name: K): string; optional(name: K): string | undefined } {
+  const wanted = Object.fromEntries(names.map((name) => [name, 'optional' as const]));
+  readChildren(element, wanted);
+  const texts = new Map(element.children.map((child) => [child.name, readText(child)]));
+  return {
+    optional: (name) => texts.get(name),
+    required(name) {
+      const text = texts.get(name);
+      if (text === undefined) throw new Refusal('malformed', `${element.name}: element ${name} is missing`);
+      return text;
+    },
+  };
+}
+
+/** @throws {Refusal} 400 when the element has elements inside */
+export function readText(element: XmlElement): string {
+  if (element.children.length > 0)
+    throw new Refusal('malformed', `${element.name}: elements instead of text`);
+  return element.text;
+}
+
+/** One element; what is not an element inside it is text, and escaped. */
+export function xmlElement(
+  name: string,
+  ...content: readonly (XmlText | string | number | boolean)[]
+): XmlText {
+  const inner = content.map((one) => (one instanceof XmlText ? one.text : escapeXml(String(one)))).join('');
+  return new XmlText(`<${name}>${inner}</${name}>`);
+}
+
+/** Text that is XML already. */
+export class XmlText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,149 @@
+import type { PreregRecord } from '../model.ts';
+import type { Caller, Desk } from '../operations/caller.ts';
+import {
+  PREREG_EXTRA_KEYS,
+  PREREG_FILTER_KEYS,
+  PREREG_ORDER_KEYS,
+  type PreregSearch,
+  preregExtras,
+  searchPreregs,
+  serviceTime,
+} from '../operations/preregs.ts';
+import { Refusal } from '../refusal.ts';
+import { readChildren, readText, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { readInteger } from './request.ts';
+
+/** Task 0110005 (service API, section "Preregistration search"). */
+
+/** Elements that a record always has. */
+const DEFAULT_KEYS = [
+  'adminc',
+  'recommended',
+  'confirmed',
+  'created',
+  'name',
+  'nserver',
+  'order_reference',
+  'owner',
+  'period',
+  'prereg_config',
+  'phase',
+  'status',
+  'techc',
+  'updated',
+  'updater',
+] as const;
+const SELECTABLE_KEYS = ['ownerc', 'zonec', ...PREREG_EXTRA_KEYS] as const;
+type RecordKey = (typeof DEFAULT_KEYS)[number] | (typeof SELECTABLE_KEYS)[number];
+
+/** Page when the task has no view. */
+const DEFAULT_LIMIT = 20;
+
+export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement): readonly XmlText[] {
+  const read = readChildren(task, {
+    code: 'one',
+    view: 'optional',
+    where: 'optional',
+    key: 'many',
+    order: 'optional',
+  });
+  const keys = read('key').map((element) =>
+    readOneOf(element.name, readText(element), [...DEFAULT_KEYS, ...SELECTABLE_KEYS]),
+  );
+  const [order] = read('order').map(readOrder);
+  const [where = []] = read('where').map(readWhere);
+  const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = read('view').map(readView);
+  const { summary, records } = searchPreregs(desk, caller, { ...view, filters: where, orderBy: order });
+  const shown = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
+  return [xmlElement('summary', summary), ...records.map((record) => recordElement(record, shown))];
+}
+
+function readView(view: XmlElement): Pick<PreregSearch, 'children' | 'offset' | 'limit'> {
+  const texts = readTexts(view, ['children', 'offset', 'limit']);
+  const children = readOneOf('children', texts.optional('children') ?? '0', ['0', '1', 'false', 'true']);
+  return {
+    children: children === '1' || children === 'true',
+    offset: readInteger('offset', texts.optional('offset') ?? '0'),
+    limit: readInteger('limit', texts.optional('limit') ?? String(DEFAULT_LIMIT)),
+  };
+}
+
+function readWhere(where: XmlElement): PreregSearch['filters'] {
+  return readChildren(where, { and: 'many' })('and').map((and) => {
+    const texts = readTexts(and, ['key', 'operator', 'value']);
+    readOneOf('operator', texts.required('operator'), ['like']);
+    return {
+      key: readOneOf('key', texts.required('key'), PREREG_FILTER_KEYS),
+      matches: like(texts.required('value')),
+    };
+  });
+}
+
+/** `%` and `*` stand for any text; without them, the values must be the same. Case makes no difference. */
+function like(pattern: string): (value: string) => boolean {
+  const parts = pattern.toLowerCase().split(/[%*]+/);
+  return (value) => {
+    let rest = value.toLowerCase();
+    const [first = '', ...others] = parts;
+    if (!rest.startsWith(first)) return false;
+    rest = rest.slice(first.length);
+    const last = others.pop();
+    if (last === undefined) return rest === '';
+    for (const part of others) {
+      const at = rest.indexOf(part);
+      if (at === -1) return false;
+      rest = rest.slice(at + part.length);
+    }
+    return rest.endsWith(last);
+  };
+}
+
+function readOrder(order: XmlElement): NonNullable<PreregSearch['orderBy']> {
+  const texts = readTexts(order, ['key', 'mode']);
+  readOneOf('mode', texts.required('mode'), ['asc']);
+  return readOneOf('key', texts.required('key'), PREREG_ORDER_KEYS);
+}
+
+function readOneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text);
+  if (found === undefined) throw new Refusal('malformed', `${name}: one of ${values.join(', ')}`);
+  return found;
+}
+
+function recordElement(record: PreregRecord, shown: ReadonlySet<RecordKey>): XmlText {
+  const user = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
+  const contact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlText[] => [
+    xmlElement(key, xmlElement('id', record[key])),
+  ];
+  const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, serviceTime(time)));
+  const extras = preregExtras(record);
+  const extra = (key: keyof typeof extras): XmlText[] => [
+    xmlElement(key, ...Object.entries(extras[key]).map(([name, value]) => xmlElement(name, value))),
+  ];
+  const elements: Record<RecordKey, readonly XmlText[]> = {
+    name: [xmlElement('name', record.name)],
+    created: [xmlElement('created', serviceTime(record.created))],
+    updated: [xmlElement('updated', serviceTime(record.updated))],
+    owner: [xmlElement('owner', ...user)],
+    updater: [xmlElement('updater', ...user)],
+    ownerc: contact('ownerc'),
+    zonec: contact('zonec'),
+    adminc: contact('adminc'),
+    techc: contact('techc'),
+    nserver: record.nameServers.map((server) => xmlElement('nserver', xmlElement('name', server))),
+    status: [xmlElement('status', record.status)],
+    phase: [xmlElement('phase', record.phase)],
+    order_reference: [xmlElement('order_reference', record.orderReference)],
+    period: [xmlElement('period', record.period)],
+    prereg_config: [xmlElement('prereg_config', ...config)],
+    recommended: [xmlElement('recommended', record.recommended)],
+    confirmed: [xmlElement('confirmed', record.confirmed)],
+    tmch_mark: extra('tmch_mark'),
+    extension: extra('extension'),
+    nsentry: extra('nsentry'),
+  };
+  const content = [...DEFAULT_KEYS, ...SELECTABLE_KEYS]
+    .filter((key) => shown.has(key))
+    .flatMap((key) => elements[key]);
+  return xmlElement('domain_prereg', ...content);
+}

@@ -1,0 +1,76 @@
+import { type Claim, isUuid } from '../access.ts';
+import { Refusal } from '../refusal.ts';
+import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
+
+/** The frame of an XML request: `request` with an authentication block, then `task` (service API, section "XML
+ * interface"). */
+
+const BLOCKS = ['auth', 'auth_session', 'authentication'];
+
+/** @throws {Refusal} 400 when it is not framed as documented, 401 without an authentication block */
+export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
+  if (root.name !== 'request') throw new Refusal('malformed', `the root is request, not ${root.name}`);
+  readChildren(root, { auth: 'optional', auth_session: 'optional', authentication: 'optional', task: 'one' });
+  const [block, task, ...others] = root.children;
+  if (block?.name === 'task' && task === undefined) {
+    throw new Refusal('unauthenticated', 'request: there is no authentication block');
+  }
+  if (block === undefined || !BLOCKS.includes(block.name) || task?.name !== 'task' || others.length > 0) {
+    throw new Refusal('malformed', 'request: one authentication block, then the task');
+  }
+  const codes = task.children.filter((child) => child.name === 'code');
+  const [code] = codes;
+  if (code === undefined || codes.length > 1)
+    throw new Refusal('malformed', 'task: one element code is needed');
+  return { block, code: readText(code), task };
+}
+
+/** @throws {Refusal} 400 when the block is not one of the documented ones */
+export function readClaim(block: XmlElement): Claim {
+  switch (block.name) {
+    case 'auth_session': {
+      const id = readTexts(block, ['hash']).required('hash');
+      if (!isUuid(id)) throw new Refusal('malformed', 'auth_session: hash is not a UUID');
+      return { way: 'session', id };
+    }
+    case 'authentication':
+      return readApplication(block);
+    default:
+      return readCredentials(block);
+  }
+}
+
+function readCredentials(block: XmlElement): Claim {
+  const texts = readTexts(block, ['user', 'context', 'password', 'token']);
+  const token = texts.optional('token');
+  if (token !== undefined && !/^[0-9]{6}$/.test(token))
+    throw new Refusal('malformed', 'token: six digits are needed');
+  return {
+    way: 'credentials',
+    user: texts.required('user'),
+    context: readInteger('context', texts.required('context')),
+    password: texts.required('password'),
+    ...(token !== undefined && { token }),
+  };
+}
+
+function readApplication(block: XmlElement): Claim {
+  const [inner] = readChildren(block, { trusted_application: 'one' })('trusted_application');
+  if (inner === undefined) throw new Refusal('malformed', 'authentication: trusted_application is missing');
+  const children = readChildren(inner, { uuid: 'one', password: 'one', application: 'one' });
+  const only = (name: 'uuid' | 'password'): string => children(name).map(readText).join('');
+  return {
+    way: 'trusted_application',
+    uuid: only('uuid'),
+    password: only('password'),
+    application: children('application')
+      .map((application) => readTexts(application, ['name']).required('name'))
+      .join(''),
+  };
+}
+
+/** @throws {Refusal} 400 when the text is not an integer of 0 or more */
+export function readInteger(name: string, text: string): number {
+  if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('malformed', `${name}: not an integer`);
+  return Number(text);
+}

@@ -1,0 +1,193 @@
+import type { Claim } from '../access.ts';
+import { type Notice, passwordGenerated, userNotified } from '../answer.ts';
+import type { Caller, Desk } from '../operations/caller.ts';
+import { updateRedirect } from '../operations/redirects.ts';
+import { updateSslContact } from '../operations/ssl-contacts.ts';
+import { createUser } from '../operations/users.ts';
+import { Refusal } from '../refusal.ts';
+import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
+import type { ServiceTask } from '../tasks.ts';
+import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { searchPreregsByXml } from './prereg.ts';
+import { readInteger } from './request.ts';
+
+/** The tasks of the XML interface by their codes (service API, section "Task codes"). */
+
+export interface XmlCall {
+  readonly desk: Desk;
+  readonly caller: Caller;
+  readonly claim: Claim;
+  readonly task: XmlElement;
+}
+
+export interface XmlOutcome {
+  readonly data?: readonly XmlText[];
+  readonly notices?: readonly Notice[];
+  readonly object?: { readonly type: string; readonly value: string };
+}
+
+interface XmlTask {
+  readonly task: ServiceTask;
+  /** Where the name of the object stands, for the log. */
+  readonly subject?: readonly [element: string, child: string];
+  run(call: XmlCall): XmlOutcome;
+}
+
+const createSession: XmlTask = {
+  task: 'session.create',
+  run({ desk, caller: { user, context }, claim, task }) {
+    readChildren(task, { code: 'one' });
+    if (claim.way === 'session') throw new Refusal('malformed', 'auth_session: there is a session already');
+    const session = desk.sessions.open({ interface: 'xml', user, context }, DEFAULT_SESSION_MINUTES);
+    return {
+      data: [xmlElement('auth_session', xmlElement('hash', session.id))],
+      object: { type: 'user', value: `${user}, ${context}` },
+    };
+  },
+};
+
+const deleteSession: XmlTask = {
+  task: 'session.delete',
+  run({ desk, caller: { user, context }, claim, task }) {
+    readChildren(task, { code: 'one' });
+    if (claim.way !== 'session') throw new Refusal('malformed', 'auth_session: there is no session to end');
+    desk.sessions.end(claim.id);
+    return { object: { type: 'user', value: `${user}, ${context}` } };
+  },
+};
+
+const createUserTask: XmlTask = {
+  task: 'user.create',
+  subject: ['user', 'user'],
+  run({ desk, caller, task }) {
+    const element = only(task, 'user');
+    const { owner, rest } = takeOwner(element);
+    const texts = readTexts(rest, [
+      'user',
+      'context',
+      'default_mail',
+      'password',
+      'status',
+      'substatus',
+      'language',
+      'user_mail_key',
+    ]);
+    const integer = (name: 'status' | 'substatus'): number | undefined => {
+      const text = texts.optional(name);
+      return text === undefined ? undefined : readInteger(name, text);
+    };
+    const user = texts.required('user');
+    const context = readInteger('context', texts.required('context'));
+    const { generated } = createUser(desk, caller, {
+      user,
+      context,
+      defaultEmail: texts.required('default_mail'),
+      password: texts.optional('password'),
+      status: integer('status'),
+      substatus: integer('substatus'),
+      language: texts.optional('language'),
+      superior: owner,
+    });
+    const mailed = texts.optional('user_mail_key') !== undefined;
+    return {
+      notices: [
+        ...(mailed ? [userNotified(user, context)] : []),
+        ...(generated === undefined ? [] : [passwordGenerated(generated)]),
+      ],
+      object: { type: 'user', value: `${user}, ${context}` },
+    };
+  },
+};
+
+function takeOwner(element: XmlElement): {
+  owner: { user: string; context: number } | undefined;
+  rest: XmlElement;
+} {
+  const [owner, second] = element.children.filter((child) => child.name === 'owner');
+  if (second !== undefined) throw new Refusal('malformed', 'user: element owner is given twice');
+  const rest = { ...element, children: element.children.filter((child) => child.name !== 'owner') };
+  if (owner === undefined) return { owner: undefined, rest };
+  const texts = readTexts(owner, ['user', 'context']);
+  return {
+    owner: { user: texts.required('user'), context: readInteger('owner.context', texts.required('context')) },
+    rest,
+  };
+}
+
+const updateRedirectTask: XmlTask = {
+  task: 'redirect.update',
+  subject: ['redirect', 'source'],
+  run({ desk, caller, task }) {
+    const texts = readTexts(only(task, 'redirect'), ['type', 'mode', 'title', 'source', 'target', 'backup']);
+    const title = texts.optional('title');
+    const backup = texts.optional('backup');
+    updateRedirect(desk, caller, {
+      type: oneOf('type', texts.required('type'), ['domain', 'email']),
+      mode: oneOf('mode', texts.required('mode'), ['frame', 'single']),
+      source: texts.required('source'),
+      target: texts.required('target'),
+      ...(title !== undefined && { title }),
+      ...(backup !== undefined && { backup }),
+    });
+    return {};
+  },
+};
+
+/** Elements of a certificate contact and their JSON names, by which the sandbox keeps them. */
+const CONTACT_ELEMENTS = {
+  title: 'title',
+  organization: 'organization',
+  address: 'address',
+  postal_code: 'pcode',
+  city: 'city',
+  country: 'country',
+  state: 'state',
+  phone: 'phone',
+  fax: 'fax',
+  email: 'email',
+} as const;
+
+const updateSslContactTask: XmlTask = {
+  task: 'sslContact.update',
+  subject: ['contact', 'id'],
+  run({ desk, caller, task }) {
+    const elements = Object.entries(CONTACT_ELEMENTS);
+    const texts = readTexts(only(task, 'contact'), ['id', ...elements.map(([element]) => element)]);
+    const id = texts.required('id');
+    const fields = Object.fromEntries(
+      elements.flatMap(([element, field]) => {
+        const text = texts.optional(element);
+        return text === undefined ? [] : [[field, field === 'address' ? text.split(/,\s*/) : text]];
+      }),
+    );
+    updateSslContact(desk, caller, id, fields);
+    return { object: { type: 'contact', value: id } };
+  },
+};
+
+const searchPreregsTask: XmlTask = {
+  task: 'prereg.search',
+  run: ({ desk, caller, task }) => ({ data: searchPreregsByXml(desk, caller, task) }),
+};
+
+export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
+  ['1321001', createSession],
+  ['1321003', deleteSession],
+  ['1301001', createUserTask],
+  ['0502', updateRedirectTask],
+  ['400202', updateSslContactTask],
+  ['0110005', searchPreregsTask],
+]);
+
+/** The object element of a task, which has nothing else beside its code. */
+function only(task: XmlElement, name: string): XmlElement {
+  const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
+  if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);
+  return element;
+}
+
+function oneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text);
+  if (found === undefined) throw new Refusal('malformed', `${name}: one of ${values.join(', ')}`);
+  return found;
+}
