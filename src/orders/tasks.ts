@@ -61,6 +61,8 @@ export interface OrderTask {
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else hears of it. */
   readonly confirmFirst: boolean;
+  /** Its names are domain names. */
+  readonly domain: boolean;
   /** The secret field of the input, if it has one. */
   readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
@@ -105,6 +107,7 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
     effect: service.effect,
     idempotent: service.idempotent,
     confirmFirst: definition.confirmFirst ?? false,
+    domain: zoneTask !== undefined,
     secretField: definition.secretField,
     secretResult: definition.secretOf !== undefined,
 

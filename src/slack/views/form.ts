@@ -1,0 +1,147 @@
+import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/types';
+import { LIMITS, plainText, section, truncate } from './kit.ts';
+
+/**
+ * A field of a form, declared once: the view, the reading of what was submitted and the place of errors all
+ * come from it. `block_id` and `action_id` of its input are its name.
+ */
+export interface Field {
+  /** The field's JSON name in the service API where it has one. */
+  readonly name: string;
+  readonly label: string;
+  readonly kind: 'text' | 'lines' | 'number' | 'email' | 'choice' | 'choices' | 'picks' | 'secret';
+  readonly hint?: string;
+  readonly optional?: boolean;
+  readonly placeholder?: string;
+  /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): value and what is read. */
+  readonly options?: readonly { readonly value: string; readonly text: string }[];
+  /** Changing it asks the bot for another form. */
+  readonly dispatches?: boolean;
+}
+
+export interface Form {
+  /** `callback_id`. */
+  readonly name: string;
+  readonly title: string;
+  readonly submit: string;
+  readonly fields: readonly Field[];
+}
+
+/** What a form holds: a text a field, or several where the field takes several. */
+export type FormValues = Readonly<Record<string, string | readonly string[]>>;
+
+/** What travels with an open form: where it came from. Never a secret, never content. */
+export interface FormOrigin {
+  readonly channelId: string;
+  readonly threadTs?: string;
+  /** An id that the form is about: an order's, a name. */
+  readonly subject?: string;
+}
+
+export interface FormView {
+  readonly form: Form;
+  readonly origin: FormOrigin;
+  readonly values?: FormValues;
+  /** Said above the fields, mrkdwn. */
+  readonly intro?: readonly KnownBlock[];
+  /** Problems shown above the fields; for views that cannot carry inline errors any more. */
+  readonly problems?: readonly string[];
+}
+
+/** The modal of a form. */
+export function formView({ form, origin, values = {}, intro = [], problems = [] }: FormView): ModalView {
+  return {
+    type: 'modal',
+    callback_id: form.name,
+    title: plainText(form.title, LIMITS.title),
+    submit: plainText(form.submit, LIMITS.submit),
+    close: plainText('Close', LIMITS.submit),
+    private_metadata: JSON.stringify(origin),
+    blocks: [
+      ...(problems.length === 0 ? [] : [section(`:warning: ${problems.join('\n')}`)]),
+      ...intro,
+      ...form.fields.map((field) => input(field, values[field.name])),
+    ],
+  };
+}
+
+/** A modal that only says something. */
+export function noticeView(title: string, blocks: readonly KnownBlock[], close = 'Close'): ModalView {
+  return {
+    type: 'modal',
+    title: plainText(title, LIMITS.title),
+    close: plainText(close, LIMITS.submit),
+    blocks: [...blocks],
+  };
+}
+
+function input(field: Field, value: string | readonly string[] | undefined): InputBlock {
+  return {
+    type: 'input',
+    block_id: field.name,
+    label: plainText(field.label, LIMITS.label),
+    element: element(field, value),
+    ...(field.hint === undefined ? {} : { hint: plainText(field.hint, LIMITS.hint) }),
+    ...(field.optional === true ? { optional: true } : {}),
+    ...(field.dispatches === true ? { dispatch_action: true } : {}),
+  };
+}
+
+function element(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const text = typeof value === 'string' ? value : value?.join('\n');
+  const initial =
+    text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
+  const shared = {
+    action_id: field.name,
+    ...(field.placeholder === undefined
+      ? {}
+      : { placeholder: plainText(field.placeholder, LIMITS.placeholder) }),
+  };
+  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
+  const chosen = options.filter(({ value: each }) => each !== undefined && (value ?? []).includes(each));
+  switch (field.kind) {
+    case 'text':
+      return { type: 'plain_text_input', ...shared, ...initial };
+    case 'secret':
+      // Never prefilled: a secret that was typed is not shown again.
+      return { type: 'plain_text_input', ...shared };
+    case 'lines':
+      return { type: 'plain_text_input', multiline: true, ...shared, ...initial };
+    case 'number':
+      return {
+        type: 'number_input',
+        is_decimal_allowed: false,
+        ...shared,
+        ...(text !== undefined && /^-?\d+$/.test(text) ? initial : {}),
+      };
+    case 'email':
+      return { type: 'email_text_input', ...shared, ...initial };
+    case 'choice': {
+      const [selected] = options.filter((each) => each.value === text);
+      return {
+        type: 'static_select',
+        ...shared,
+        options,
+        ...(selected === undefined ? {} : { initial_option: selected }),
+      };
+    }
+    case 'choices':
+      return {
+        type: 'checkboxes',
+        action_id: field.name,
+        options,
+        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
+      };
+    case 'picks':
+      return {
+        type: 'multi_static_select',
+        ...shared,
+        options,
+        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
+      };
+  }
+}
+
+function option({ value, text }: { readonly value: string; readonly text: string }): PlainTextOption {
+  return { text: plainText(text, LIMITS.optionText), value };
+}
