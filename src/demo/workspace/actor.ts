@@ -1,0 +1,360 @@
+import { changeView, pushView } from './api/views.ts';
+import type { Core } from './core.ts';
+import type { DeliveryAnswer } from './deliver.ts';
+import { SlackError } from './errors.ts';
+import {
+  actionEntry,
+  filled,
+  initialValues,
+  inputErrors,
+  keepValues,
+  overflowChoice,
+  type Placed,
+  placedElements,
+  responseConversations,
+} from './forms.ts';
+import { mentionsIn } from './mentions.ts';
+import { tellPerson } from './messages.ts';
+import {
+  closedPayload,
+  commandPayload,
+  eventPayload,
+  homeOpenedEvent,
+  messageActionsPayload,
+  messageShortcutPayload,
+  submissionPayload,
+  viewActionsPayload,
+} from './payloads.ts';
+import { isObject, textOf } from './problems.ts';
+import type {
+  ActResult,
+  Channel,
+  InputValue,
+  Json,
+  JsonObject,
+  Message,
+  SubmitResult,
+  User,
+  View,
+} from './protocol.ts';
+import { respond } from './response-urls.ts';
+import { readSubmissionAnswer } from './submission.ts';
+
+/** A command's result: the acknowledgement, and what the app answered with it. */
+export interface CommandResult extends ActResult {
+  response?: Json;
+}
+
+/** Narrows down which element is meant when several carry the same action id. */
+export interface Which {
+  value?: InputValue;
+  blockId?: string;
+}
+
+/** One person at the screen: everything that person can do. Each action resolves when the app has acknowledged. */
+export class Actor {
+  readonly user: User;
+  readonly #core: Core;
+
+  constructor(core: Core, user: User) {
+    this.#core = core;
+    this.user = user;
+  }
+
+  /**
+   * Runs a slash command.
+   *
+   * @param text with the slash: `/domain renew cafe.rest`.
+   */
+  async command(channelId: string, text: string): Promise<CommandResult> {
+    const core = this.#core;
+    const channel = this.#channel(channelId);
+    const [command = ''] = text.trim().split(/\s+/, 1);
+    if (!command.startsWith('/')) throw new Error(`a command starts with a slash, this does not: ${command}`);
+    const rest = text.trim().slice(command.length);
+    const triggerId = core.triggers.issue({ userId: this.user.id });
+    const payload = commandPayload(core, this.user, channel, command, rest, triggerId);
+    const answer = await core.deliverer.deliver('slash_commands', payload);
+    if (!answer.acked) {
+      const why = `${command} failed with the error "${answer.error ?? 'dispatch_failed'}"`;
+      tellPerson(core, channel.id, this.user.id, why);
+    } else if (answer.body !== undefined && answer.body !== '') {
+      const place = { channel: channel.id, userId: this.user.id };
+      const content = isObject(answer.body) ? answer.body : { text: String(answer.body) };
+      try {
+        respond(core, place, content);
+      } catch (error) {
+        if (!(error instanceof SlackError)) throw error;
+        tellPerson(core, channel.id, this.user.id, `${command} failed with the error "${error.code}"`);
+      }
+    }
+    return { ...acted(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };
+  }
+
+  /** Writes an ordinary message; apps without the right to read channels do not hear of it. */
+  say(channelId: string, text: string, threadTs?: string): Message {
+    const channel = this.#channel(channelId);
+    const message: Message = {
+      type: 'message',
+      channel: channel.id,
+      ts: this.#core.state.nextTs(),
+      user: this.user.id,
+      text,
+      blocks: [],
+      ...(threadTs !== undefined && { thread_ts: threadTs }),
+      notifies: mentionsIn(text, []),
+    };
+    this.#core.state.post(message);
+    return message;
+  }
+
+  /**
+   * Presses a button, of a message or of a view.
+   *
+   * @throws Error when there is no such button before this person, naming those that are.
+   */
+  click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
+    return this.act(target, actionId, which);
+  }
+
+  /** Chooses in a menu, a date or a group of options outside of a form. */
+  select(
+    target: Message | View | string,
+    actionId: string,
+    value: InputValue,
+    blockId?: string,
+  ): Promise<ActResult> {
+    return this.act(target, actionId, { value, ...(blockId !== undefined && { blockId }) });
+  }
+
+  /** {@link click} or {@link select}, by the kind of the element. */
+  act(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
+    if (typeof target !== 'string' && 'ts' in target) return this.#actOnMessage(target, actionId, which);
+    return this.#actOnView(typeof target === 'string' ? target : target.id, actionId, which);
+  }
+
+  /**
+   * Fills one input of an open dialog.
+   *
+   * @returns the app's acknowledgement when the input is one that dispatches, else undefined.
+   */
+  async changeInput(
+    target: View | string,
+    actionId: string,
+    value: InputValue,
+    blockId?: string,
+  ): Promise<ActResult | undefined> {
+    const view = this.#view(target);
+    const placed = pick(
+      view.blocks,
+      actionId,
+      { ...(blockId !== undefined && { blockId }) },
+      `view ${view.id}`,
+    );
+    const state = filled(placed, value);
+    const changed = withValue(view, placed, state);
+    this.#core.state.show(this.user.id, changed);
+    if (placed.block['dispatch_action'] !== true) return undefined;
+    return this.#dispatchView(changed, placed, state);
+  }
+
+  /**
+   * Submits a dialog.
+   *
+   * @param values by block id or action id; what is not named keeps what the form shows.
+   */
+  async submit(target: View | string, values: Record<string, InputValue> = {}): Promise<SubmitResult> {
+    const core = this.#core;
+    let view = this.#view(target);
+    for (const [name, value] of Object.entries(values)) {
+      const placed = placedElements(view.blocks).find(
+        ({ blockId, actionId }) => blockId === name || actionId === name,
+      );
+      if (!placed)
+        throw new Error(`view ${view.callback_id || view.id} has no input ${name}; ${listed(view.blocks)}`);
+      view = withValue(view, placed, filled(placed, value));
+    }
+    core.state.show(this.user.id, view);
+    const errors = inputErrors(view.blocks, view.state.values);
+    if (Object.keys(errors).length > 0) return { outcome: 'errors', errors, sent: false };
+    const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
+    const responseUrls = responseConversations(view.blocks, view.state.values).map(
+      ({ channel, blockId, actionId }): JsonObject => ({
+        channel_id: channel,
+        block_id: blockId,
+        action_id: actionId,
+        response_url: core.origin + core.responseUrls.issuePath({ channel, userId: this.user.id }),
+      }),
+    );
+    const payload = submissionPayload(this.user, view, triggerId, responseUrls);
+    const answer = await core.deliverer.deliver('interactive', payload);
+    return this.#afterSubmission(view, answer);
+  }
+
+  /** Closes a dialog by its cross; the app hears of it when it asked for that. */
+  async close(target: View | string): Promise<ActResult | undefined> {
+    const core = this.#core;
+    const view = this.#view(target);
+    core.state.closeView(this.user.id, view.id, view.clear_on_close);
+    if (!view.notify_on_close) return undefined;
+    const answer = await core.deliverer.deliver(
+      'interactive',
+      closedPayload(this.user, view, view.clear_on_close),
+    );
+    return acted(answer, '');
+  }
+
+  /** Uses a message shortcut. */
+  async shortcut(callbackId: string, message: Message): Promise<ActResult> {
+    const core = this.#core;
+    const channel = this.#channel(message.channel);
+    const triggerId = core.triggers.issue({ userId: this.user.id });
+    const payload = messageShortcutPayload(core, this.user, channel, message, callbackId, triggerId);
+    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+  }
+
+  /** Opens the app's Home tab. The event's retries go on in the background. */
+  async openHome(): Promise<ActResult> {
+    const event = eventPayload(this.#core, homeOpenedEvent(this.#core, this.user));
+    return acted(await this.#core.deliverer.deliverEvent(event), '');
+  }
+
+  /** The open dialogs, the one on top last. */
+  openedViews(): View[] {
+    return [...this.#core.state.modalsOf(this.user.id)];
+  }
+
+  homeView(): View | undefined {
+    return this.#core.state.homes.get(this.user.id);
+  }
+
+  /** What only this person sees, oldest first. */
+  ephemerals(channelId?: string): Message[] {
+    return this.#core.state.ephemerals.filter(
+      (message) =>
+        message.ephemeral_to === this.user.id && (channelId === undefined || message.channel === channelId),
+    );
+  }
+
+  async #actOnMessage(given: Message, actionId: string, which: Which): Promise<ActResult> {
+    const core = this.#core;
+    const channel = this.#channel(given.channel);
+    const message =
+      given.ephemeral_to === undefined
+        ? core.state.find(given.channel, given.ts)
+        : this.ephemerals(given.channel).find((own) => own.ts === given.ts);
+    if (!message)
+      throw new Error(`${this.user.name} does not see the message ${given.ts} in ${channel.name}`);
+    const placed = pick(message.blocks, actionId, which, `message "${message.text.slice(0, 60)}"`);
+    const key = `${message.channel}:${message.ts}`;
+    const values = keepValues(initialValues(message.blocks), core.messageState.get(key) ?? {});
+    const chosen = choice(placed, which.value);
+    if (chosen.state) values[placed.blockId] = { ...values[placed.blockId], [placed.actionId]: chosen.state };
+    core.messageState.set(key, values);
+    const triggerId = core.triggers.issue({ userId: this.user.id });
+    const action = actionEntry(placed, chosen.entry, core.state.nextTs());
+    const payload = messageActionsPayload(core, this.user, channel, message, values, action, triggerId);
+    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+  }
+
+  async #actOnView(viewId: string, actionId: string, which: Which): Promise<ActResult> {
+    const view = this.#view(viewId);
+    const placed = pick(view.blocks, actionId, which, `view ${view.callback_id || view.id}`);
+    const chosen = choice(placed, which.value);
+    const changed = chosen.state ? withValue(view, placed, chosen.state) : view;
+    this.#core.state.show(this.user.id, changed);
+    return this.#dispatchView(changed, placed, chosen.entry);
+  }
+
+  async #dispatchView(view: View, placed: Placed, entry: JsonObject | undefined): Promise<ActResult> {
+    const core = this.#core;
+    const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
+    const action = actionEntry(placed, entry, core.state.nextTs());
+    const payload = viewActionsPayload(this.user, view, action, triggerId);
+    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+  }
+
+  #afterSubmission(view: View, answer: DeliveryAnswer): SubmitResult {
+    const { state } = this.#core;
+    if (!answer.acked) return { outcome: 'failed', error: answer.error ?? 'dispatch_failed' };
+    const action = readSubmissionAnswer(view, answer.body);
+    const open = state.modalsOf(this.user.id).find((candidate) => candidate.id === view.id) ?? view;
+    try {
+      switch (action.kind) {
+        case 'errors':
+          return { outcome: 'errors', errors: action.errors, sent: true };
+        case 'update':
+          return { outcome: 'updated', view: changeView(this.#core, action.view, this.user.id, open) };
+        case 'push':
+          return { outcome: 'pushed', view: pushView(this.#core, action.view, this.user.id, open) };
+        case 'clear':
+        case 'close':
+          state.closeView(this.user.id, view.id, action.kind === 'clear');
+          return { outcome: 'closed' };
+        case 'refused':
+          return { outcome: 'failed', error: action.error };
+      }
+    } catch (error) {
+      if (!(error instanceof SlackError)) throw error;
+      return { outcome: 'failed', error: [error.code, JSON.stringify(error.fields)].join(' ') };
+    }
+  }
+
+  #channel(id: string): Channel {
+    const channel = this.#core.state.channels.get(id);
+    if (!channel) throw new Error(`there is no channel ${id}`);
+    if (!channel.members.includes(this.user.id))
+      throw new Error(`${this.user.name} is not in ${channel.name}`);
+    return channel;
+  }
+
+  #view(target: View | string): View {
+    const id = typeof target === 'string' ? target : target.id;
+    const home = this.homeView();
+    const view = home?.id === id ? home : this.openedViews().find((open) => open.id === id);
+    if (!view) throw new Error(`${this.user.name} has no view ${id} open`);
+    return view;
+  }
+}
+
+function acted(answer: DeliveryAnswer, triggerId: string): ActResult {
+  const { acked, ackMs, status, error } = answer;
+  return { acked, ackMs, status, triggerId, ...(error !== undefined && { error }) };
+}
+
+function listed(blocks: JsonObject[]): string {
+  const ids = placedElements(blocks).map(({ actionId, element }) => {
+    const value = textOf(element, 'value');
+    return value === undefined ? actionId : `${actionId}=${value}`;
+  });
+  return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no elements to act on';
+}
+
+function pick(blocks: JsonObject[], actionId: string, which: Which, where: string): Placed {
+  const named = placedElements(blocks).filter(
+    (placed) =>
+      placed.actionId === actionId && (which.blockId === undefined || placed.blockId === which.blockId),
+  );
+  const exact = named.filter(({ element }) => which.value !== undefined && element['value'] === which.value);
+  const isButton = named.some(({ element }) => element['type'] === 'button');
+  const candidates = isButton && which.value !== undefined ? exact : named;
+  const [placed, ...others] = candidates;
+  const wanted = which.value === undefined ? actionId : `${actionId}=${which.value}`;
+  if (!placed) throw new Error(`${where} has no element ${wanted}; ${listed(blocks)}`);
+  if (others.length > 0) throw new Error(`${where} has several elements ${wanted}: name the value or block`);
+  return placed;
+}
+
+/** What acting on an element changes in the state, and what it adds to the action that is sent. */
+function choice(placed: Placed, value: InputValue | undefined): { state?: JsonObject; entry?: JsonObject } {
+  const { type } = placed.element;
+  if (type === 'button') return {};
+  if (type === 'overflow') return { entry: overflowChoice(placed, String(value)) };
+  const state = filled(placed, value ?? null);
+  return { state, entry: state };
+}
+
+function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
+  const { values } = view.state;
+  return { ...view, state: { values: { ...values, [blockId]: { ...values[blockId], [actionId]: value } } } };
+}

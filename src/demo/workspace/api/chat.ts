@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { Core } from '../core.ts';
+import { SlackError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { compose, knownChannel, writableChannel } from '../messages.ts';
+import type { Message } from '../protocol.ts';
+import { APP } from '../seed.ts';
+import { messageForApps } from '../state.ts';
+import { booleanArgument, jsonArgument, type Method, method } from './method.ts';
+
+const content = {
+  text: z.string().optional(),
+  blocks: jsonArgument.optional(),
+  attachments: jsonArgument.optional(),
+};
+
+const postMessage = method(
+  ['chat:write'],
+  z.object({
+    channel: z.string(),
+    ...content,
+    metadata: jsonArgument.optional(),
+    thread_ts: z.string().optional(),
+    reply_broadcast: booleanArgument.optional(),
+    unfurl_links: booleanArgument.optional(),
+    unfurl_media: booleanArgument.optional(),
+  }),
+  (core, args) => {
+    const channel = writableChannel(core, args.channel);
+    limitRate(core, channel.id);
+    const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
+    const posted = inThread(core, message, args.thread_ts);
+    core.state.post(posted);
+    return { channel: channel.id, ts: posted.ts, message: messageForApps(posted, true) };
+  },
+);
+
+const update = method(
+  ['chat:write'],
+  z.object({ channel: z.string(), ts: z.string(), ...content, metadata: jsonArgument.optional() }),
+  (core, args) => {
+    // Names and people's ids are not taken here, only ids of conversations.
+    const channel = core.state.channels.get(args.channel);
+    if (!channel) throw new SlackError('channel_not_found');
+    const old = core.state.find(channel.id, args.ts);
+    if (!old) throw new SlackError('message_not_found');
+    if (old.user !== APP.botUserId) throw new SlackError('cant_update_message');
+    const fresh = compose(
+      channel.id,
+      old.ts,
+      {
+        text:
+          args.text ?? (args.blocks === undefined && args.attachments === undefined ? undefined : old.text),
+        blocks: args.blocks ?? old.blocks,
+        attachments: args.attachments ?? old.attachments,
+        metadata: args.metadata,
+      },
+      LIMITS.message.updatedText,
+    );
+    const kept = args.metadata === undefined ? old.metadata : undefined;
+    const message: Message = {
+      ...fresh,
+      ...(kept && { metadata: kept }),
+      ...(old.thread_ts !== undefined && { thread_ts: old.thread_ts }),
+      ...(old.files && { files: old.files }),
+      edited: { user: APP.botUserId, ts: core.state.nextTs() },
+    };
+    core.state.replace(message);
+    return { channel: channel.id, ts: old.ts, text: message.text, message: messageForApps(message, true) };
+  },
+);
+
+const postEphemeral = method(
+  ['chat:write'],
+  z.object({ channel: z.string(), user: z.string(), ...content, thread_ts: z.string().optional() }),
+  (core, args) => {
+    const channel = writableChannel(core, args.channel);
+    if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
+    const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
+    const posted = inThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
+    core.state.post(posted);
+    return { message_ts: posted.ts };
+  },
+);
+
+const remove = method(['chat:write'], z.object({ channel: z.string(), ts: z.string() }), (core, args) => {
+  const channel = knownChannel(core, args.channel);
+  const message = core.state.find(channel.id, args.ts);
+  if (!message) throw new SlackError('message_not_found');
+  if (message.user !== APP.botUserId) throw new SlackError('cant_delete_message');
+  core.state.remove(message);
+  return { channel: channel.id, ts: args.ts };
+});
+
+const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.string() }), (core, args) => {
+  const channel = writableChannel(core, args.channel);
+  const message = core.state.find(channel.id, args.message_ts);
+  if (!message) throw new SlackError('message_not_found');
+  const thread =
+    message.thread_ts !== undefined && message.thread_ts !== message.ts
+      ? `?thread_ts=${message.thread_ts}&cid=${channel.id}`
+      : '';
+  const permalink = `${core.origin}/archives/${channel.id}/p${message.ts.replace('.', '')}${thread}`;
+  return { channel: channel.id, permalink };
+});
+
+/** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` when the parent is itself a reply. */
+function inThread(core: Core, message: Message, threadTs: string | undefined): Message {
+  if (threadTs === undefined) return message;
+  const parent = core.state.find(message.channel, threadTs);
+  if (!parent) throw new SlackError('thread_not_found');
+  if (parent.thread_ts !== undefined && parent.thread_ts !== parent.ts) {
+    throw new SlackError('cannot_reply_to_message');
+  }
+  return { ...message, thread_ts: threadTs };
+}
+
+/** Answers as the API does when a channel gets more than it may (docs.slack.dev, rate limits). */
+export class RateLimited extends Error {
+  readonly retryAfter: number;
+
+  constructor(retryAfter: number) {
+    super('ratelimited');
+    this.retryAfter = retryAfter;
+  }
+}
+
+function limitRate(core: Core, channelId: string): void {
+  if (core.postsPerSecond === undefined) return;
+  const since = core.state.now() - 1_000;
+  const recent = core.calls.filter(
+    (call) =>
+      call.method === 'chat.postMessage' && call.ok && call.at > since && call.args['channel'] === channelId,
+  );
+  if (recent.length >= core.postsPerSecond) throw new RateLimited(1);
+}
+
+export const chatMethods: Record<string, Method> = {
+  'chat.postMessage': postMessage,
+  'chat.update': update,
+  'chat.postEphemeral': postEphemeral,
+  'chat.delete': remove,
+  'chat.getPermalink': getPermalink,
+} satisfies Record<string, Method>;

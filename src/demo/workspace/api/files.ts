@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { Core } from '../core.ts';
+import { SlackError } from '../errors.ts';
+import { mentionsIn } from '../mentions.ts';
+import { writableChannel } from '../messages.ts';
+import type { FileInfo, JsonObject } from '../protocol.ts';
+import { botAuthor } from '../state.ts';
+import { jsonArgument, type Method, method, numberArgument } from './method.ts';
+
+const MIME_TYPES: Record<string, string> = {
+  csv: 'text/csv',
+  ics: 'text/calendar',
+  json: 'application/json',
+  txt: 'text/plain',
+};
+
+const getUploadUrl = method(
+  ['files:write'],
+  z.object({ filename: z.string().min(1), length: numberArgument }),
+  (core, args) => {
+    if (args.length <= 0) throw new SlackError('invalid_arguments');
+    const id = core.state.id('F');
+    core.state.uploads.set(id, { name: args.filename, length: args.length });
+    return { upload_url: `${core.origin}/upload/${id}`, file_id: id };
+  },
+);
+
+/** Takes the bytes posted to an upload URL; false when there is no such upload or the length is another. */
+export function receiveUpload(core: Core, fileId: string, content: Buffer): boolean {
+  const upload = core.state.uploads.get(fileId);
+  if (!upload || content.length !== upload.length) return false;
+  upload.content = content;
+  return true;
+}
+
+const complete = method(
+  ['files:write'],
+  z.object({
+    files: jsonArgument,
+    channel_id: z.string().optional(),
+    initial_comment: z.string().optional(),
+    thread_ts: z.string().optional(),
+  }),
+  (core, args) => {
+    const parsed = z
+      .array(z.object({ id: z.string(), title: z.string().optional() }))
+      .min(1)
+      .safeParse(args.files);
+    if (!parsed.success) throw new SlackError('invalid_arguments');
+    const files = parsed.data.map(({ id, title }) => finish(core, id, title));
+    if (args.channel_id !== undefined)
+      share(core, args.channel_id, files, args.initial_comment, args.thread_ts);
+    return { files: files.map((file): JsonObject => ({ ...file })) };
+  },
+);
+
+function finish(core: Core, id: string, title: string | undefined): FileInfo {
+  const upload = core.state.uploads.get(id);
+  if (!upload?.content) throw new SlackError('file_not_found');
+  const extension = upload.name.split('.').at(-1)?.toLowerCase() ?? '';
+  const info: FileInfo = {
+    id,
+    name: upload.name,
+    title: title ?? upload.name,
+    mimetype:
+      (Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined) ??
+      'application/octet-stream',
+    size: upload.content.length,
+    url_private_download: `/files/${id}/${encodeURIComponent(upload.name)}`,
+  };
+  core.state.files.set(id, { info, content: upload.content });
+  core.state.uploads.delete(id);
+  return info;
+}
+
+function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
+  // Ids of people are refused here: open the direct message first.
+  if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
+  const channel = writableChannel(core, channelId);
+  core.state.post({
+    type: 'message',
+    channel: channel.id,
+    ts: core.state.nextTs(),
+    ...botAuthor(),
+    text: comment,
+    blocks: [],
+    files,
+    ...(threadTs !== undefined && { thread_ts: threadTs }),
+    notifies: mentionsIn(comment, []),
+  });
+}
+
+export const fileMethods: Record<string, Method> = {
+  'files.getUploadURLExternal': getUploadUrl,
+  'files.completeUploadExternal': complete,
+};

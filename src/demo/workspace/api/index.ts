@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Core } from '../core.ts';
+import { SlackError } from '../errors.ts';
+import type { Fault } from '../faults.ts';
+import { readBody, sendJson, sendText } from '../http.ts';
+import { isObject, textOf } from '../problems.ts';
+import type { JsonObject } from '../protocol.ts';
+import { chatMethods, RateLimited } from './chat.ts';
+import { fileMethods } from './files.ts';
+import type { Method } from './method.ts';
+import { peopleMethods } from './people.ts';
+import { viewMethods } from './views.ts';
+
+const METHODS: Record<string, Method> = { ...chatMethods, ...viewMethods, ...peopleMethods, ...fileMethods };
+
+interface Answer {
+  status: number;
+  body: JsonObject;
+  headers?: Record<string, string>;
+}
+
+/** Answers one call of the Web API; `name` is the part of the path after `/api/`. */
+export async function handleApi(
+  core: Core,
+  name: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = (await readBody(request)).toString('utf8');
+  const args = parseArguments(String(request.headers['content-type'] ?? ''), body);
+  const token = bearer(request.headers.authorization) ?? (args && textOf(args, 'token'));
+  const { token: _token, ...shown } = args ?? {};
+  const fault = core.faults.take(name, textOf(shown, 'channel'));
+  if (fault && fault.kind !== 'lost_answer') {
+    core.calls.push({ method: name, args: shown, at: core.state.now(), ok: false, error: faultName(fault) });
+    answerFault(fault, response);
+    core.state.changed('call');
+    return;
+  }
+  const answer = args ? run(core, name, args, token) : failure('invalid_form_data');
+  const error = textOf(answer.body, 'error');
+  core.calls.push({
+    method: name,
+    args: resolvedArguments(shown, answer.body),
+    at: core.state.now(),
+    ok: answer.body['ok'] === true,
+    ...(error !== undefined && { error }),
+  });
+  core.state.changed('call');
+  if (fault) request.socket.destroy();
+  else sendJson(response, answer.status, answer.body, answer.headers);
+}
+
+/** The log names the conversation that was meant, also when the app gave a person or a name. */
+function resolvedArguments(args: JsonObject, answer: JsonObject): JsonObject {
+  const channel = textOf(answer, 'channel');
+  return channel === undefined ? args : { ...args, channel };
+}
+
+function bearer(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer (.+)$/i.exec(header)?.[1];
+}
+
+function parseArguments(contentType: string, body: string): JsonObject | undefined {
+  if (contentType.startsWith('application/json')) {
+    try {
+      const parsed = JSON.parse(body === '' ? '{}' : body);
+      return isObject(parsed) ? parsed : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+  return Object.fromEntries(new URLSearchParams(body));
+}
+
+function run(core: Core, name: string, args: JsonObject, token: string | undefined): Answer {
+  const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
+  if (!method) return failure('unknown_method', { req_method: name });
+  if (token === undefined) return failure('not_authed');
+  if (token !== core.botToken && token !== core.appToken) return failure('invalid_auth');
+  if ((token === core.appToken) !== (method.token === 'app')) return failure('not_allowed_token_type');
+  const granted = method.token === 'app' ? ['connections:write'] : core.scopes;
+  if (granted && method.scopes.length > 0 && !method.scopes.some((scope) => granted.includes(scope))) {
+    return failure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
+  }
+  try {
+    return { status: 200, body: { ok: true, ...method.run(core, args) } };
+  } catch (error) {
+    if (error instanceof RateLimited) return rateLimited(error.retryAfter);
+    if (error instanceof SlackError) return failure(error.code, error.fields);
+    throw error;
+  }
+}
+
+function failure(code: string, fields: JsonObject = {}): Answer {
+  return { status: 200, body: { ok: false, error: code, ...fields } };
+}
+
+function rateLimited(retryAfter: number): Answer {
+  return {
+    status: 429,
+    body: { ok: false, error: 'ratelimited' },
+    headers: { 'retry-after': String(retryAfter) },
+  };
+}
+
+function faultName(fault: Fault): string {
+  return fault.kind === 'error' ? fault.code : fault.kind;
+}
+
+function answerFault(fault: Fault, response: ServerResponse): void {
+  if (fault.kind === 'ratelimited') {
+    const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
+    sendJson(response, status, body, headers);
+  } else if (fault.kind === 'http_500') sendText(response, 500, 'Internal Server Error');
+  else if (fault.kind === 'error') sendJson(response, 200, { ok: false, error: fault.code });
+  // 'timeout' leaves the connection open without a word.
+}

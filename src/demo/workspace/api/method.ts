@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Core } from '../core.ts';
+import { SlackError } from '../errors.ts';
+import type { Json, JsonObject } from '../protocol.ts';
+
+/** One method of the Web API. */
+export interface Method {
+  /** Any one of these scopes is enough; none is needed when empty. */
+  scopes: readonly string[];
+  token: 'bot' | 'app';
+  /** @throws SlackError when Slack would refuse. */
+  run(core: Core, args: JsonObject): JsonObject;
+}
+
+/** Builds a method whose arguments are checked by a schema before it runs. */
+export function method<S extends z.ZodType>(
+  scopes: readonly string[],
+  schema: S,
+  run: (core: Core, args: z.infer<S>) => JsonObject,
+  token: Method['token'] = 'bot',
+): Method {
+  return {
+    scopes,
+    token,
+    run: (core, args) => {
+      const parsed = schema.safeParse(args);
+      if (parsed.success) return run(core, parsed.data);
+      const messages = parsed.error.issues.map(
+        (issue) => `[ERROR] ${issue.message} [json-pointer:/${issue.path.join('/')}]`,
+      );
+      throw new SlackError('invalid_arguments', { response_metadata: { messages } });
+    },
+  };
+}
+
+function parseJson(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** An argument that is JSON, given as such or as a text of it (form encoding has only texts). */
+export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
+export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
+export const booleanArgument = z.preprocess(parseJson, z.boolean());
+export const numberArgument = z.preprocess(parseJson, z.number());

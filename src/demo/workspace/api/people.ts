@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { SlackError } from '../errors.ts';
+import { knownChannel } from '../messages.ts';
+import type { Channel, JsonObject, User } from '../protocol.ts';
+import { APP, TEAM, type Usergroup } from '../seed.ts';
+import { type Method, method } from './method.ts';
+
+const none = z.object({});
+
+/** Minutes east of UTC become Slack's seconds, at a moment of the workspace's clock. */
+function offsetSeconds(tz: string, at: number): number {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
+    at,
+  );
+  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
+  const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name);
+  if (!match) return 0;
+  const [, sign, hours, minutes] = match;
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
+}
+
+function userForApps(user: User, now: number): JsonObject {
+  return {
+    id: user.id,
+    team_id: user.team_id,
+    name: user.name,
+    real_name: user.real_name,
+    deleted: false,
+    tz: user.tz,
+    tz_offset: offsetSeconds(user.tz, now),
+    is_admin: user.is_admin,
+    is_owner: user.is_owner,
+    is_primary_owner: false,
+    is_restricted: false,
+    is_ultra_restricted: false,
+    is_bot: user.is_bot,
+    is_app_user: false,
+    ...(user.is_stranger && { is_stranger: true }),
+    profile: { real_name: user.real_name, display_name: user.name, team: user.team_id },
+  };
+}
+
+function channelForApps(channel: Channel): JsonObject {
+  return {
+    id: channel.id,
+    name: channel.name,
+    is_channel: !channel.is_im && !channel.is_private,
+    is_group: !channel.is_im && channel.is_private,
+    is_im: channel.is_im,
+    is_private: channel.is_private,
+    is_archived: false,
+    is_member: channel.members.includes(APP.botUserId),
+    topic: { value: channel.topic },
+    ...(channel.is_im && { user: channel.members.find((member) => member !== APP.botUserId) ?? '' }),
+  };
+}
+
+function groupForApps(group: Usergroup): JsonObject {
+  return {
+    id: group.id,
+    team_id: TEAM.id,
+    is_usergroup: true,
+    name: group.name,
+    handle: group.handle,
+    date_delete: 0,
+    user_count: group.users.length,
+  };
+}
+
+const authTest = method([], none, (core) => ({
+  url: `${core.origin}/`,
+  team: TEAM.name,
+  user: 'domain_steward',
+  team_id: TEAM.id,
+  user_id: APP.botUserId,
+  bot_id: APP.botId,
+  is_enterprise_install: false,
+}));
+
+const usersInfo = method(['users:read'], z.object({ user: z.string() }), (core, args) => {
+  const user = core.state.users.get(args.user);
+  if (!user) throw new SlackError('user_not_found');
+  return { user: userForApps(user, core.state.now()) };
+});
+
+const usersList = method(['users:read'], none, (core) => ({
+  members: [...core.state.users.values()].map((user) => userForApps(user, core.state.now())),
+  response_metadata: { next_cursor: '' },
+}));
+
+const conversationsOpen = method(
+  ['im:write', 'mpim:write'],
+  z.object({ users: z.string().optional(), channel: z.string().optional() }),
+  (core, args) => {
+    if (args.channel !== undefined) return { channel: { id: knownChannel(core, args.channel).id } };
+    const users = (args.users ?? '').split(',').filter((id) => id !== '');
+    const [user] = users;
+    if (user === undefined) throw new SlackError('users_list_not_supplied');
+    if (users.length > 1) throw new SlackError('method_not_supported_for_channel_type');
+    if (!core.state.users.has(user)) throw new SlackError('user_not_found');
+    return { channel: { id: core.state.openDirectMessage(user).id } };
+  },
+);
+
+const READ_CHANNELS = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
+
+const conversationsInfo = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => {
+  const channel = core.state.channels.get(args.channel);
+  const hidden = channel?.is_private && !channel.members.includes(APP.botUserId);
+  if (!channel || hidden) throw new SlackError('channel_not_found');
+  return { channel: channelForApps(channel) };
+});
+
+const conversationsList = method(READ_CHANNELS, z.object({ types: z.string().optional() }), (core, args) => {
+  const types = (args.types ?? 'public_channel').split(',');
+  const shown = [...core.state.channels.values()].filter((channel) => {
+    const member = channel.members.includes(APP.botUserId);
+    if (channel.is_im) return types.includes('im') && member;
+    return channel.is_private
+      ? types.includes('private_channel') && member
+      : types.includes('public_channel');
+  });
+  return { channels: shown.map(channelForApps), response_metadata: { next_cursor: '' } };
+});
+
+const conversationsMembers = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => ({
+  members: knownChannel(core, args.channel).members,
+  response_metadata: { next_cursor: '' },
+}));
+
+const usergroupsList = method(['usergroups:read'], none, (core) => ({
+  usergroups: [...core.state.usergroups.values()].map(groupForApps),
+}));
+
+const usergroupsUsersList = method(['usergroups:read'], z.object({ usergroup: z.string() }), (core, args) => {
+  const group = core.state.usergroups.get(args.usergroup);
+  if (!group) throw new SlackError('no_such_subteam');
+  return { users: group.users };
+});
+
+const connectionsOpen = method(
+  ['connections:write'],
+  none,
+  (core) => ({ url: core.origin.replace(/^http/, 'ws') + core.socket.issuePath() }),
+  'app',
+);
+
+export const peopleMethods: Record<string, Method> = {
+  'auth.test': authTest,
+  'users.info': usersInfo,
+  'users.list': usersList,
+  'conversations.open': conversationsOpen,
+  'conversations.info': conversationsInfo,
+  'conversations.list': conversationsList,
+  'conversations.members': conversationsMembers,
+  'usergroups.list': usergroupsList,
+  'usergroups.users.list': usergroupsUsersList,
+  'apps.connections.open': connectionsOpen,
+};

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Core } from '../core.ts';
+import { SlackError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { refusal } from '../messages.ts';
+import type { JsonObject, View } from '../protocol.ts';
+import { APP, TEAM } from '../seed.ts';
+import { buildView, checkView } from '../views.ts';
+import { type Method, method, objectArgument } from './method.ts';
+
+/** A view payload whose limits hold. @throws SlackError `invalid_arguments`, `view_too_large`, `duplicate_external_id`. */
+function checked(core: Core, payload: JsonObject, type: 'modal' | 'home', own?: View): JsonObject {
+  if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
+  const problems = checkView(payload, type);
+  if (problems.length > 0) throw refusal('invalid_arguments', problems);
+  const externalId = payload['external_id'];
+  if (typeof externalId === 'string' && externalId !== '') {
+    const other = core.state.findView((view) => view.external_id === externalId && view.id !== own?.id);
+    if (other) throw new SlackError('duplicate_external_id');
+  }
+  return payload;
+}
+
+function newHash(core: Core): string {
+  return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
+}
+
+/** A new view on the screen of a person; `below` is the dialog that it goes on top of. */
+export function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
+  const id = core.state.id('V');
+  const view = buildView(
+    checked(core, payload, 'modal'),
+    {
+      id,
+      hash: newHash(core),
+      team_id: TEAM.id,
+      app_id: APP.id,
+      bot_id: APP.botId,
+      root_view_id: below?.root_view_id ?? id,
+      previous_view_id: below?.id ?? null,
+    },
+    undefined,
+  );
+  core.state.show(userId, view);
+  return view;
+}
+
+/** @throws SlackError `push_limit_reached` beyond three dialogs, or what {@link openView} throws. */
+export function pushView(core: Core, payload: JsonObject, userId: string, below: View): View {
+  const stack = core.state.modalsOf(userId).filter((view) => view.root_view_id === below.root_view_id);
+  if (stack.length >= LIMITS.view.stack) throw new SlackError('push_limit_reached');
+  return openView(core, payload, userId, below);
+}
+
+/** Replaces what an open view shows, keeping its identity and what was typed where the inputs are the same. */
+export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
+  const view = buildView(checked(core, payload, old.type, old), { ...old, hash: newHash(core) }, old);
+  core.state.show(userId, view);
+  return view;
+}
+
+/** A view as apps see it. */
+export function viewForApps(view: View): JsonObject {
+  const plain: JsonObject = JSON.parse(JSON.stringify(view));
+  if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete plain[field];
+  return { ...plain, app_installed_team_id: TEAM.id };
+}
+
+const triggered = z.object({ trigger_id: z.string(), view: objectArgument });
+
+const open = method([], triggered, (core, args) => {
+  const { userId } = core.triggers.exchange(args.trigger_id);
+  return { view: viewForApps(openView(core, args.view, userId, undefined)) };
+});
+
+const push = method([], triggered, (core, args) => {
+  const { userId, viewId } = core.triggers.exchange(args.trigger_id);
+  const below = core.state.modalsOf(userId).find((view) => view.id === viewId);
+  if (!below) throw new SlackError('not_found');
+  return { view: viewForApps(pushView(core, args.view, userId, below)) };
+});
+
+const update = method(
+  [],
+  z.object({
+    view: objectArgument,
+    view_id: z.string().optional(),
+    external_id: z.string().optional(),
+    hash: z.string().optional(),
+  }),
+  (core, args) => {
+    const found = core.state.findView(
+      ({ id, external_id, type }) =>
+        type === 'modal' &&
+        (args.view_id === undefined
+          ? external_id !== '' && external_id === args.external_id
+          : id === args.view_id),
+    );
+    if (!found) throw new SlackError('not_found');
+    if (args.hash !== undefined && args.hash !== found.view.hash) throw new SlackError('hash_conflict');
+    return { view: viewForApps(changeView(core, args.view, found.userId, found.view)) };
+  },
+);
+
+const publish = method(
+  [],
+  z.object({ user_id: z.string(), view: objectArgument, hash: z.string().optional() }),
+  (core, args) => {
+    if (!core.state.users.has(args.user_id)) throw new SlackError('user_not_found');
+    const old = core.state.homes.get(args.user_id);
+    if (args.hash !== undefined && args.hash !== old?.hash) throw new SlackError('hash_conflict');
+    const id = old?.id ?? core.state.id('V');
+    const view = buildView(
+      checked(core, args.view, 'home', old),
+      {
+        id,
+        hash: newHash(core),
+        team_id: TEAM.id,
+        app_id: APP.id,
+        bot_id: APP.botId,
+        root_view_id: id,
+        previous_view_id: null,
+      },
+      old,
+    );
+    core.state.show(args.user_id, view);
+    return { view: viewForApps(view) };
+  },
+);
+
+export const viewMethods: Record<string, Method> = {
+  'views.open': open,
+  'views.push': push,
+  'views.update': update,
+  'views.publish': publish,
+};

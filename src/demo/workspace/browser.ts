@@ -1,0 +1,246 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname, join, normalize, sep } from 'node:path';
+import type { z } from 'zod';
+import type { Actor } from './actor.ts';
+import type { Core } from './core.ts';
+import { HttpError, readBody, sendJson } from './http.ts';
+import { type Message, type RequestName, requestSchemas, type Snapshot } from './protocol.ts';
+import { APP, TEAM } from './seed.ts';
+
+/** What a route of the host gets. */
+export interface ExtraRequest {
+  query: URLSearchParams;
+  /** The parsed JSON body, to be checked by the route; undefined for GET. */
+  body: unknown;
+}
+
+/** Routes of the host by method and path, for example `GET /local/requests`; what they give is sent as JSON. */
+export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unknown>>;
+
+interface BrowserOptions {
+  core: Core;
+  actors: (userId: string) => Actor;
+  pageDir?: string;
+  vendor: Readonly<Record<string, string>>;
+  extraRoutes: ExtraRoutes;
+}
+
+export interface Browser {
+  handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void>;
+  /** Ends the event streams. */
+  close(): void;
+}
+
+const MIME_TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.woff2': 'font/woff2',
+};
+
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+};
+
+const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+/** Changes that no page shows. */
+const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
+const KEEP_ALIVE_MS = 20_000;
+
+/** The page and its API: state, events, and what the acting person does. */
+export function createBrowser(options: BrowserOptions): Browser {
+  const { core } = options;
+  const streams = new Set<ServerResponse>();
+  const stop = core.state.onChange((change) => {
+    if (UNSEEN_TOPICS.includes(change.topic)) return;
+    for (const stream of streams) stream.write(`data: ${JSON.stringify(change)}\n\n`);
+  });
+  const beat = setInterval(() => {
+    for (const stream of streams) stream.write(': still here\n\n');
+  }, KEEP_ALIVE_MS).unref();
+
+  const handle = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
+    refuseForeign(request);
+    const method = request.method ?? 'GET';
+    const extra = Object.hasOwn(options.extraRoutes, `${method} ${url.pathname}`)
+      ? options.extraRoutes[`${method} ${url.pathname}`]
+      : undefined;
+    if (extra) {
+      const body = method === 'GET' ? undefined : await readJson(request);
+      sendJson(response, 200, (await extra({ query: url.searchParams, body })) ?? {});
+    } else if (method === 'GET' && url.pathname === '/local/events') {
+      openStream(response, streams);
+    } else if (method === 'GET' && url.pathname === '/local/state') {
+      sendJson(response, 200, snapshot(core, options.actors(url.searchParams.get('user') ?? '')));
+    } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
+      const name = url.pathname.slice('/local/'.length);
+      if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
+      sendJson(response, 200, (await perform(options, name, await readJson(request))) ?? {});
+    } else if (method === 'GET' || method === 'HEAD') {
+      await sendFile(options, url.pathname, response);
+    } else {
+      throw new HttpError(405, 'method not allowed');
+    }
+  };
+
+  return {
+    handle,
+    close: () => {
+      stop();
+      clearInterval(beat);
+      for (const stream of streams) stream.end();
+    },
+  };
+}
+
+/** Other sites in the same browser can send requests here; names and origins tell them apart. */
+function refuseForeign(request: IncomingMessage): void {
+  const host = request.headers.host ?? '';
+  const name = host.replace(/:\d+$/, '');
+  if (!LOCAL_NAMES.includes(name)) throw new HttpError(403, 'this page is for the machine it runs on');
+  const { origin } = request.headers;
+  if (origin !== undefined && origin !== `http://${host}`) throw new HttpError(403, 'not from another site');
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers['content-type'] ?? '';
+  // A form of another site cannot send this type without asking first.
+  if (!type.startsWith('application/json')) throw new HttpError(415, 'the body must be application/json');
+  try {
+    return JSON.parse((await readBody(request)).toString('utf8'));
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, 'the body is not JSON');
+  }
+}
+
+function isRequestName(name: string): name is RequestName {
+  return Object.hasOwn(requestSchemas, name);
+}
+
+function openStream(response: ServerResponse, streams: Set<ServerResponse>): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  response.write(': hello\n\n');
+  streams.add(response);
+  response.on('close', () => streams.delete(response));
+}
+
+function snapshot(core: Core, actor: Actor): Snapshot {
+  const { state } = core;
+  const channels = [...state.channels.values()].filter(({ members }) => members.includes(actor.user.id));
+  const messages = channels.map(({ id }): [string, Message[]] => {
+    const all = [...state.messagesOf(id), ...actor.ephemerals(id)];
+    return [id, all.sort((a, b) => (a.ts < b.ts ? -1 : 1))];
+  });
+  return {
+    version: state.version,
+    now: state.now(),
+    team: { ...TEAM },
+    me: actor.user.id,
+    bot: { user_id: APP.botUserId, name: APP.botName },
+    commands: [...core.commands],
+    shortcuts: [...core.shortcuts],
+    users: [...state.users.values()],
+    channels,
+    messages: Object.fromEntries(messages),
+    views: actor.openedViews(),
+    home: actor.homeView() ?? null,
+  };
+}
+
+const perform = async (options: BrowserOptions, name: RequestName, body: unknown): Promise<unknown> => {
+  const { actors, core } = options;
+  try {
+    return await PERFORM[name](body, actors, core);
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, error instanceof Error ? error.message : String(error));
+  }
+};
+
+type Performer = (body: unknown, actors: (userId: string) => Actor, core: Core) => Promise<unknown>;
+
+/** Checks a body before the person acts. */
+function performer<S extends z.ZodType<{ user: string }>>(
+  schema: S,
+  act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
+): Performer {
+  return async (body, actors, core) => {
+    const parsed = schema.safeParse(body);
+    if (!parsed.success) throw new HttpError(400, parsed.error.message);
+    return act(actors(parsed.data.user), parsed.data, core);
+  };
+}
+
+const PERFORM: Record<RequestName, Performer> = {
+  command: performer(requestSchemas.command, (actor, body) => actor.command(body.channel, body.text)),
+  say: performer(requestSchemas.say, (actor, body) => ({
+    ts: actor.say(body.channel, body.text, body.thread_ts).ts,
+  })),
+  act: performer(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
+    actor.act('view' in target ? target.view : messageAt(core, actor, target), action_id, {
+      ...(value !== undefined && { value }),
+      ...(block_id !== undefined && { blockId: block_id }),
+    }),
+  ),
+  input: performer(requestSchemas.input, (actor, body) =>
+    actor.changeInput(body.view, body.action_id, body.value, body.block_id),
+  ),
+  submit: performer(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
+  close: performer(requestSchemas.close, (actor, body) => actor.close(body.view)),
+  shortcut: performer(requestSchemas.shortcut, (actor, body, core) =>
+    actor.shortcut(body.callback_id, messageAt(core, actor, body)),
+  ),
+  home: performer(requestSchemas.home, (actor) => actor.openHome()),
+};
+
+function messageAt(core: Core, actor: Actor, { channel, ts }: { channel: string; ts: string }): Message {
+  const own = actor.ephemerals(channel).find((message) => message.ts === ts);
+  const message = own ?? core.state.find(channel, ts);
+  if (!message) throw new HttpError(404, `there is no message ${ts} in ${channel}`);
+  return message;
+}
+
+async function sendFile(options: BrowserOptions, path: string, response: ServerResponse): Promise<void> {
+  const { core, pageDir, vendor } = options;
+  const [, first = '', id = ''] = path.split('/');
+  const upload = first === 'files' ? core.state.files.get(id) : undefined;
+  if (upload) {
+    response.writeHead(200, {
+      'content-type': upload.info.mimetype,
+      'content-disposition': `attachment; filename="${encodeURIComponent(upload.info.name)}"`,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+    });
+    response.end(upload.content);
+    return;
+  }
+  const file = (Object.hasOwn(vendor, path) ? vendor[path] : undefined) ?? pageFile(pageDir, path);
+  const content = file === undefined ? undefined : await readFile(file).catch(() => undefined);
+  if (file === undefined || content === undefined) throw new HttpError(404, 'not found');
+  const extension = extname(file);
+  const type = Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined;
+  response.writeHead(200, { 'content-type': type ?? 'application/octet-stream', ...PAGE_HEADERS });
+  response.end(content);
+}
+
+/** The file of the page for a path; addresses of messages lead to the page itself. */
+function pageFile(pageDir: string | undefined, path: string): string | undefined {
+  if (pageDir === undefined) return undefined;
+  const relative =
+    path === '/' || path.startsWith('/archives/') ? 'index.html' : decodeURIComponent(path).slice(1);
+  const file = normalize(join(pageDir, relative));
+  return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
+}

@@ -1,0 +1,43 @@
+import type { Deliverer } from './deliver.ts';
+import type { Faults } from './faults.ts';
+import type { CommandHint, JsonObject, ShortcutHint, StateValues } from './protocol.ts';
+import type { ResponseUrls } from './response-urls.ts';
+import type { SocketMode } from './socket.ts';
+import type { State } from './state.ts';
+import type { Triggers } from './triggers.ts';
+
+/** One call of the Web API as it came in. */
+export interface ApiCall {
+  method: string;
+  args: JsonObject;
+  /** Milliseconds since 1970, the workspace's clock. */
+  at: number;
+  ok: boolean;
+  /** Slack's error code, or the kind of fault that was switched on. */
+  error?: string;
+}
+
+/** The parts of a workspace, joined once in `startWorkspace`. */
+export interface Core {
+  readonly state: State;
+  readonly triggers: Triggers;
+  readonly faults: Faults;
+  readonly socket: SocketMode;
+  readonly deliverer: Deliverer;
+  readonly responseUrls: ResponseUrls;
+  readonly calls: ApiCall[];
+  readonly botToken: string;
+  readonly appToken: string;
+  /** Scopes the bot token was granted; undefined grants all. */
+  readonly scopes: readonly string[] | undefined;
+  /** Messages a channel takes per second from the app; undefined is no limit. */
+  readonly postsPerSecond: number | undefined;
+  /** Whether the command is declared with `should_escape`. */
+  readonly escapeEntities: boolean;
+  readonly commands: readonly CommandHint[];
+  readonly shortcuts: readonly ShortcutHint[];
+  /** What people chose in elements of messages: `channel:ts`, then block and action. */
+  readonly messageState: Map<string, StateValues>;
+  /** For example `http://127.0.0.1:4000`, known once the server listens. */
+  origin: string;
+}

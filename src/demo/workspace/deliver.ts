@@ -1,0 +1,202 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { LIMITS } from './limits.ts';
+import type { Json, JsonObject } from './protocol.ts';
+import type { EnvelopeType, SocketMode } from './socket.ts';
+
+/** One thing that was sent to the app, with what came back. */
+export interface Delivery {
+  type: EnvelopeType;
+  payload: JsonObject;
+  /** Milliseconds since 1970, the workspace's clock. */
+  at: number;
+  over: 'http' | 'socket' | 'nothing';
+  retryNum: number;
+  answer: DeliveryAnswer;
+}
+
+export interface DeliveryAnswer {
+  acked: boolean;
+  ackMs: number;
+  /** HTTP status, 200 over Socket Mode, null when there was no answer. */
+  status: number | null;
+  /** What the app answered: parsed JSON, a text, or undefined when it was empty. */
+  body?: Json;
+  /** `operation_timeout` or `dispatch_failed`. */
+  error?: string;
+}
+
+export interface DeliverOptions {
+  signingSecret: string;
+  socket: SocketMode;
+  now: () => number;
+  /** Called when a delivery has ended. */
+  onDelivered: () => void;
+  /** How long the app may take. */
+  ackTimeoutMs?: number;
+  /** When an event that was not taken is sent again; Slack: at once, after a minute, after five. */
+  eventRetryDelaysMs?: readonly number[];
+}
+
+/** Overrides for tests of an app's signature check. */
+export interface SigningOverrides {
+  /** Seconds since 1970. */
+  timestamp?: number;
+  signature?: string;
+}
+
+const RETRY_DELAYS_MS = [0, 60_000, 300_000];
+
+/** Sends commands, interactions and events to the app: over Socket Mode when it is connected, else signed over HTTP. */
+export class Deliverer {
+  requestUrl: string | undefined;
+  readonly log: Delivery[] = [];
+  readonly #options: DeliverOptions;
+  readonly #agent = new Agent({ connect: { timeout: 3_000 }, keepAliveTimeout: 1_000 });
+  readonly #closed = new AbortController();
+
+  constructor(options: DeliverOptions) {
+    this.#options = options;
+  }
+
+  async deliver(
+    type: EnvelopeType,
+    payload: JsonObject,
+    retry?: { num: number; reason: string },
+    signing?: SigningOverrides,
+  ): Promise<DeliveryAnswer> {
+    const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.withinMs } = this.#options;
+    const at = now();
+    const started = performance.now();
+    const over = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
+    const elapsed = (): number => Math.round(performance.now() - started);
+    const answer =
+      over === 'socket'
+        ? await this.#overSocket(type, payload, retry, ackTimeoutMs, elapsed)
+        : over === 'http'
+          ? await this.#overHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
+          : { acked: false, ackMs: 0, status: null, error: 'dispatch_failed' };
+    this.log.push({ type, payload, at, over, retryNum: retry?.num ?? 0, answer });
+    onDelivered();
+    return answer;
+  }
+
+  /**
+   * Sends an event; when it was not taken, again in the background (docs.slack.dev, Events API, retries).
+   *
+   * @returns the answer to the first attempt.
+   */
+  async deliverEvent(payload: JsonObject): Promise<DeliveryAnswer> {
+    const answer = await this.deliver('events_api', payload);
+    if (!answer.acked) void this.#retryEvent(payload, answer);
+    return answer;
+  }
+
+  async #retryEvent(payload: JsonObject, first: DeliveryAnswer): Promise<void> {
+    let answer = first;
+    for (const [index, delay] of (this.#options.eventRetryDelaysMs ?? RETRY_DELAYS_MS).entries()) {
+      const reason = answer.error === 'operation_timeout' ? 'http_timeout' : 'http_error';
+      try {
+        await wait(delay, undefined, { signal: this.#closed.signal, ref: false });
+      } catch {
+        return;
+      }
+      answer = await this.deliver('events_api', payload, { num: index + 1, reason });
+      if (answer.acked) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#agent.destroy();
+  }
+
+  async #overSocket(
+    type: EnvelopeType,
+    payload: JsonObject,
+    retry: { num: number; reason: string } | undefined,
+    timeoutMs: number,
+    elapsed: () => number,
+  ): Promise<DeliveryAnswer> {
+    const timer = new AbortController();
+    const late = wait(timeoutMs, 'late' as const, { signal: timer.signal, ref: false }).catch(
+      () => 'late' as const,
+    );
+    const acked = this.#options.socket.send(type, payload, retry).then((body) => ({ body }));
+    const result = await Promise.race([acked, late]);
+    timer.abort();
+    if (result === 'late')
+      return { acked: false, ackMs: elapsed(), status: null, error: 'operation_timeout' };
+    const { body } = result;
+    const empty =
+      body === undefined || (typeof body === 'object' && body !== null && Object.keys(body).length === 0);
+    return { acked: true, ackMs: elapsed(), status: 200, ...(!empty && { body }) };
+  }
+
+  async #overHttp(
+    type: EnvelopeType,
+    payload: JsonObject,
+    retry: { num: number; reason: string } | undefined,
+    signing: SigningOverrides | undefined,
+    timeoutMs: number,
+    elapsed: () => number,
+  ): Promise<DeliveryAnswer> {
+    const body = encode(type, payload);
+    const timestamp = signing?.timestamp ?? Math.floor(Date.now() / 1_000);
+    const signature = signing?.signature ?? sign(this.#options.signingSecret, timestamp, body);
+    try {
+      const response = await request(this.requestUrl ?? '', {
+        method: 'POST',
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closed.signal]),
+        headers: {
+          'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
+          'user-agent': 'Slackbot 1.0 (+https://api.slack.com/robots)',
+          'x-slack-request-timestamp': String(timestamp),
+          'x-slack-signature': signature,
+          ...(retry && { 'x-slack-retry-num': String(retry.num), 'x-slack-retry-reason': retry.reason }),
+        },
+        body,
+      });
+      const text = await response.body.text();
+      const acked = response.statusCode >= 200 && response.statusCode < 300;
+      return {
+        acked,
+        ackMs: elapsed(),
+        status: response.statusCode,
+        ...(text !== '' && { body: readBody(text, String(response.headers['content-type'] ?? '')) }),
+        ...(!acked && { error: 'dispatch_failed' }),
+      };
+    } catch {
+      const late = elapsed() >= timeoutMs - 1;
+      return {
+        acked: false,
+        ackMs: elapsed(),
+        status: null,
+        error: late ? 'operation_timeout' : 'dispatch_failed',
+      };
+    }
+  }
+}
+
+/** Slack's signature of a request (docs.slack.dev, verifying requests from Slack). */
+export function sign(secret: string, timestamp: number, body: string): string {
+  return `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
+}
+
+function encode(type: EnvelopeType, payload: JsonObject): string {
+  if (type === 'events_api') return JSON.stringify(payload);
+  if (type === 'interactive') return new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const fields = Object.entries(payload).map(([name, value]): [string, string] => [name, String(value)]);
+  return new URLSearchParams(fields).toString();
+}
+
+function readBody(text: string, contentType: string): Json {
+  if (!contentType.includes('json')) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

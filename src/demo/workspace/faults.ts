@@ -1,0 +1,43 @@
+/** How a Web API call goes wrong; the call is carried out only for `lost_answer`. */
+export type FaultKind =
+  | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
+  | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
+  | { kind: 'http_500' }
+  /** No answer until the caller gives up. */
+  | { kind: 'timeout' }
+  /** Carried out, then the connection is cut instead of answering. */
+  | { kind: 'lost_answer' };
+
+export type Fault = FaultKind & {
+  /** For example `chat.postMessage`; `*` for every method. */
+  method: string;
+  /** Only calls that name this channel. */
+  channel?: string;
+  /** How many calls it hits; all when left out. */
+  times?: number;
+};
+
+/** Switchable faults of the Web API. */
+export class Faults {
+  #active: { fault: Fault; left: number }[] = [];
+
+  set(fault: Fault): void {
+    this.#active.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+  }
+
+  clear(): void {
+    this.#active = [];
+  }
+
+  /** The fault that hits this call, counted as used. */
+  take(method: string, channel: string | undefined): Fault | undefined {
+    const hit = this.#active.find(
+      ({ fault, left }) =>
+        left > 0 &&
+        (fault.method === '*' || fault.method === method) &&
+        (fault.channel === undefined || fault.channel === channel),
+    );
+    if (hit) hit.left -= 1;
+    return hit?.fault;
+  }
+}

@@ -1,0 +1,48 @@
+import { isObject, textOf } from './problems.ts';
+import type { Json, JsonObject } from './protocol.ts';
+
+const TOKEN = /<(?:@([UW][A-Z0-9]+)|!subteam\^([A-Z0-9]+)|!(here|channel|everyone))(?:\|[^>]*)?>/g;
+
+/**
+ * Whom a message pings: ids of users and user groups, `here`, `channel`, `everyone`, each once.
+ *
+ * Unescaped mention tokens in the text and in `mrkdwn` objects count, and mention elements of rich text; text that
+ * was escaped (`&lt;@U…&gt;`) and `plain_text` objects do not (docs.slack.dev, formatting message text).
+ */
+export function mentionsIn(text: string, blocks: JsonObject[]): string[] {
+  const found = new Set<string>(mentionTokens(text));
+  for (const block of blocks) collect(block, found);
+  return [...found];
+}
+
+function mentionTokens(text: string): string[] {
+  return [...text.matchAll(TOKEN)].map(([, user, group, broadcast]) => user ?? group ?? broadcast ?? '');
+}
+
+function collect(value: Json, found: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, found);
+    return;
+  }
+  if (!isObject(value)) return;
+  const { type } = value;
+  const text = textOf(value, 'text');
+  if ((type === 'mrkdwn' || type === 'markdown') && text !== undefined) {
+    for (const mention of mentionTokens(text)) found.add(mention);
+  }
+  const named =
+    type === 'user'
+      ? textOf(value, 'user_id')
+      : type === 'usergroup'
+        ? textOf(value, 'usergroup_id')
+        : type === 'broadcast'
+          ? textOf(value, 'range')
+          : undefined;
+  if (named !== undefined) found.add(named);
+  for (const item of Object.values(value)) collect(item, found);
+}
+
+/** `&`, `<` and `>` as Slack sends typed text to apps. */
+export function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,125 @@
+import { checkBlocks, textLength } from './blocks.ts';
+import type { Core } from './core.ts';
+import { SlackError } from './errors.ts';
+import { LIMITS } from './limits.ts';
+import { mentionsIn } from './mentions.ts';
+import { describeProblem, isObject, type Problem, textOf } from './problems.ts';
+import type { Channel, Json, JsonObject, Message } from './protocol.ts';
+import { APP, SLACKBOT_ID } from './seed.ts';
+import { botAuthor } from './state.ts';
+import { nameBlocks } from './views.ts';
+
+/** What an app sends as the content of a message, before any check. */
+export interface Content {
+  text?: string | undefined;
+  blocks?: Json | undefined;
+  attachments?: Json | undefined;
+  metadata?: Json | undefined;
+}
+
+/** The answer for refused blocks or views, in Slack's form. */
+export function refusal(code: string, problems: Problem[]): SlackError {
+  const errors = problems.map(describeProblem);
+  return new SlackError(code, {
+    errors,
+    response_metadata: { messages: errors.map((error) => `[ERROR] ${error}`) },
+  });
+}
+
+/**
+ * Checks a message's content against Slack's limits and builds the message.
+ *
+ * @throws SlackError `no_text`, `msg_too_long`, `invalid_blocks`, `msg_blocks_too_long`, `too_many_attachments`,
+ *   `invalid_attachments`, `invalid_metadata_format` or `metadata_too_large`.
+ */
+export function compose(channel: string, ts: string, content: Content, maxText: number): Message {
+  const text = content.text ?? '';
+  const blocks = checkedBlocks(content.blocks, ts);
+  const attachments = checkedAttachments(content.attachments);
+  if (text === '' && blocks.length === 0 && attachments.length === 0) throw new SlackError('no_text');
+  if (text.length > maxText) throw new SlackError('msg_too_long');
+  const metadata = checkedMetadata(content.metadata);
+  return {
+    type: 'message',
+    channel,
+    ts,
+    ...botAuthor(),
+    text,
+    blocks,
+    ...(attachments.length > 0 && { attachments }),
+    ...(metadata && { metadata }),
+    notifies: mentionsIn(text, [...blocks, ...attachments]),
+  };
+}
+
+function checkedBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
+  if (blocks === undefined || blocks === null) return [];
+  if (!Array.isArray(blocks)) throw new SlackError('invalid_blocks_format');
+  const problems = checkBlocks(blocks, 'message', '/blocks');
+  if (problems.length > 0) throw refusal('invalid_blocks', problems);
+  if (textLength(blocks) > LIMITS.message.blocksText) throw new SlackError('msg_blocks_too_long');
+  return nameBlocks(blocks.filter(isObject), `b${ts}`);
+}
+
+function checkedAttachments(attachments: Json | undefined): JsonObject[] {
+  if (attachments === undefined || attachments === null) return [];
+  if (!Array.isArray(attachments)) throw new SlackError('invalid_attachments');
+  if (attachments.length > LIMITS.message.attachments) throw new SlackError('too_many_attachments');
+  const list = attachments.filter(isObject);
+  for (const [index, attachment] of list.entries()) {
+    if (attachment['blocks'] === undefined) continue;
+    const problems = checkBlocks(attachment['blocks'], 'message', `/attachments/${index}/blocks`);
+    if (problems.length > 0) throw refusal('invalid_attachments', problems);
+  }
+  return list;
+}
+
+function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
+  if (metadata === undefined || metadata === null) return undefined;
+  if (!isObject(metadata)) throw new SlackError('invalid_metadata_format');
+  if (Object.keys(metadata).length === 0) return undefined;
+  const type = textOf(metadata, 'event_type');
+  const payload = metadata['event_payload'];
+  if (!type || !isObject(payload)) throw new SlackError('invalid_metadata_format');
+  if (JSON.stringify(payload).length > LIMITS.message.metadata) throw new SlackError('metadata_too_large');
+  return { event_type: type, event_payload: payload };
+}
+
+/**
+ * The channel an app may write to: an id, a name with or without `#`, or a person's id for the direct message.
+ *
+ * @throws SlackError `channel_not_found` or `not_in_channel`.
+ */
+export function writableChannel(core: Core, given: string): Channel {
+  const { state } = core;
+  if (state.users.has(given) && given !== APP.botUserId) return state.openDirectMessage(given);
+  const channel = knownChannel(core, given);
+  if (channel.members.includes(APP.botUserId)) return channel;
+  throw new SlackError(channel.is_private ? 'channel_not_found' : 'not_in_channel');
+}
+
+/** @throws SlackError `channel_not_found`. */
+export function knownChannel(core: Core, given: string): Channel {
+  const name = given.replace(/^#/, '');
+  const found =
+    core.state.channels.get(given) ??
+    [...core.state.channels.values()].find((channel) => !channel.is_im && channel.name === name);
+  if (!found) throw new SlackError('channel_not_found');
+  return found;
+}
+
+/** What Slack itself says to a person, seen by nobody else. */
+export function tellPerson(core: Core, channel: string, userId: string, text: string): Message {
+  const message: Message = {
+    type: 'message',
+    channel,
+    ts: core.state.nextTs(),
+    user: SLACKBOT_ID,
+    text,
+    blocks: [],
+    ephemeral_to: userId,
+    notifies: [],
+  };
+  core.state.post(message);
+  return message;
+}

@@ -1,0 +1,209 @@
+/** What the app is sent: the payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
+import { viewForApps } from './api/views.ts';
+import type { Core } from './core.ts';
+import { escapeText } from './mentions.ts';
+import type { Channel, JsonObject, Message, StateValues, User, View } from './protocol.ts';
+import { APP, TEAM } from './seed.ts';
+import { messageForApps } from './state.ts';
+
+const WORKSPACE = {
+  token: APP.verificationToken,
+  api_app_id: APP.id,
+  team: { id: TEAM.id, domain: TEAM.domain },
+  enterprise: null,
+  is_enterprise_install: false,
+};
+
+function author(user: User): JsonObject {
+  return { id: user.id, username: user.name, name: user.name, team_id: user.team_id };
+}
+
+function place(channel: Channel): JsonObject {
+  const name = channel.is_im ? 'directmessage' : channel.is_private ? 'privategroup' : channel.name;
+  return { id: channel.id, name };
+}
+
+/**
+ * The text of a command as Slack sends it: `&`, `<` and `>` escaped; with `should_escape`, mentions of people and
+ * channels and links become tokens too (docs.slack.dev, implementing slash commands).
+ */
+export function commandText(core: Core, typed: string): string {
+  const escaped = escapeText(typed.trim());
+  if (!core.escapeEntities) return escaped;
+  const users = [...core.state.users.values()];
+  const channels = [...core.state.channels.values()];
+  return escaped
+    .replace(/(?<=^|\s)@([\w.-]+)/g, (whole, name) => {
+      const user = users.find((candidate) => candidate.name === name);
+      return user ? `<@${user.id}|${user.name}>` : whole;
+    })
+    .replace(/(?<=^|\s)#([\w-]+)/g, (whole, name) => {
+      const channel = channels.find((candidate) => !candidate.is_im && candidate.name === name);
+      return channel ? `<#${channel.id}|${channel.name}>` : whole;
+    })
+    .replace(/(?<=^|\s)(https?:\/\/\S+)/g, '<$1>')
+    .replace(/(?<=^|\s)((?:[a-z0-9-]+\.)+[a-z]{2,})(?=$|\s)/gi, '<http://$1|$1>');
+}
+
+export function commandPayload(
+  core: Core,
+  user: User,
+  channel: Channel,
+  command: string,
+  text: string,
+  triggerId: string,
+): JsonObject {
+  const { id, name } = place(channel);
+  return {
+    token: APP.verificationToken,
+    team_id: user.team_id,
+    team_domain: user.team_id === TEAM.id ? TEAM.domain : 'elsewhere',
+    channel_id: id ?? '',
+    channel_name: name ?? '',
+    user_id: user.id,
+    user_name: user.name,
+    command,
+    text: commandText(core, text),
+    api_app_id: APP.id,
+    is_enterprise_install: 'false',
+    response_url: core.origin + core.responseUrls.issuePath({ channel: channel.id, userId: user.id }),
+    trigger_id: triggerId,
+  };
+}
+
+export function messageActionsPayload(
+  core: Core,
+  user: User,
+  channel: Channel,
+  message: Message,
+  values: StateValues,
+  action: JsonObject,
+  triggerId: string,
+): JsonObject {
+  const ephemeral = message.ephemeral_to !== undefined;
+  const responsePath = core.responseUrls.issuePath({
+    channel: channel.id,
+    userId: user.id,
+    ts: message.ts,
+    ephemeral,
+  });
+  return {
+    type: 'block_actions',
+    ...WORKSPACE,
+    user: author(user),
+    container: {
+      type: 'message',
+      message_ts: message.ts,
+      channel_id: channel.id,
+      is_ephemeral: ephemeral,
+      ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
+    },
+    trigger_id: triggerId,
+    channel: place(channel),
+    // Slack does not keep ephemeral messages, so it cannot send them back.
+    ...(!ephemeral && { message: messageForApps(message, false) }),
+    state: { values },
+    response_url: core.origin + responsePath,
+    actions: [action],
+  };
+}
+
+export function viewActionsPayload(
+  user: User,
+  view: View,
+  action: JsonObject,
+  triggerId: string,
+): JsonObject {
+  return {
+    type: 'block_actions',
+    ...WORKSPACE,
+    user: author(user),
+    container: { type: 'view', view_id: view.id },
+    trigger_id: triggerId,
+    view: viewForApps(view),
+    actions: [action],
+  };
+}
+
+export function submissionPayload(
+  user: User,
+  view: View,
+  triggerId: string,
+  responseUrls: JsonObject[],
+): JsonObject {
+  return {
+    type: 'view_submission',
+    ...WORKSPACE,
+    user: author(user),
+    trigger_id: triggerId,
+    view: viewForApps(view),
+    response_urls: responseUrls,
+  };
+}
+
+export function closedPayload(user: User, view: View, cleared: boolean): JsonObject {
+  return {
+    type: 'view_closed',
+    ...WORKSPACE,
+    user: author(user),
+    view: viewForApps(view),
+    is_cleared: cleared,
+  };
+}
+
+export function messageShortcutPayload(
+  core: Core,
+  user: User,
+  channel: Channel,
+  message: Message,
+  callbackId: string,
+  triggerId: string,
+): JsonObject {
+  const { api_app_id: _app, ...workspace } = WORKSPACE;
+  return {
+    type: 'message_action',
+    ...workspace,
+    action_ts: core.state.nextTs(),
+    user: author(user),
+    channel: place(channel),
+    callback_id: callbackId,
+    trigger_id: triggerId,
+    response_url: core.origin + core.responseUrls.issuePath({ channel: channel.id, userId: user.id }),
+    message_ts: message.ts,
+    message: messageForApps(message, false),
+  };
+}
+
+export function eventPayload(core: Core, event: JsonObject): JsonObject {
+  return {
+    token: APP.verificationToken,
+    team_id: TEAM.id,
+    api_app_id: APP.id,
+    event,
+    type: 'event_callback',
+    event_id: core.state.id('Ev'),
+    event_time: Math.floor(core.state.now() / 1_000),
+    is_ext_shared_channel: false,
+    authorizations: [
+      {
+        enterprise_id: null,
+        team_id: TEAM.id,
+        user_id: APP.botUserId,
+        is_bot: true,
+        is_enterprise_install: false,
+      },
+    ],
+  };
+}
+
+export function homeOpenedEvent(core: Core, user: User): JsonObject {
+  const home = core.state.homes.get(user.id);
+  return {
+    type: 'app_home_opened',
+    user: user.id,
+    channel: core.state.openDirectMessage(user.id).id,
+    tab: 'home',
+    event_ts: core.state.nextTs(),
+    ...(home && { view: viewForApps(home) }),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Json, JsonObject } from './protocol.ts';
+
+/** One thing that Slack refuses, with the place in Slack's notation (`/blocks/0/text/text`). */
+export interface Problem {
+  message: string;
+  pointer: string;
+}
+
+/** The line that Slack puts into `response_metadata.messages`. */
+export function describeProblem(problem: Problem): string {
+  return `${problem.message} [json-pointer:${problem.pointer}]`;
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The field's text, or undefined when it is missing or not a text. */
+export function textOf(object: JsonObject, field: string): string | undefined {
+  const value = object[field];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The field's objects; what is not an object is left out. */
+export function objectsOf(object: JsonObject, field: string): JsonObject[] {
+  const value = object[field];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Collects problems while a structure is walked; each helper answers what it found to be usable. */
+export class Checker {
+  readonly problems: Problem[] = [];
+
+  add(message: string, pointer: string): void {
+    this.problems.push({ message, pointer });
+  }
+
+  string(
+    object: JsonObject,
+    field: string,
+    pointer: string,
+    rule: { max?: number; min?: number; required?: boolean; oneOf?: readonly string[] },
+  ): string | undefined {
+    const value = object[field];
+    const place = `${pointer}/${field}`;
+    if (value === undefined) {
+      if (rule.required) this.add(`missing required field: ${field}`, pointer);
+      return undefined;
+    }
+    if (typeof value !== 'string') {
+      this.add('must be a string', place);
+      return undefined;
+    }
+    if (rule.max !== undefined && value.length > rule.max) {
+      this.add(`must be less than ${rule.max + 1} characters`, place);
+    }
+    if (value.length < (rule.min ?? 0))
+      this.add(`must be more than ${(rule.min ?? 0) - 1} characters`, place);
+    if (rule.oneOf && !rule.oneOf.includes(value)) this.add(`must be a valid enum value`, place);
+    return value;
+  }
+
+  boolean(object: JsonObject, field: string, pointer: string): void {
+    const value = object[field];
+    if (value !== undefined && typeof value !== 'boolean')
+      this.add('must be a boolean', `${pointer}/${field}`);
+  }
+
+  integer(object: JsonObject, field: string, pointer: string, min: number, max: number): void {
+    const value = object[field];
+    if (value === undefined) return;
+    if (typeof value !== 'number' || !Number.isInteger(value)) {
+      this.add('must be an integer', `${pointer}/${field}`);
+    } else if (value < min || value > max) {
+      this.add(`must be between ${min} and ${max}`, `${pointer}/${field}`);
+    }
+  }
+
+  list(
+    object: JsonObject,
+    field: string,
+    pointer: string,
+    rule: { min?: number; max: number; required?: boolean },
+  ): Json[] {
+    const value = object[field];
+    const place = `${pointer}/${field}`;
+    if (value === undefined) {
+      if (rule.required) this.add(`missing required field: ${field}`, pointer);
+      return [];
+    }
+    if (!Array.isArray(value)) {
+      this.add('must be an array', place);
+      return [];
+    }
+    if (value.length > rule.max) this.add(`no more than ${rule.max} items allowed`, place);
+    if (value.length < (rule.min ?? 0)) this.add(`no fewer than ${rule.min ?? 0} items allowed`, place);
+    return value;
+  }
+
+  /** Like {@link list}, for lists of objects; gives each object with its pointer. */
+  objects(
+    object: JsonObject,
+    field: string,
+    pointer: string,
+    rule: { min?: number; max: number; required?: boolean },
+  ): { item: JsonObject; at: string }[] {
+    return this.list(object, field, pointer, rule).flatMap((item, index) => {
+      const at = `${pointer}/${field}/${index}`;
+      if (isObject(item)) return [{ item, at }];
+      this.add('must provide an object', at);
+      return [];
+    });
+  }
+
+  child(object: JsonObject, field: string, pointer: string, required = false): JsonObject | undefined {
+    const value = object[field];
+    if (value === undefined) {
+      if (required) this.add(`missing required field: ${field}`, pointer);
+      return undefined;
+    }
+    if (isObject(value)) return value;
+    this.add('must provide an object', `${pointer}/${field}`);
+    return undefined;
+  }
+
+  /** Slack refuses fields that it does not know. */
+  onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
+    for (const field of Object.keys(object)) {
+      if (!allowed.includes(field)) this.add(`invalid additional property: ${field}`, pointer);
+    }
+  }
+
+  /** A text object (`plain_text` or `mrkdwn`). */
+  text(
+    object: JsonObject,
+    field: string,
+    pointer: string,
+    rule: { max: number; plain?: boolean; required?: boolean },
+  ): void {
+    const text = this.child(object, field, pointer, rule.required);
+    if (text) this.textObject(text, `${pointer}/${field}`, rule);
+  }
+
+  textObject(text: JsonObject, pointer: string, rule: { max: number; plain?: boolean }): void {
+    const type = this.string(text, 'type', pointer, {
+      required: true,
+      oneOf: rule.plain ? ['plain_text'] : ['plain_text', 'mrkdwn'],
+    });
+    this.string(text, 'text', pointer, { required: true, min: 1, max: rule.max });
+    this.onlyFields(text, ['type', 'text', type === 'mrkdwn' ? 'verbatim' : 'emoji'], pointer);
+  }
+}

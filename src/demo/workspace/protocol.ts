@@ -1,0 +1,217 @@
+/**
+ * What the workspace's server and its page say to each other, and the objects both know.
+ *
+ * Slack's own objects keep Slack's field names. The page imports this file in the browser: nothing from Node here.
+ */
+import { z } from 'zod';
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export type JsonObject = { [key: string]: Json };
+
+const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+
+export const userSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  real_name: z.string(),
+  team_id: z.string(),
+  /** IANA name of the time zone, for example `Europe/Berlin`. */
+  tz: z.string(),
+  is_admin: z.boolean(),
+  is_owner: z.boolean(),
+  is_bot: z.boolean(),
+  /** Belongs to another workspace and is here through a shared channel. */
+  is_stranger: z.boolean(),
+  /** What this person is for in the demonstration, for example "asks". */
+  role: z.string(),
+});
+export type User = z.infer<typeof userSchema>;
+
+export const channelSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  is_im: z.boolean(),
+  is_private: z.boolean(),
+  members: z.array(z.string()),
+  topic: z.string(),
+});
+export type Channel = z.infer<typeof channelSchema>;
+
+export const fileSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  title: z.string(),
+  mimetype: z.string(),
+  /** In bytes. */
+  size: z.number(),
+  url_private_download: z.string(),
+});
+export type FileInfo = z.infer<typeof fileSchema>;
+
+export const messageSchema = z.object({
+  type: z.literal('message'),
+  channel: z.string(),
+  ts: z.string(),
+  user: z.string(),
+  bot_id: z.string().optional(),
+  app_id: z.string().optional(),
+  text: z.string(),
+  blocks: z.array(jsonObject),
+  attachments: z.array(jsonObject).optional(),
+  thread_ts: z.string().optional(),
+  metadata: z.object({ event_type: z.string(), event_payload: jsonObject }).optional(),
+  edited: z.object({ user: z.string(), ts: z.string() }).optional(),
+  files: z.array(fileSchema).optional(),
+  /** Only this person sees the message. */
+  ephemeral_to: z.string().optional(),
+  /** Whom the message pings: user ids, user-group ids, `here`, `channel`, `everyone`. */
+  notifies: z.array(z.string()),
+});
+export type Message = z.infer<typeof messageSchema>;
+
+/** Values of the stateful elements of a view or message: block id, then action id. */
+export const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObject));
+export type StateValues = z.infer<typeof stateValuesSchema>;
+
+const plainText = z.object({
+  type: z.literal('plain_text'),
+  text: z.string(),
+  emoji: z.boolean().optional(),
+});
+
+export const viewSchema = z.object({
+  id: z.string(),
+  team_id: z.string(),
+  app_id: z.string(),
+  bot_id: z.string(),
+  type: z.enum(['modal', 'home']),
+  title: plainText.nullable(),
+  submit: plainText.nullable(),
+  close: plainText.nullable(),
+  blocks: z.array(jsonObject),
+  private_metadata: z.string(),
+  callback_id: z.string(),
+  external_id: z.string(),
+  hash: z.string(),
+  state: z.object({ values: stateValuesSchema }),
+  clear_on_close: z.boolean(),
+  notify_on_close: z.boolean(),
+  root_view_id: z.string(),
+  previous_view_id: z.string().nullable(),
+});
+export type View = z.infer<typeof viewSchema>;
+
+export const commandHintSchema = z.object({
+  command: z.string(),
+  description: z.string(),
+  usage_hint: z.string(),
+});
+export type CommandHint = z.infer<typeof commandHintSchema>;
+
+export const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
+export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
+
+/** `GET /local/state?user=U…`: everything that person sees. */
+export const snapshotSchema = z.object({
+  /** Rises with each change; compare with the events. */
+  version: z.number(),
+  /** Milliseconds since 1970, the workspace's clock. */
+  now: z.number(),
+  team: z.object({ id: z.string(), name: z.string(), domain: z.string() }),
+  me: z.string(),
+  bot: z.object({ user_id: z.string(), name: z.string() }),
+  commands: z.array(commandHintSchema),
+  shortcuts: z.array(shortcutHintSchema),
+  users: z.array(userSchema),
+  channels: z.array(channelSchema),
+  /** By channel id, oldest first, thread replies and what only this person sees included. */
+  messages: z.record(z.string(), z.array(messageSchema)),
+  /** The open dialogs, the one on top last. */
+  views: z.array(viewSchema),
+  home: viewSchema.nullable(),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+/** `GET /local/events` (server-sent events): something changed, read the state again. */
+export const changeSchema = z.object({
+  version: z.number(),
+  /** `message`, `ephemeral`, `view`, `home`, `channel`, or a topic announced by the host. */
+  topic: z.string(),
+  channel: z.string().optional(),
+  user: z.string().optional(),
+});
+export type Change = z.infer<typeof changeSchema>;
+
+const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
+/** What a person puts into an element: text, an option's value, several values, or nothing. */
+export type InputValue = z.infer<typeof inputValue>;
+
+const viewTarget = z.object({ view: z.string() });
+const messageTarget = z.object({ channel: z.string(), ts: z.string() });
+
+/** Bodies of the `POST /local/…` requests; `user` is the acting person. */
+export const requestSchemas = {
+  /** Runs a slash command. */
+  command: z.object({ user: z.string(), channel: z.string(), text: z.string() }),
+  /** Writes an ordinary message. */
+  say: z.object({
+    user: z.string(),
+    channel: z.string(),
+    text: z.string(),
+    thread_ts: z.string().optional(),
+  }),
+  /** Presses a button or chooses in a menu of a message or view (the Home tab is a view too). */
+  act: z.object({
+    user: z.string(),
+    target: z.union([viewTarget, messageTarget]),
+    action_id: z.string(),
+    block_id: z.string().optional(),
+    value: inputValue.optional(),
+  }),
+  /** Fills one input of a dialog; the app hears of it when the input asks for that. */
+  input: z.object({
+    user: z.string(),
+    view: z.string(),
+    action_id: z.string(),
+    block_id: z.string().optional(),
+    value: inputValue,
+  }),
+  submit: z.object({ user: z.string(), view: z.string(), values: z.record(z.string(), inputValue) }),
+  close: z.object({ user: z.string(), view: z.string() }),
+  shortcut: z.object({ user: z.string(), callback_id: z.string(), channel: z.string(), ts: z.string() }),
+  home: z.object({ user: z.string() }),
+} as const;
+export type RequestName = keyof typeof requestSchemas;
+export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
+
+/** Answer to `command`, `act`, `input`, `close`, `shortcut`, `home`: whether the app took it in time. */
+export const actResultSchema = z.object({
+  /** The app acknowledged within Slack's 3 seconds. */
+  acked: z.boolean(),
+  /** Milliseconds until the acknowledgement or until it was given up. */
+  ackMs: z.number(),
+  /** HTTP status; null when there was no answer, 200 over Socket Mode. */
+  status: z.number().nullable(),
+  /** Why it failed, in Slack's words: `operation_timeout`, `dispatch_failed`. */
+  error: z.string().optional(),
+  triggerId: z.string(),
+});
+export type ActResult = z.infer<typeof actResultSchema>;
+
+/** Answer to `submit`. */
+export const submitResultSchema = z.discriminatedUnion('outcome', [
+  /** `sent` is false when Slack itself refused, before asking the app. Keys are block ids. */
+  z.object({ outcome: z.literal('errors'), errors: z.record(z.string(), z.string()), sent: z.boolean() }),
+  z.object({ outcome: z.literal('closed') }),
+  z.object({ outcome: z.literal('updated'), view: viewSchema }),
+  z.object({ outcome: z.literal('pushed'), view: viewSchema }),
+  /** The app did not answer, or answered what Slack does not take; the dialog stays. */
+  z.object({ outcome: z.literal('failed'), error: z.string() }),
+]);
+export type SubmitResult = z.infer<typeof submitResultSchema>;
+
+/** Answer to `say`. */
+export const sayResultSchema = z.object({ ts: z.string() });
+
+/** Body of an answer with status 4xx. */
+export const refusalSchema = z.object({ error: z.string() });

@@ -1,0 +1,83 @@
+import type { Channel, User } from './protocol.ts';
+
+/** Identity of the workspace, the app and its bot. All of it is made up and holds only on this machine. */
+export const TEAM = { id: 'T0STEWARD', name: 'Steward & Co', domain: 'steward-demo' } as const;
+export const OTHER_TEAM_ID = 'T0ELSEWHERE';
+export const APP = {
+  id: 'A0STEWARD',
+  botId: 'B0STEWARD',
+  botUserId: 'U0STEWARD',
+  botName: 'Domain Steward',
+  verificationToken: 'local-verification-token',
+} as const;
+/** Author of what Slack itself says to a person, for example that a command failed. */
+export const SLACKBOT_ID = 'USLACKBOT';
+
+export interface Usergroup {
+  id: string;
+  handle: string;
+  name: string;
+  users: string[];
+}
+
+export interface Seed {
+  users: User[];
+  channels: Channel[];
+  usergroups: Usergroup[];
+}
+
+function person(id: string, name: string, role: string, tz: string, more: Partial<User> = {}): User {
+  return {
+    id,
+    name: name.toLowerCase(),
+    real_name: name,
+    team_id: TEAM.id,
+    tz,
+    is_admin: false,
+    is_owner: false,
+    is_bot: false,
+    is_stranger: false,
+    role,
+    ...more,
+  };
+}
+
+function channel(id: string, name: string, members: string[], topic: string, is_private = false): Channel {
+  return { id, name, members, topic, is_private, is_im: false };
+}
+
+/** The direct message between a person and the app. */
+export function directMessageId(userId: string): string {
+  return `D${userId.slice(1)}`;
+}
+
+/** The people and places of the demonstration; a fresh copy each time. */
+export function defaultSeed(): Seed {
+  const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
+  const bot = APP.botUserId;
+  return {
+    users: [
+      person('U0ALICE', 'Alice', 'asks', 'Europe/Berlin'),
+      person('U0BOB', 'Bob', 'approves', 'Europe/London'),
+      person('U0CAROL', 'Carol', 'approves', 'America/New_York'),
+      person('U0DAVE', 'Dave', 'guest', 'Asia/Tokyo', { team_id: OTHER_TEAM_ID, is_stranger: true }),
+      person('U0ADA', 'Ada', 'admin', 'Europe/London', { is_admin: true }),
+    ],
+    channels: [
+      channel('C0DOMAINS', 'domains', [...people, 'U0DAVE', bot], 'Ask for domains here'),
+      channel('C0GENERAL', 'general', [...people, bot], 'Everything else'),
+      channel('C0EXPIRY', 'domain-expiry', [...people, bot], 'What expires soon'),
+      channel('C0NOBOT', 'private-ish', people, 'The bot is not here'),
+      channel('C0LOCKED', 'leadership', ['U0ALICE', 'U0ADA'], 'Private, the bot is not here', true),
+      {
+        id: 'D0ALICEBOB',
+        name: 'alice-bob',
+        members: ['U0ALICE', 'U0BOB'],
+        topic: '',
+        is_private: true,
+        is_im: true,
+      },
+    ],
+    usergroups: [{ id: 'S0APPROVERS', handle: 'approvers', name: 'Approvers', users: ['U0CAROL'] }],
+  };
+}

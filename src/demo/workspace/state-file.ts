@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { channelSchema, fileSchema, messageSchema, viewSchema } from './protocol.ts';
+import type { Saved, State } from './state.ts';
+
+const savedSchema = z.object({
+  format: z.literal(1),
+  lastTs: z.number(),
+  channels: z.array(channelSchema),
+  messages: z.record(z.string(), z.array(messageSchema)),
+  homes: z.record(z.string(), viewSchema),
+  files: z.array(z.object({ info: fileSchema, base64: z.string() })),
+});
+
+const WRITE_DELAY_MS = 200;
+
+/** Keeps the state in a file; see {@link keepInFile}. */
+export interface Keeper {
+  /** Writes what is still unwritten. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Loads the state from a file when there is one, and writes it there a moment after each change, in one piece.
+ *
+ * @throws Error when the file is there but not a saved workspace.
+ */
+export function keepInFile(state: State, path: string): Keeper {
+  const saved = read(path);
+  if (saved) state.restore(saved);
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const write = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(async () => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(`${path}.new`, JSON.stringify(state.save()), { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    });
+    return writing;
+  };
+  const stop = state.onChange(() => {
+    timer ??= setTimeout(() => void write(), WRITE_DELAY_MS).unref();
+  });
+  return {
+    flush: async () => {
+      stop();
+      await (timer ? write() : writing);
+    },
+  };
+}
+
+function read(path: string): Saved | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new Error(`reading the workspace's state from ${path}`, { cause: error });
+  }
+  try {
+    return savedSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`reading the workspace's state from ${path}: not a saved workspace`, { cause: error });
+  }
+}

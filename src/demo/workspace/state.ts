@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import type { Change, Channel, FileInfo, JsonObject, Message, User, View } from './protocol.ts';
+import { APP, directMessageId, type Seed, TEAM, type Usergroup } from './seed.ts';
+
+export interface StoredFile {
+  info: FileInfo;
+  content: Buffer;
+}
+
+/** What the state file holds: everything but dialogs and what only one person saw. */
+export interface Saved {
+  format: 1;
+  lastTs: number;
+  channels: Channel[];
+  messages: Record<string, Message[]>;
+  homes: Record<string, View>;
+  files: { info: FileInfo; base64: string }[];
+}
+
+/** Everything the workspace knows, in memory, with a notice of each change. */
+export class State {
+  readonly users = new Map<string, User>();
+  readonly channels = new Map<string, Channel>();
+  readonly usergroups = new Map<string, Usergroup>();
+  readonly messages = new Map<string, Message[]>();
+  readonly ephemerals: Message[] = [];
+  readonly homes = new Map<string, View>();
+  /** Open dialogs of each person, the one on top last. */
+  readonly modals = new Map<string, View[]>();
+  readonly files = new Map<string, StoredFile>();
+  /** Uploads that were announced and not yet completed, by file id; length in bytes. */
+  readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
+  readonly now: () => number;
+  version = 0;
+  #lastTs = 0;
+  #serial = 0;
+  readonly #listeners = new Set<(change: Change) => void>();
+
+  constructor(seed: Seed, now: () => number) {
+    this.now = now;
+    for (const user of seed.users) this.users.set(user.id, user);
+    for (const channel of seed.channels) this.channels.set(channel.id, channel);
+    for (const group of seed.usergroups) this.usergroups.set(group.id, group);
+    this.users.set(APP.botUserId, botUser());
+    for (const user of seed.users) this.openDirectMessage(user.id);
+  }
+
+  onChange(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  changed(topic: string, place: { channel?: string; user?: string } = {}): void {
+    this.version += 1;
+    const change: Change = { version: this.version, topic, ...place };
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** A message's `ts`: seconds with six digits, unique and rising even when the clock stands still. */
+  nextTs(): string {
+    this.#lastTs = Math.max(Math.round(this.now() * 1_000), this.#lastTs + 1);
+    return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
+  }
+
+  /** An id in Slack's manner, unique here. */
+  id(prefix: string): string {
+    this.#serial += 1;
+    return `${prefix}${randomBytes(4).toString('hex').toUpperCase()}${this.#serial.toString(36).toUpperCase()}`;
+  }
+
+  openDirectMessage(userId: string): Channel {
+    const id = directMessageId(userId);
+    const known = this.channels.get(id);
+    if (known) return known;
+    const channel: Channel = {
+      id,
+      name: this.users.get(userId)?.name ?? userId,
+      is_im: true,
+      is_private: true,
+      members: [userId, APP.botUserId],
+      topic: '',
+    };
+    this.channels.set(id, channel);
+    this.changed('channel', { channel: id });
+    return channel;
+  }
+
+  messagesOf(channelId: string): Message[] {
+    const known = this.messages.get(channelId);
+    if (known) return known;
+    const fresh: Message[] = [];
+    this.messages.set(channelId, fresh);
+    return fresh;
+  }
+
+  find(channelId: string, ts: string): Message | undefined {
+    return this.messagesOf(channelId).find((message) => message.ts === ts);
+  }
+
+  findEphemeral(channelId: string, ts: string): Message | undefined {
+    return this.ephemerals.find((message) => message.channel === channelId && message.ts === ts);
+  }
+
+  post(message: Message): void {
+    if (message.ephemeral_to === undefined) this.messagesOf(message.channel).push(message);
+    else this.ephemerals.push(message);
+    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+  }
+
+  /** Puts a new version of a message in the place of the old one. */
+  replace(message: Message): void {
+    const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
+    const index = list.findIndex((old) => old.ts === message.ts && old.channel === message.channel);
+    if (index >= 0) list[index] = message;
+    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+  }
+
+  remove(message: Message): void {
+    const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
+    const index = list.indexOf(message);
+    if (index >= 0) list.splice(index, 1);
+    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+  }
+
+  modalsOf(userId: string): View[] {
+    const known = this.modals.get(userId);
+    if (known) return known;
+    const fresh: View[] = [];
+    this.modals.set(userId, fresh);
+    return fresh;
+  }
+
+  /** The view with the person who has it before them; home views included. */
+  findView(match: (view: View) => boolean): { view: View; userId: string } | undefined {
+    for (const [userId, stack] of this.modals) {
+      const view = stack.find(match);
+      if (view) return { view, userId };
+    }
+    for (const [userId, view] of this.homes) if (match(view)) return { view, userId };
+    return undefined;
+  }
+
+  /** Shows a view: replaces the one with its id, or goes on top. */
+  show(userId: string, view: View): void {
+    if (view.type === 'home') {
+      this.homes.set(userId, view);
+      this.changed('home', { user: userId });
+      return;
+    }
+    const stack = this.modalsOf(userId);
+    const index = stack.findIndex((open) => open.id === view.id);
+    if (index >= 0) stack[index] = view;
+    else stack.push(view);
+    this.changed('view', { user: userId });
+  }
+
+  /** Takes a dialog away; with `all`, every dialog of that person. */
+  closeView(userId: string, viewId: string, all: boolean): void {
+    const stack = this.modalsOf(userId);
+    this.modals.set(userId, all ? [] : stack.filter((view) => view.id !== viewId));
+    this.changed('view', { user: userId });
+  }
+
+  save(): Saved {
+    return {
+      format: 1,
+      lastTs: this.#lastTs,
+      channels: [...this.channels.values()],
+      messages: Object.fromEntries(this.messages),
+      homes: Object.fromEntries(this.homes),
+      files: [...this.files.values()].map(({ info, content }) => ({
+        info,
+        base64: content.toString('base64'),
+      })),
+    };
+  }
+
+  restore(saved: Saved): void {
+    this.#lastTs = saved.lastTs;
+    for (const channel of saved.channels) this.channels.set(channel.id, channel);
+    for (const [id, list] of Object.entries(saved.messages)) this.messages.set(id, list);
+    for (const [id, view] of Object.entries(saved.homes)) this.homes.set(id, view);
+    for (const { info, base64 } of saved.files) {
+      this.files.set(info.id, { info, content: Buffer.from(base64, 'base64') });
+    }
+  }
+}
+
+function botUser(): User {
+  return {
+    id: APP.botUserId,
+    name: 'domain_steward',
+    real_name: APP.botName,
+    team_id: TEAM.id,
+    tz: 'UTC',
+    is_admin: false,
+    is_owner: false,
+    is_bot: true,
+    is_stranger: false,
+    role: 'app',
+  };
+}
+
+/** The fields that every message of the bot carries. */
+export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
+  return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
+}
+
+/** A message as Slack shows it to apps: without what only this workspace keeps. */
+export function messageForApps(message: Message, withMetadata: boolean): JsonObject {
+  const { channel: _channel, notifies: _notifies, ephemeral_to: _ephemeral, metadata, ...shown } = message;
+  const plain: JsonObject = JSON.parse(JSON.stringify(shown));
+  return withMetadata && metadata ? { ...plain, metadata: { ...metadata } } : plain;
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { SlackError } from './errors.ts';
+import { LIMITS } from './limits.ts';
+
+/** What a person did that lets the app open a dialog. */
+export interface Trigger {
+  userId: string;
+  /** The dialog in which it was done; `views.push` needs one. */
+  viewId?: string;
+}
+
+/** Issues trigger ids and exchanges each once, within 3 seconds of the workspace's clock. */
+export class Triggers {
+  readonly #now: () => number;
+  readonly #issued = new Map<string, Trigger & { at: number; used: boolean }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  issue(trigger: Trigger): string {
+    const at = this.#now();
+    const id = `${Math.floor(at / 1_000)}.${this.#issued.size + 1}.${randomBytes(16).toString('hex')}`;
+    this.#issued.set(id, { ...trigger, at, used: false });
+    return id;
+  }
+
+  /** @throws SlackError `invalid_trigger_id`, `exchanged_trigger_id` or `expired_trigger_id`. */
+  exchange(id: string): Trigger {
+    const trigger = this.#issued.get(id);
+    if (!trigger) throw new SlackError('invalid_trigger_id');
+    if (trigger.used) throw new SlackError('exchanged_trigger_id');
+    if (this.#now() - trigger.at > LIMITS.trigger.validMs) throw new SlackError('expired_trigger_id');
+    trigger.used = true;
+    return trigger;
+  }
+}

@@ -1,0 +1,111 @@
+import { checkBlocks } from './blocks.ts';
+import { initialValues, keepValues } from './forms.ts';
+import { LIMITS } from './limits.ts';
+import { Checker, isObject, objectsOf, type Problem, textOf } from './problems.ts';
+import type { JsonObject, View } from './protocol.ts';
+
+const FIELDS = [
+  'type',
+  'title',
+  'submit',
+  'close',
+  'blocks',
+  'private_metadata',
+  'callback_id',
+  'external_id',
+  'clear_on_close',
+  'notify_on_close',
+];
+
+/** Checks a view payload as an app sends it (docs.slack.dev, reference of views). */
+export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
+  const check = new Checker();
+  const at = '/view';
+  const { title, submit, close, privateMetadata, callbackId, externalId } = LIMITS.view;
+  check.string(view, 'type', at, { required: true, oneOf: [expected] });
+  check.onlyFields(view, FIELDS, at);
+  if (expected === 'modal') {
+    check.text(view, 'title', at, { max: title, plain: true, required: true });
+    check.text(view, 'submit', at, { max: submit, plain: true });
+    check.text(view, 'close', at, { max: close, plain: true });
+  }
+  check.string(view, 'private_metadata', at, { max: privateMetadata });
+  check.string(view, 'callback_id', at, { max: callbackId });
+  check.string(view, 'external_id', at, { max: externalId });
+  check.boolean(view, 'clear_on_close', at);
+  check.boolean(view, 'notify_on_close', at);
+  if (view['blocks'] === undefined) {
+    check.add('missing required field: blocks', at);
+    return check.problems;
+  }
+  check.problems.push(...checkBlocks(view['blocks'], expected, `${at}/blocks`));
+  const input = objectsOf(view, 'blocks').findIndex((block) => block['type'] === 'input');
+  if (expected === 'modal' && input >= 0 && view['submit'] === undefined) {
+    check.add('must define `submit` to use an `input` block in modals', `${at}/blocks/${input}/input`);
+  }
+  return check.problems;
+}
+
+/** What a view has besides what the app sent. */
+export interface ViewIdentity {
+  id: string;
+  hash: string;
+  team_id: string;
+  app_id: string;
+  bot_id: string;
+  root_view_id: string;
+  previous_view_id: string | null;
+}
+
+/**
+ * Makes the view that people see out of a checked payload: ids that the app left out are filled in, and what a
+ * person had typed stays where block id, action id and type of element are the same as before.
+ */
+export function buildView(payload: JsonObject, identity: ViewIdentity, before: View | undefined): View {
+  const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
+  const values = initialValues(blocks);
+  return {
+    ...identity,
+    type: payload['type'] === 'home' ? 'home' : 'modal',
+    title: plainText(payload, 'title'),
+    submit: plainText(payload, 'submit'),
+    close: plainText(payload, 'close'),
+    blocks,
+    private_metadata: textOf(payload, 'private_metadata') ?? '',
+    callback_id: textOf(payload, 'callback_id') ?? '',
+    external_id: textOf(payload, 'external_id') ?? '',
+    state: { values: before ? keepValues(values, before.state.values) : values },
+    clear_on_close: payload['clear_on_close'] === true,
+    notify_on_close: payload['notify_on_close'] === true,
+  };
+}
+
+function plainText(payload: JsonObject, field: string): View['title'] {
+  const value = payload[field];
+  if (!isObject(value)) return null;
+  return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
+}
+
+const INTERACTIVE_HOLDERS = ['accessory', 'element'] as const;
+
+/** Fills in `block_id` and `action_id` where an app gave none, as Slack does. */
+export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
+  return blocks.map((block, index) => {
+    const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
+    for (const field of INTERACTIVE_HOLDERS) {
+      const element = named[field];
+      if (isObject(element)) named[field] = nameElement(element, `${seed}-a${index}`);
+    }
+    if (block['type'] === 'actions') {
+      named['elements'] = objectsOf(block, 'elements').map((element, place) =>
+        nameElement(element, `${seed}-a${index}-${place}`),
+      );
+    }
+    return named;
+  });
+}
+
+function nameElement(element: JsonObject, fallback: string): JsonObject {
+  if (element['type'] === 'image') return element;
+  return { ...element, action_id: textOf(element, 'action_id') ?? fallback };
+}
