@@ -145,11 +145,13 @@ export class Deliverer {
     const body = encode(type, payload);
     const timestamp = signing?.timestamp ?? Math.floor(Date.now() / 1_000);
     const signature = signing?.signature ?? sign(this.#options.signingSecret, timestamp, body);
+    const given = new AbortController();
+    const timer = setTimeout(() => given.abort(), timeoutMs);
     try {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closed.signal]),
+        signal: given.signal,
         headers: {
           'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
           'user-agent': 'Slackbot 1.0 (+https://api.slack.com/robots)',
