@@ -10,7 +10,11 @@ export type OrderJob =
       readonly startAfter?: Date;
     }
   /** Bring what Slack shows of the order to its latest state. */
-  | { readonly queue: 'order.show'; readonly data: { readonly orderId: string }; readonly startAfter?: Date }
+  | {
+      readonly queue: 'order.show';
+      readonly data: { readonly orderId: string; readonly attempt?: number };
+      readonly startAfter?: Date;
+    }
   /** Look whether a waiting order has run out. */
   | {
       readonly queue: 'order.expire';
@@ -98,6 +102,27 @@ export interface OrderStore {
   sweep(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Hands a revealable secret out, once: it is gone from the store when this answers. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
+}
+
+/** Where a message about an order stands. */
+export interface MessageRef {
+  /** `card`, or `reply:<version>:<kind of event>`. */
+  readonly purpose: string;
+  readonly channelId: string;
+  readonly ts: string;
+}
+
+/** What Slack shows of orders. Implemented by the store. */
+export interface MessageStore {
+  /** One process at a time shows an order. @returns false while another one does */
+  takeShowLease(orderId: string, now: Date, until: Date): Promise<boolean>;
+  /** Lets go if `shownVersion` is still the order's version. @returns false when it has moved on: show again */
+  releaseShowLease(orderId: string, shownVersion: number): Promise<boolean>;
+  /** Slack is away: nobody tries before `until`. */
+  postponeShow(orderId: string, until: Date): Promise<void>;
+  messages(orderId: string): Promise<readonly MessageRef[]>;
+  /** Keeps where a message stands; the first one for a purpose stays. */
+  recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<void>;
 }
 
 /** Who belongs to a Slack user group. Implemented by `slack`. */

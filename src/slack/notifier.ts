@@ -1,0 +1,202 @@
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Order } from '../orders/order.ts';
+import type { HistoryEntry, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
+import type { SlackDirectory } from './directory.ts';
+import { hasNewBlocks, type Message, mention, withoutNewBlocks } from './views/kit.ts';
+import { orderCard, orderReply } from './views/order.ts';
+import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
+
+export interface NotifierDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly orders: OrderStore;
+  readonly messages: MessageStore;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** For how long one process has an order's messages to itself; longer than all its calls together may take. */
+const SHOW_LEASE_MS = 60_000;
+const MAX_WAIT_MS = 10 * 60_000;
+
+/**
+ * Brings what Slack shows of an order to its latest state: posts the card if it is not there, updates it, and
+ * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is queued
+ * again for later, for this order alone.
+ * @param attempt how often it failed before
+ */
+export async function showOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
+  const leaseUntil = new Date(deps.now().getTime() + SHOW_LEASE_MS);
+  // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
+  if (!(await deps.messages.takeShowLease(orderId, deps.now(), leaseUntil))) return;
+  for (;;) {
+    const order = await deps.orders.load(orderId);
+    if (order === undefined) return;
+    try {
+      await bringUpToDate(deps, order);
+    } catch (error) {
+      const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
+      deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
+      await deps.messages.postponeShow(orderId, again);
+      const job: OrderJob = {
+        queue: 'order.show',
+        data: { orderId, attempt: attempt + 1 },
+        startAfter: again,
+      };
+      await deps.orders.enqueue([job]);
+      return;
+    }
+    if (await deps.messages.releaseShowLease(orderId, order.version)) return;
+  }
+}
+
+function waitAfter(error: unknown, attempt: number): number {
+  if (error instanceof SlackProblem && error.retryAfterMs !== undefined) {
+    return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
+  }
+  return Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
+}
+
+async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
+  const [history, refs, settings] = await Promise.all([
+    deps.orders.history(order.id),
+    deps.messages.messages(order.id),
+    deps.settings(),
+  ]);
+  if (!wasAskedFor(history)) return;
+  const known = new Map(refs.map((ref) => [ref.purpose, ref]));
+  let card = known.get('card');
+  if (card === undefined) {
+    card = { purpose: 'card', ...(await postCard(deps, order, settings.approvers)) };
+    await deps.messages.recordMessage(order.id, card.purpose, card.channelId, card.ts);
+  } else {
+    await updateCard(deps, order, card, settings.approvers);
+  }
+  for (const entry of history) {
+    const purpose = `reply:${entry.version}:${entry.kind}`;
+    if (known.has(purpose)) continue;
+    const reply = orderReply(order, entry, settings.approvers);
+    if (reply === undefined) continue;
+    // Under a message when the order was asked for there: that thread, not one below the card.
+    const threadTs =
+      order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
+    const { ts } = await post(deps, card.channelId, threadTs, { ...order, state: entry.state }, reply);
+    await deps.messages.recordMessage(order.id, purpose, card.channelId, ts);
+  }
+}
+
+/** A draft that was never confirmed is nobody's business but the requester's. */
+function wasAskedFor(history: readonly HistoryEntry[]): boolean {
+  return history.some(
+    (entry) => entry.state !== 'DRAFT' && (entry.kind === 'requested' || entry.kind === 'confirmed'),
+  );
+}
+
+/** Codes with which Slack says that the bot cannot post in a channel. */
+const CANNOT_POST: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+  'restricted_action_non_threadable_channel',
+]);
+
+async function postCard(
+  deps: NotifierDeps,
+  order: Order,
+  approvers: readonly string[],
+): Promise<{ channelId: string; ts: string }> {
+  try {
+    return await post(deps, order.channelId, order.threadTs, order, orderCard(order, { approvers }));
+  } catch (error) {
+    if (!(error instanceof SlackProblem) || error.code === undefined || !CANNOT_POST.has(error.code))
+      throw error;
+    const channelId = await deps.directory.directMessage(order.requesterId);
+    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
+    return post(deps, channelId, undefined, order, orderCard(order, { approvers, hint }));
+  }
+}
+
+async function updateCard(
+  deps: NotifierDeps,
+  order: Order,
+  card: { readonly channelId: string; readonly ts: string },
+  approvers: readonly string[],
+): Promise<void> {
+  const message = orderCard(order, { approvers });
+  try {
+    await withPlainFallback(message, (blocks) =>
+      deps.web.call(
+        'chat.update',
+        { channel: card.channelId, ts: card.ts, text: message.text, blocks, metadata: metadataOf(order) },
+        done,
+      ),
+    );
+  } catch (error) {
+    // Somebody deleted it: the thread goes on without.
+    if (
+      error instanceof SlackProblem &&
+      (error.code === 'message_not_found' || error.code === 'channel_not_found')
+    ) {
+      deps.log.warn({ orderId: order.id, code: error.code }, 'the card of an order is gone from Slack');
+      return;
+    }
+    throw error;
+  }
+}
+
+function metadataOf(order: Order) {
+  return {
+    event_type: 'domain_order',
+    event_payload: {
+      order_id: order.id,
+      task: order.task,
+      names: order.items.map((item) => item.name).join(','),
+      state: order.state,
+    },
+  };
+}
+
+async function post(
+  deps: NotifierDeps,
+  channelId: string,
+  threadTs: string | undefined,
+  order: Order,
+  message: Message,
+): Promise<{ channelId: string; ts: string }> {
+  const { channel, ts } = await withPlainFallback(message, (blocks) =>
+    deps.web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        text: message.text,
+        blocks,
+        metadata: metadataOf(order),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      posted,
+    ),
+  );
+  return { channelId: channel, ts };
+}
+
+/** Sends blocks; where Slack does not know the newer ones, sends them as text. */
+export async function withPlainFallback<T>(
+  message: Message,
+  send: (blocks: Message['blocks']) => Promise<T>,
+): Promise<T> {
+  try {
+    return await send(message.blocks);
+  } catch (error) {
+    if (error instanceof SlackProblem && error.code === 'invalid_blocks' && hasNewBlocks(message.blocks)) {
+      return send(withoutNewBlocks(message.blocks));
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import { type ErrorCode, WebClient } from '@slack/web-api';
+import { z } from 'zod';
+import type { Secret } from '../client/secret.ts';
+
+/**
+ * Slack did not do what was asked.
+ *
+ * - `rate_limited`: ask again after `retryAfterMs`.
+ * - `refused`: Slack understood and said no; `code` is its error code.
+ * - `unreachable`: no answer that can be read; it may have been done all the same.
+ */
+export class SlackProblem extends Error {
+  override readonly name = 'SlackProblem';
+  readonly kind: 'rate_limited' | 'refused' | 'unreachable';
+  readonly method: string;
+  readonly code: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: SlackProblem['kind'],
+    method: string,
+    details: { readonly code?: string; readonly retryAfterMs?: number; readonly cause?: unknown },
+  ) {
+    super(`calling Slack’s ${method}: ${details.code ?? kind}`, { cause: details.cause });
+    this.kind = kind;
+    this.method = method;
+    this.code = details.code;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
+export interface SlackWeb {
+  /** @throws {SlackProblem} */
+  call<T>(method: string, args: Readonly<Record<string, unknown>>, answer: z.ZodType<T>): Promise<T>;
+}
+
+const TIMEOUT_MS = 10_000;
+
+const failure = z.object({
+  code: z.string(),
+  retryAfter: z.number().optional(),
+  data: z.object({ error: z.string() }).optional(),
+});
+
+// Slack's client exports its codes as an enum of types only where enums are erased; the texts are its contract.
+const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
+const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
+
+/** Options shared by every Slack client: no hidden retries (they would last 30 minutes) and no queue behind one 429. */
+export function webClientOptions(apiUrl: string | undefined) {
+  return {
+    ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
+    timeout: TIMEOUT_MS,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+  };
+}
+
+/** @param observe told the method and how it ended, for metrics */
+export function createSlackWeb(
+  token: Secret,
+  apiUrl: string | undefined,
+  observe: (method: string, outcome: string) => void = () => undefined,
+): SlackWeb {
+  const client = new WebClient(token.reveal(), webClientOptions(apiUrl));
+  return {
+    async call(method, args, answer) {
+      let result: unknown;
+      try {
+        result = await client.apiCall(method, { ...args });
+      } catch (cause) {
+        const problem = problemOf(method, cause);
+        observe(method, problem.code ?? problem.kind);
+        throw problem;
+      }
+      const parsed = answer.safeParse(result);
+      observe(method, parsed.success ? 'ok' : 'unreadable');
+      if (!parsed.success)
+        throw new SlackProblem('unreachable', method, { code: 'unreadable_answer', cause: parsed.error });
+      return parsed.data;
+    },
+  };
+}
+
+function problemOf(method: string, cause: unknown): SlackProblem {
+  const parsed = failure.safeParse(cause);
+  if (!parsed.success) return new SlackProblem('unreachable', method, { cause });
+  const { code, retryAfter, data } = parsed.data;
+  if (code === RATE_LIMITED) {
+    return new SlackProblem('rate_limited', method, { retryAfterMs: (retryAfter ?? 30) * 1_000, cause });
+  }
+  if (code === PLATFORM && data !== undefined) {
+    return data.error === 'ratelimited'
+      ? new SlackProblem('rate_limited', method, { retryAfterMs: 30_000, cause })
+      : new SlackProblem('refused', method, { code: data.error, cause });
+  }
+  return new SlackProblem('unreachable', method, { cause });
+}
+
+/** For calls whose answer says nothing more than that they were done. */
+export const done = z.object({ ok: z.literal(true) });
+/** For calls that post a message. */
+export const posted = z.object({ ok: z.literal(true), channel: z.string(), ts: z.string() });
