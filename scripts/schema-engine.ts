@@ -23,13 +23,8 @@ declare const WebAssembly: {
  * @returns the script, empty when the two schemas mean the same
  */
 export async function diffSchemas(from: string | undefined, to: string, url: string): Promise<string> {
-  await load();
   const file = (content: string) => ({ files: [{ path: 'schema.prisma', content }] });
-  const schemaEngine = await engine.SchemaEngine.new(
-    { datamodels: [['schema.prisma', to]] },
-    () => undefined,
-    bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url })),
-  );
+  const schemaEngine = await openSchemaEngine(to, url);
   try {
     const { stdout } = await schemaEngine.diff({
       from: from === undefined ? { tag: 'empty' } : { tag: 'schemaDatamodel', ...file(from) },
@@ -42,6 +37,16 @@ export async function diffSchemas(from: string | undefined, to: string, url: str
   } finally {
     schemaEngine.free();
   }
+}
+
+/** Opens the engine for a schema on a database; `free()` closes it. */
+export async function openSchemaEngine(schema: string, url: string): Promise<engine.SchemaEngine> {
+  await load();
+  return engine.SchemaEngine.new(
+    { datamodels: [['schema.prisma', schema]] },
+    () => undefined,
+    bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url })),
+  );
 }
 
 let loaded: Promise<void> | undefined;

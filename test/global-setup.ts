@@ -23,13 +23,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
     // What is written need not outlive the machine here; a killed process loses nothing all the same.
     settings: { max_connections: '300', fsync: 'off', full_page_writes: 'off' },
   });
-  await makeTemplate(server.url);
-  project.provide('postgresUrl', server.url);
-  return async () => {
+  const end = async () => {
     await server.stop();
     await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true });
     await rm(dataDir, { recursive: true, force: true });
   };
+  try {
+    await makeTemplate(server.url);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  project.provide('postgresUrl', server.url);
+  return end;
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {

@@ -1,11 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
-import { EmbeddedPostgresError, explainFileError, systemCode } from './embedded/error.ts';
-import { isFresh, keepFresh, lockFolder } from './embedded/folder-lock.ts';
+import { EmbeddedPostgresError, explainFileError } from './embedded/error.ts';
+import { keepFresh, lockFolder } from './embedded/folder-lock.ts';
 import { type Home, prepareHome } from './embedded/home.ts';
-import { processSpace } from './embedded/processes.ts';
+import { refuseOtherMachine } from './embedded/other-machine.ts';
 import { ensureRunning, type Server, stopServer } from './embedded/server.ts';
 
 export { EmbeddedPostgresError, type EmbeddedPostgresProblem } from './embedded/error.ts';
@@ -14,7 +13,6 @@ export { EmbeddedPostgresError, type EmbeddedPostgresProblem } from './embedded/
 const LOCK_MS = 150_000;
 /** `stop` must leave time for the rest of a shutdown, which has 10 s in all. */
 const STOP_MS = 5_000;
-const ELSEWHERE_MS = 15_000;
 
 /** The advisory lock that every user of the server holds shared, on a connection kept for that. */
 const USERS_LOCK = 7_236_001;
@@ -192,28 +190,4 @@ async function isLastUser(connection: pg.Client): Promise<boolean> {
   } catch {
     return false; // the connection is gone, so nothing is known: who comes next finds the server and stops it
   }
-}
-
-/**
- * Two servers on one data folder destroy it. PostgreSQL guards against that within one machine; a folder that
- * is mounted in two containers or machines is guarded by a file that the bots of the one in use keep fresh.
- */
-async function refuseOtherMachine(home: Home): Promise<void> {
-  const mine = await processSpace();
-  const deadline = Date.now() + ELSEWHERE_MS;
-  for (;;) {
-    const recorded = await readFile(home.spaceFile, 'utf8').catch((error: unknown) => {
-      if (systemCode(error) === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (recorded === undefined || recorded === mine || !(await isFresh(home.spaceFile))) break;
-    if (Date.now() > deadline) {
-      throw new EmbeddedPostgresError(
-        'in_use_elsewhere',
-        `the embedded database in ${home.folder} is in use by another machine or container. Several of them need a PostgreSQL of their own: set DATABASE_URL for each`,
-      );
-    }
-    await sleep(250);
-  }
-  await writeFile(home.spaceFile, mine, { mode: 0o600 });
 }

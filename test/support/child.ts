@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const STRIP_TYPES = new URL('../../scripts/typescript.mjs', import.meta.url).href;
+
+export interface Child {
+  readonly pid: number;
+  /** What it has printed so far, standard output and error together. */
+  output(): string;
+  /** Waits for a printed line that matches; rejects with all the output when the process ends before. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends the signal (`SIGKILL` by default) and waits for the end. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** How it ended: an exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+export interface ChildOptions {
+  readonly args?: readonly string[];
+  /** Added to this process's environment; `undefined` takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** In a process group of its own, so that `process.kill(-pid, …)` reaches it as a terminal's Ctrl-C would. */
+  readonly ownGroup?: boolean;
+}
+
+/**
+ * Runs a TypeScript source as a process of its own, without building it.
+ * @param entry its address, as in `new URL('../../src/main.ts', import.meta.url)`
+ */
+export function startChild(entry: URL, options: ChildOptions = {}): Child {
+  const child = spawn(
+    process.execPath,
+    ['--import', STRIP_TYPES, fileURLToPath(entry), ...(options.args ?? [])],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...options.env },
+      detached: options.ownGroup ?? false,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    },
+  );
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${fileURLToPath(entry)} could not be started`);
+
+  let text = '';
+  const onOutput = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      for (const listener of onOutput) listener();
+    });
+  }
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 0));
+  });
+
+  return {
+    pid,
+    ended,
+    output: () => text,
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+          const found = whole.map((line) => pattern.exec(line)).find((match) => match !== null);
+          if (!found) return;
+          onOutput.delete(look);
+          resolve(found);
+        };
+        onOutput.add(look);
+        look();
+        void ended.then((how) => {
+          if (onOutput.delete(look)) {
+            reject(new Error(`ended with ${how} before it printed ${pattern}; it printed:\n${text}`));
+          }
+        });
+      }),
+    kill: async (signal = 'SIGKILL') => {
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
