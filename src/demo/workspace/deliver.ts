@@ -53,7 +53,7 @@ export class Deliverer {
   requestUrl: string | undefined;
   readonly log: Delivery[] = [];
   readonly #options: DeliverOptions;
-  readonly #agent = new Agent({ connect: { timeout: 3_000 }, keepAliveTimeout: 1_000 });
+  readonly #agent = new Agent({ connect: { timeout: 3_000 } });
   readonly #closed = new AbortController();
 
   constructor(options: DeliverOptions) {
@@ -120,9 +120,7 @@ export class Deliverer {
     elapsed: () => number,
   ): Promise<DeliveryAnswer> {
     const timer = new AbortController();
-    const late = wait(timeoutMs, 'late' as const, { signal: timer.signal, ref: false }).catch(
-      () => 'late' as const,
-    );
+    const late = wait(timeoutMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
     const acked = this.#options.socket.send(type, payload, retry).then((body) => ({ body }));
     const result = await Promise.race([acked, late]);
     timer.abort();
@@ -151,6 +149,8 @@ export class Deliverer {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
+        // A kept connection may be closing just then; Slack would not take that for the app's refusal.
+        reset: true,
         signal: given.signal,
         headers: {
           'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
@@ -171,13 +171,10 @@ export class Deliverer {
         ...(!acked && { error: 'dispatch_failed' }),
       };
     } catch {
-      const late = elapsed() >= timeoutMs - 1;
-      return {
-        acked: false,
-        ackMs: elapsed(),
-        status: null,
-        error: late ? 'operation_timeout' : 'dispatch_failed',
-      };
+      const error = given.signal.aborted ? 'operation_timeout' : 'dispatch_failed';
+      return { acked: false, ackMs: elapsed(), status: null, error };
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -54,9 +54,13 @@ export async function httpApp(
 /** A real Bolt app in Socket Mode. */
 export async function socketApp(workspace: Workspace): Promise<RunningApp> {
   const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };
-  const receiver = new SocketModeReceiver({ appToken: workspace.appToken, logger: quiet, clientOptions });
-  // Reconnecting waits for this long; five seconds are too many for a test.
-  Object.assign(receiver.client, { clientPingTimeoutMS: 30 });
+  const receiver = new SocketModeReceiver({
+    appToken: workspace.appToken,
+    logger: quiet,
+    installerOptions: { clientOptions },
+    // Bolt waits this long before it connects again; its five seconds are too many for a test.
+    clientPingTimeout: 150,
+  });
   const app = new App({ receiver, token: workspace.botToken, logger: quiet, clientOptions });
   await app.start();
   return { app, stop: async () => void (await receiver.client.disconnect()) };
