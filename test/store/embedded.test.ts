@@ -30,6 +30,9 @@ const OWNER = new URL('../support/children/database-owner.ts', import.meta.url);
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
 
+/** Where a test makes data anew, it need not wait for the disk. */
+const HASTY = { fsync: 'off' };
+
 /** Kept from test to test and always left stopped: making the data takes most of a start's time. */
 const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
 const folders: string[] = [];
@@ -114,7 +117,7 @@ describe('one user', () => {
   test('begins anew when the making of the data was interrupted', async () => {
     await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
     await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
-    const { url } = await start();
+    const { url } = await start({ settings: HASTY });
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
@@ -191,8 +194,8 @@ describe('several users', () => {
     const child = startOwner(dataDir);
     const [[, childUrl], mine, other] = await Promise.all([
       child.line(/^serving (.*)$/),
-      start({ dataDir }),
-      start({ dataDir }),
+      start({ dataDir, settings: HASTY }),
+      start({ dataDir, settings: HASTY }),
     ]);
     expect([childUrl, other.url]).toEqual([mine.url, mine.url]);
     expect(await query(mine.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
@@ -316,7 +319,11 @@ describe('a private folder', () => {
     test('as root, the server runs as another user, with its data where that user can go', async () => {
       const folder = await privateFolder();
       const said: string[] = [];
-      const { url, notes, stop } = await start({ dataDir: folder, log: (sentence) => said.push(sentence) });
+      const { url, notes, stop } = await start({
+        dataDir: folder,
+        settings: HASTY,
+        log: (sentence) => said.push(sentence),
+      });
       const home = await realpath(join(folder, 'postgres'));
       expect(home).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
       expect(notes).toEqual([expect.stringContaining(home), expect.stringContaining('user 65534')]);

@@ -115,7 +115,8 @@ async function lockNumbers(folder: string): Promise<number[]> {
 
 async function createNew(file: string, text: string): Promise<boolean> {
   try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600 });
+    // For all to read: root may have run the bot once in another user's folder.
+    await writeFile(file, text, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false;

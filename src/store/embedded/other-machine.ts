@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedPostgresError, systemCode } from './error.ts';
 import { isFresh } from './folder-lock.ts';
@@ -34,5 +34,7 @@ export async function refuseOtherMachine(
     }
     await sleep(250);
   }
-  await writeFile(home.spaceFile, mine, { mode: 0o600 });
+  // Made anew: root may have run the bot once in another user's folder, and left a file of its own.
+  await rm(home.spaceFile, { force: true });
+  await writeFile(home.spaceFile, mine, { mode: 0o644 });
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -63,7 +63,7 @@ export async function ensureRunning(
   if (running !== undefined) return { server: running, attached: true };
 
   const runnable = await makeRunnable(binaries, home);
-  if (made === undefined) await initialise(home, runnable);
+  if (made === undefined) await initialise(home, runnable, options.settings?.['fsync'] === 'off');
   return { server: await start(home, runnable, options), attached: false };
 }
 
@@ -139,7 +139,7 @@ async function removeStalePidFile(home: Home, pid: number): Promise<void> {
   await rm(join(home.data, 'postmaster.pid'), { force: true });
 }
 
-async function initialise(home: Home, binaries: Binaries): Promise<void> {
+async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Promise<void> {
   const activity = `making the embedded PostgreSQL's data in ${home.data}`;
   // Made aside and renamed when whole, so that an interrupted start leaves nothing that looks like data.
   const fresh = join(home.folder, 'data.partial');
@@ -165,6 +165,7 @@ async function initialise(home: Home, binaries: Binaries): Promise<void> {
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
+      ...(unsynced ? ['--no-sync'] : []),
     ]);
     if (output.code !== 0) throw explainOutput(activity, output.text, home.logFile);
     await rename(fresh, home.data);
@@ -375,13 +376,17 @@ function whenEnded(child: ChildProcess, binaries: Binaries | undefined): Promise
 }
 
 async function openLog(home: Home): Promise<{ handle: Awaited<ReturnType<typeof open>>; size: number }> {
+  const append = () => open(home.logFile, 'a', 0o600);
   try {
-    const size = await stat(home.logFile).then(
-      (info) => info.size,
-      () => 0,
-    );
-    if (size > MAX_LOG_BYTES) await rename(home.logFile, `${home.logFile}.1`);
-    const handle = await open(home.logFile, 'a', 0o600);
+    let handle = await append().catch((error: unknown) => {
+      if (systemCode(error) !== 'EACCES') throw error;
+      return undefined; // root has run the bot once in another user's folder, and left a log of its own
+    });
+    if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
+      await handle?.close();
+      await rename(home.logFile, `${home.logFile}.1`);
+      handle = await append();
+    }
     return { handle, size: (await handle.stat()).size };
   } catch (error) {
     throw explainFileError(`opening ${home.logFile}`, error);
