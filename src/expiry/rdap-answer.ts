@@ -38,9 +38,9 @@ const domainObject = z.object({
   entities: list,
   nameservers: list,
 });
-const event = z.object({ eventAction: z.string(), eventDate: z.unknown() });
+const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 const nameServer = z.object({ ldhName: z.string() });
-const entity = z.object({ roles: z.array(z.string()), handle: text, vcardArray: z.unknown() });
+const entity = z.object({ roles: z.array(z.string()), handle: text, vcardArray: z.unknown().optional() });
 const vcard = z.tuple([z.literal('vcard'), z.array(z.array(z.unknown()))]);
 
 /**

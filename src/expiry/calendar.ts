@@ -1,0 +1,96 @@
+import { displayName } from '../zones/names.ts';
+import { type ExpirySource, expiryDay, shiftDay } from './days.ts';
+
+/** A name as the feed shows it. */
+export interface CalendarName {
+  /** In ASCII. */
+  readonly name: string;
+  readonly expiresAt: Date;
+  readonly source: ExpirySource;
+  readonly lapsing?: boolean | undefined;
+}
+
+/** Settings of a feed. */
+export interface CalendarOptions {
+  readonly now: Date;
+  /** IANA name; its calendar tells the day of an expiry. */
+  readonly timeZone: string;
+}
+
+const MAX_OCTETS = 75;
+const ORIGIN: Readonly<Record<ExpirySource, string>> = {
+  rdap: 'The registry’s public record gives this date.',
+  order: 'This date is an estimate from the last order.',
+  person: 'This date was given by a person.',
+};
+
+/**
+ * Writes the watch list as an iCalendar feed (RFC 5545): an all-day event a name on the day of its expiry, without
+ * alarms, and without anything secret. An event keeps its UID, so that a renewal moves it.
+ *
+ * @returns the feed in pieces, the head first, so that a long list needs no memory.
+ */
+export async function* calendarFeed(
+  names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
+  options: CalendarOptions,
+): AsyncGenerator<string> {
+  yield contentLines([
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Domain Steward//Expiry watch list//EN',
+    'CALSCALE:GREGORIAN',
+    'METHOD:PUBLISH',
+    'NAME:Domain expiries',
+    'X-WR-CALNAME:Domain expiries',
+    'REFRESH-INTERVAL;VALUE=DURATION:P1D',
+    'X-PUBLISHED-TTL:P1D',
+  ]);
+  for await (const name of names) yield calendarEvent(name, options);
+  yield contentLines(['END:VCALENDAR']);
+}
+
+function calendarEvent({ name, expiresAt, source, lapsing }: CalendarName, options: CalendarOptions): string {
+  const day = expiryDay(expiresAt, source, options.timeZone);
+  const shown = displayName(name);
+  const summary = lapsing ? `${shown} expires (let go as decided)` : `${shown} expires`;
+  return contentLines([
+    'BEGIN:VEVENT',
+    `UID:${name}@domain-steward`,
+    `DTSTAMP:${options.now.toISOString().replace(/[-:]|\.\d+/g, '')}`,
+    `DTSTART;VALUE=DATE:${day.replaceAll('-', '')}`,
+    `DTEND;VALUE=DATE:${shiftDay(day, 1).replaceAll('-', '')}`,
+    `SUMMARY:${escapeText(summary)}`,
+    `DESCRIPTION:${escapeText(ORIGIN[source])}`,
+    'TRANSP:TRANSPARENT',
+    'END:VEVENT',
+  ]);
+}
+
+/** Escapes what has a meaning in a text value (RFC 5545, section 3.3.11). */
+function escapeText(text: string): string {
+  return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
+}
+
+function contentLines(lines: readonly string[]): string {
+  return lines.map((line) => `${fold(line)}\r\n`).join('');
+}
+
+/** Folds a line so that none has more than 75 octets, never inside a character (RFC 5545, section 3.1). */
+function fold(line: string): string {
+  if (Buffer.byteLength(line) <= MAX_OCTETS) return line;
+  const folded: string[] = [];
+  let part = '';
+  let octets = 0;
+  for (const character of line) {
+    const size = Buffer.byteLength(character);
+    if (octets + size > MAX_OCTETS) {
+      folded.push(part);
+      part = '';
+      // The blank that begins a continued line counts.
+      octets = 1;
+    }
+    part += character;
+    octets += size;
+  }
+  return [...folded, part].join('\r\n ');
+}

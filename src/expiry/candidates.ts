@@ -1,0 +1,55 @@
+import { lifecycleAt } from '../zones/lifecycle.ts';
+import { documentedZones } from '../zones/rules.ts';
+import { AFTER_EXPIRY, LOOK_BACK_DAYS, type Mark } from './marks.ts';
+import type { PlanOptions } from './plan.ts';
+
+/** A range of expiries in which names can be due for one threshold. */
+export interface CandidateRange {
+  readonly threshold: number;
+  /** First moment of the expiry. */
+  readonly from: Date;
+  /** First moment that is no longer in the range. */
+  readonly until: Date;
+}
+
+const DAY_MS = 86_400_000;
+/** Ranges are in moments, the plan counts calendar days of any time zone: what may lie between. */
+const PAD_DAYS = 2;
+
+/**
+ * Where to look for names that can be due, so that a list of a million names need not be read: per threshold, names
+ * whose expiry lies in the range and that have not been reminded for that threshold and expiry. The ranges are a
+ * little wider than needed; `planReminders` decides. Names with a known deletion lie outside of this order.
+ */
+export function candidateRanges(options: Pick<PlanOptions, 'now' | 'thresholds'>): CandidateRange[] {
+  const thresholds = options.thresholds.toSorted((a, b) => a - b);
+  const at = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
+  const before = thresholds.map((threshold, index) => ({
+    threshold,
+    from: at((thresholds[index - 1] ?? -1) - PAD_DAYS),
+    until: at(threshold + PAD_DAYS),
+  }));
+  const after = AFTER_EXPIRY.flatMap((mark) => {
+    const spans = markSpans(mark);
+    if (spans.length === 0) return [];
+    const first = Math.min(...spans.map(({ begin }) => begin));
+    const last = Math.max(...spans.map(({ end }) => end));
+    return [{ threshold: mark.threshold, from: at(-last - PAD_DAYS), until: at(-first + PAD_DAYS) }];
+  });
+  return [...before, ...after];
+}
+
+/** The days after the expiry in which a mark is the present one, for each documented zone. */
+function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
+  if (mark.phase === 'expired') return [{ begin: 0, end: LOOK_BACK_DAYS }];
+  const expiresAt = new Date(0);
+  return documentedZones().flatMap((zone) => {
+    const stage = lifecycleAt(zone, { expiresAt }, expiresAt).stages.find(
+      ({ phase }) => phase === mark.phase,
+    );
+    if (stage === undefined) return [];
+    const begin = (stage.from?.getTime() ?? 0) / DAY_MS;
+    const end = stage.until === undefined ? LOOK_BACK_DAYS : stage.until.getTime() / DAY_MS;
+    return [{ begin: mark.daysToSafeDay === undefined ? begin : end - 1 - mark.daysToSafeDay, end }];
+  });
+}

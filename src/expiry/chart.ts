@@ -1,0 +1,49 @@
+import { calendarDay } from '../zones/lifecycle.ts';
+
+/** Renewals that fall in one month. */
+export interface MonthCount {
+  /** YYYY-MM */
+  readonly month: string;
+  /** For people, such as `Mar 2027`. */
+  readonly label: string;
+  readonly count: number;
+}
+
+const MONTHS = 12;
+const monthLabel = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+/**
+ * The present month and the eleven after it.
+ *
+ * @param timeZone IANA name; its calendar tells the present month.
+ * @returns as YYYY-MM, in order.
+ */
+export function nextTwelveMonths(now: Date, timeZone: string): string[] {
+  const [year = 0, month = 1] = calendarDay(now, timeZone).split('-').map(Number);
+  return Array.from({ length: MONTHS }, (_, index) =>
+    new Date(Date.UTC(year, month - 1 + index)).toISOString().slice(0, 7),
+  );
+}
+
+/**
+ * The chart of renewals by month for the next twelve months.
+ *
+ * @param counts how many names expire by month (YYYY-MM); months outside of the chart are passed over.
+ * @returns twelve months, those without a renewal included.
+ */
+export function renewalsByMonth(
+  counts: Iterable<readonly [month: string, count: number]>,
+  now: Date,
+  timeZone: string,
+): MonthCount[] {
+  const months = new Map(nextTwelveMonths(now, timeZone).map((month) => [month, 0]));
+  for (const [month, count] of counts) {
+    const before = months.get(month);
+    if (before !== undefined) months.set(month, before + count);
+  }
+  return [...months].map(([month, count]) => ({
+    month,
+    label: monthLabel.format(new Date(`${month}-01T00:00:00Z`)),
+    count,
+  }));
+}

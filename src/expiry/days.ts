@@ -1,0 +1,34 @@
+import { calendarDay } from '../zones/lifecycle.ts';
+
+/** A calendar day as YYYY-MM-DD; such days compare as text. */
+export type Day = string;
+
+/** Where an expiry date comes from: the registry, the bot's own order (an estimate), or a person. */
+export type ExpirySource = 'rdap' | 'order' | 'person';
+
+const DAY_MS = 86_400_000;
+
+/** Whole calendar days from one day to another; negative when `to` is earlier. Free of daylight saving. */
+export function daysBetween(from: Day, to: Day): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
+}
+
+/** The day that lies some days after another, or before it. */
+export function shiftDay(day: Day, days: number): Day {
+  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The calendar day of a moment in UTC. */
+export function utcDay(moment: Date): Day {
+  return moment.toISOString().slice(0, 10);
+}
+
+/**
+ * The calendar day on which people see a name expire.
+ *
+ * @param expiresAt the moment; midnight UTC when a person gave only a day, which then stands as it was given.
+ * @param timeZone IANA name.
+ */
+export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
+  return source === 'person' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
+}

@@ -1,0 +1,218 @@
+import { calendarDay, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { type Day, daysBetween, type ExpirySource, expiryDay, shiftDay, utcDay } from './days.ts';
+import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
+
+/**
+ * What is due to be said at a moment, computed from the data alone: it does not matter how often or how rarely it is
+ * asked, or by how many replicas, as long as what was said is remembered by ({@link DueReminder.name},
+ * {@link DueReminder.expiry}, {@link DueReminder.threshold}).
+ */
+
+/** A name of the watch list as far as reminders need it. */
+export interface WatchedName {
+  /** In ASCII. */
+  readonly name: string;
+  readonly expiresAt: Date;
+  readonly source: ExpirySource;
+  /** A renewal was carried out: the name is good until then, whatever `expiresAt` still says. */
+  readonly renewedUntil?: Date | undefined;
+  readonly deletedAt?: Date | undefined;
+  readonly snoozedUntil?: Date | undefined;
+  /** Two people decided to let it go. */
+  readonly lapsing?: boolean | undefined;
+  /** What was said already about this expiry. */
+  readonly remindedThresholds: readonly number[];
+}
+
+/** When and for whom the plan is made. */
+export interface PlanOptions {
+  readonly now: Date;
+  /** Days before the expiry, in any order. */
+  readonly thresholds: readonly number[];
+  /** IANA name; its calendar counts the days. */
+  readonly timeZone: string;
+}
+
+/** One reminder to give now. */
+export interface DueReminder<Watched extends WatchedName = WatchedName> {
+  readonly watched: Watched;
+  readonly name: string;
+  /** The day of the expiry in UTC: part of the reminder's identity, so it is free of settings and of hours. */
+  readonly expiry: Day;
+  /** Days before the expiry, or a code below zero for a moment after it (`-1` to `-9`). */
+  readonly threshold: number;
+  /** The day of the expiry as people see it. */
+  readonly expiryDay: Day;
+  /** Calendar days to {@link expiryDay}; negative after it. */
+  readonly daysLeft: number;
+  /** The tightest threshold before the expiry: the digest then also names who registered the name. */
+  readonly lastThreshold: boolean;
+  readonly phase: LifePhase;
+  /** Last day on which what can be done in this phase can still be done. */
+  readonly lastSafeDay: Day | undefined;
+  /** Last day of a restore, from the redemption on and in the grace before it. */
+  readonly restoreUntil: Day | undefined;
+  /** The date is an estimate from an order of the bot. */
+  readonly estimated: boolean;
+}
+
+/** Reminders of the digest that belong together. */
+export interface DigestGroup<Watched extends WatchedName = WatchedName> {
+  readonly phase: LifePhase;
+  /** The days left that all of them share; undefined after the expiry. */
+  readonly daysLeft: number | undefined;
+  readonly reminders: readonly DueReminder<Watched>[];
+}
+
+const DAY_MS = 86_400_000;
+/** Most urgent first: what is lost soonest and can be saved, then what comes, then what nothing saves. */
+const URGENCY: readonly LifePhase[] = [
+  'redemption',
+  'auto_renew_grace',
+  'expired',
+  'registered',
+  'pending_delete',
+  'released',
+];
+
+/**
+ * The reminders that are due, most urgent first. A name gets one at most: the tightest threshold that it has passed,
+ * unless that one or a tighter one was said about this expiry. Nothing is due for names that are let go, or snoozed:
+ * a snooze ends on the last safe day at the latest, and does not keep the beginning of a phase after the expiry
+ * quiet, because that is news.
+ *
+ * @param watched names of the list; those that cannot be due may be left out (see `candidateRanges`).
+ */
+export function planReminders<Watched extends WatchedName>(
+  watched: Iterable<Watched>,
+  options: PlanOptions,
+): DueReminder<Watched>[] {
+  const due: DueReminder<Watched>[] = [];
+  const today = calendarDay(options.now, options.timeZone);
+  const thresholds = options.thresholds.toSorted((a, b) => a - b);
+  for (const item of watched) {
+    const reminder = item.lapsing ? undefined : reminderFor(item, today, thresholds, options);
+    if (reminder) due.push(reminder);
+  }
+  return due.sort(byUrgency);
+}
+
+/** The reminders as the digest shows them: by days left before the expiry, by phase after it; order is kept. */
+export function groupForDigest<Watched extends WatchedName>(
+  reminders: readonly DueReminder<Watched>[],
+): DigestGroup<Watched>[] {
+  const groups = new Map<string, DueReminder<Watched>[]>();
+  for (const reminder of reminders.toSorted(byUrgency)) {
+    const key = reminder.phase === 'registered' ? `${reminder.daysLeft}` : reminder.phase;
+    const group = groups.get(key);
+    if (group) group.push(reminder);
+    else groups.set(key, [reminder]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first) return [];
+    const daysLeft = first.phase === 'registered' ? first.daysLeft : undefined;
+    return [{ phase: first.phase, daysLeft, reminders: group }];
+  });
+}
+
+/**
+ * Until when a name is quiet when somebody asks for it.
+ *
+ * @param days as asked for.
+ * @returns the moment to store; never after an expiry that is still to come.
+ */
+export function snoozeUntil(expiresAt: Date, days: number, now: Date): Date {
+  const asked = new Date(now.getTime() + days * DAY_MS);
+  return expiresAt > now && expiresAt < asked ? expiresAt : asked;
+}
+
+function reminderFor<Watched extends WatchedName>(
+  watched: Watched,
+  today: Day,
+  thresholds: readonly number[],
+  { now, timeZone }: PlanOptions,
+): DueReminder<Watched> | undefined {
+  const renewed = watched.renewedUntil !== undefined && watched.renewedUntil > watched.expiresAt;
+  const expiresAt = renewed ? (watched.renewedUntil ?? watched.expiresAt) : watched.expiresAt;
+  const source = renewed ? 'order' : watched.source;
+  const lastDay = expiryDay(expiresAt, source, timeZone);
+  const daysLeft = daysBetween(today, lastDay);
+  const deletedAt = !renewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
+
+  const common = {
+    watched,
+    name: watched.name,
+    expiry: utcDay(expiresAt),
+    expiryDay: lastDay,
+    daysLeft,
+    estimated: source === 'order',
+  };
+  if (daysLeft >= 0 && deletedAt === undefined) {
+    const threshold = thresholds.find((days) => days >= daysLeft);
+    const lastSafeDay = shiftDay(lastDay, -1);
+    if (
+      threshold === undefined ||
+      wasSaid(watched, threshold) ||
+      isSnoozed(watched, today, lastSafeDay, timeZone)
+    ) {
+      return undefined;
+    }
+    const lastThreshold = threshold === thresholds[0];
+    return { ...common, threshold, lastThreshold, phase: 'registered', lastSafeDay, restoreUntil: undefined };
+  }
+  if (daysLeft < -LOOK_BACK_DAYS) return undefined;
+
+  const life = lifecycleAt(zoneFor(watched.name), { expiresAt, deletedAt }, now, timeZone);
+  const { phase, lastSafeDay } = life.current;
+  const mark = AFTER_EXPIRY.findLast(
+    ({ phase: marked, daysToSafeDay }) =>
+      marked === phase &&
+      (daysToSafeDay === undefined ||
+        (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
+  );
+  if (mark === undefined || wasSaid(watched, mark.threshold)) return undefined;
+  if (mark.daysToSafeDay !== undefined && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
+  return {
+    ...common,
+    threshold: mark.threshold,
+    lastThreshold: false,
+    phase,
+    lastSafeDay,
+    restoreUntil: restoreUntil(life),
+  };
+}
+
+function wasSaid({ remindedThresholds }: WatchedName, threshold: number): boolean {
+  return remindedThresholds.some((said) => said <= threshold);
+}
+
+/** Snoozes count in days: one that ends in the afternoon must not swallow that day's morning digest. */
+function isSnoozed(
+  { snoozedUntil }: WatchedName,
+  today: Day,
+  lastSafeDay: Day | undefined,
+  timeZone: string,
+): boolean {
+  if (snoozedUntil === undefined || today >= calendarDay(snoozedUntil, timeZone)) return false;
+  return lastSafeDay === undefined || today < lastSafeDay;
+}
+
+function restoreUntil(life: Lifecycle): Day | undefined {
+  if (life.current.phase !== 'auto_renew_grace' && life.current.phase !== 'redemption') return undefined;
+  return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
+}
+
+function byUrgency(a: DueReminder, b: DueReminder): number {
+  return (
+    URGENCY.indexOf(a.phase) - URGENCY.indexOf(b.phase) ||
+    (a.phase === 'registered' ? a.daysLeft - b.daysLeft : 0) ||
+    compare(a.lastSafeDay ?? '', b.lastSafeDay ?? '') ||
+    compare(a.name, b.name)
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

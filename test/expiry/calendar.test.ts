@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import ICAL from 'ical.js';
+import { describe, expect, test } from 'vitest';
+import { type CalendarName, calendarFeed } from '../../src/expiry/calendar.ts';
+
+const options = { now: new Date('2026-06-01T09:08:07.654Z'), timeZone: 'Europe/Berlin' };
+
+async function feed(names: Iterable<CalendarName> | AsyncIterable<CalendarName>): Promise<string> {
+  let text = '';
+  for await (const piece of calendarFeed(names, options)) text += piece;
+  return text;
+}
+
+async function events(names: readonly CalendarName[]) {
+  const calendar = new ICAL.Component(ICAL.parse(await feed(names)));
+  return calendar.getAllSubcomponents('vevent').map((event) => new ICAL.Event(event));
+}
+
+const cafe: CalendarName = { name: 'cafe.rest', expiresAt: new Date('2027-03-01T12:00:00Z'), source: 'rdap' };
+
+describe('the feed, read back by a calendar library', () => {
+  test('has an all-day event on the day of each expiry', async () => {
+    const [event] = await events([cafe]);
+    expect(event?.uid).toBe('cafe.rest@domain-steward');
+    expect(event?.summary).toBe('cafe.rest expires');
+    expect(event?.description).toContain('public record');
+    expect(event?.startDate.isDate).toBe(true);
+    expect(event?.startDate.toString()).toBe('2027-03-01');
+    expect(event?.endDate.toString()).toBe('2027-03-02');
+    expect(event?.component.getFirstPropertyValue('dtstamp')?.toString()).toBe('2026-06-01T09:08:07Z');
+    expect(event?.component.getAllSubcomponents('valarm')).toEqual([]);
+  });
+
+  test('says the day of the team’s calendar, or the one that a person gave', async () => {
+    const late = { ...cafe, expiresAt: new Date('2027-02-28T23:30:00Z') };
+    const given = { ...cafe, expiresAt: new Date('2027-03-01T00:00:00Z'), source: 'person' as const };
+    const days = (await events([late, given])).map((event) => event.startDate.toString());
+    expect(days).toEqual(['2027-03-01', '2027-03-01']);
+  });
+
+  test('keeps the UID of a name that was renewed', async () => {
+    const renewed = { ...cafe, expiresAt: new Date('2029-03-01T12:00:00Z'), source: 'order' as const };
+    const [before] = await events([cafe]);
+    const [after] = await events([renewed]);
+    expect(after?.uid).toBe(before?.uid);
+    expect(after?.startDate.toString()).toBe('2029-03-01');
+    expect(after?.description).toContain('estimate');
+  });
+
+  test('shows a name that is let go as decided', async () => {
+    const [event] = await events([{ ...cafe, lapsing: true }]);
+    expect(event?.summary).toBe('cafe.rest expires (let go as decided)');
+  });
+
+  test('takes names in pages', async () => {
+    async function* pages() {
+      yield cafe;
+      yield { ...cafe, name: 'bar.rest' };
+    }
+    expect((await feed(pages())).match(/BEGIN:VEVENT/g)).toHaveLength(2);
+  });
+
+  test('is right with an empty list', async () => {
+    const calendar = new ICAL.Component(ICAL.parse(await feed([])));
+    expect(calendar.getFirstPropertyValue('version')).toBe('2.0');
+    expect(calendar.getFirstPropertyValue('prodid')).toContain('Domain Steward');
+    expect(calendar.getAllSubcomponents('vevent')).toEqual([]);
+  });
+});
+
+test('no line is longer than 75 octets, each ends with CRLF, and every name comes back whole', async () => {
+  const label = fc.string({ unit: fc.constantFrom('a', 'é', 'ß', '日', '9'), minLength: 1, maxLength: 14 });
+  const name = fc
+    .tuple(label, label, label)
+    .map((labels) => `${new URL(`http://x${labels.join('.')}.rest`).hostname}`);
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(name, { maxLength: 5 }), async (names) => {
+      const list = names.map((ascii) => ({ ...cafe, name: ascii }));
+      const text = await feed(list);
+      expect(text.endsWith('END:VCALENDAR\r\n')).toBe(true);
+      const lines = text.split('\r\n');
+      for (const line of lines) {
+        expect(line).not.toMatch(/[\r\n\ufffd]/);
+        expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
+      }
+      const read = await events(list);
+      expect(read.map(({ uid }) => uid)).toEqual(names.map((ascii) => `${ascii}@domain-steward`));
+      for (const [index, event] of read.entries()) expect(event.summary).toContain(names[index]);
+    }),
+  );
+});

@@ -1,0 +1,329 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
+import { groupForDigest, planReminders, snoozeUntil, type WatchedName } from '../../src/expiry/plan.ts';
+import { calendarDay } from '../../src/zones/lifecycle.ts';
+
+const DAY_MS = 86_400_000;
+const THRESHOLDS = [60, 30, 14, 7, 3, 1];
+const options = { now: new Date('2026-06-01T09:00:00Z'), thresholds: THRESHOLDS, timeZone: 'UTC' };
+
+function watched(daysLeft: number, more: Partial<WatchedName> = {}): WatchedName {
+  return {
+    name: 'cafe.rest',
+    expiresAt: new Date(Date.parse('2026-06-01T12:00:00Z') + daysLeft * DAY_MS),
+    source: 'rdap',
+    remindedThresholds: [],
+    ...more,
+  };
+}
+
+function planned(daysLeft: number, more: Partial<WatchedName> = {}): number | undefined {
+  return planReminders([watched(daysLeft, more)], options)[0]?.threshold;
+}
+
+describe('before the expiry', () => {
+  test.each([
+    [61, undefined],
+    [60, 60],
+    [31, 60],
+    [30, 30],
+    [15, 30],
+    [6, 7],
+    [3, 3],
+    [2, 3],
+    [1, 1],
+    [0, 1],
+  ])('%i days left are said for the threshold %s', (daysLeft, threshold) => {
+    expect(planned(daysLeft)).toBe(threshold);
+  });
+
+  test('what was said for a threshold or a tighter one is not said again', () => {
+    expect(planned(6, { remindedThresholds: [60, 30, 14] })).toBe(7);
+    expect(planned(6, { remindedThresholds: [7] })).toBeUndefined();
+    expect(planned(6, { remindedThresholds: [3] })).toBeUndefined();
+  });
+
+  test('a name that is let go or was renewed is not said', () => {
+    expect(planned(6, { lapsing: true })).toBeUndefined();
+    expect(planned(-3, { lapsing: true })).toBeUndefined();
+    expect(planned(6, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
+    expect(planned(-3, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
+  });
+
+  test('an estimate says that it is one, and who registered the name is asked for last', () => {
+    const [reminder] = planReminders([watched(1, { source: 'order' })], options);
+    expect(reminder).toMatchObject({
+      estimated: true,
+      lastThreshold: true,
+      daysLeft: 1,
+      expiry: '2026-06-02',
+      expiryDay: '2026-06-02',
+      lastSafeDay: '2026-06-01',
+    });
+    expect(planReminders([watched(3)], options)[0]).toMatchObject({ estimated: false, lastThreshold: false });
+  });
+
+  test('days are those of the calendar people live by', () => {
+    const expiresAt = new Date('2026-06-02T02:00:00Z');
+    const at = (timeZone: string, source: 'rdap' | 'person') =>
+      planReminders([{ ...watched(0), expiresAt, source }], { ...options, timeZone })[0];
+    expect(at('UTC', 'rdap')).toMatchObject({ daysLeft: 1, expiryDay: '2026-06-02', expiry: '2026-06-02' });
+    expect(at('America/New_York', 'rdap')).toMatchObject({
+      daysLeft: 0,
+      expiryDay: '2026-06-01',
+      expiry: '2026-06-02',
+    });
+    expect(at('America/New_York', 'person')).toMatchObject({ daysLeft: 1, expiryDay: '2026-06-02' });
+  });
+});
+
+describe('a snooze', () => {
+  const until = (day: string) => new Date(`${day}T15:00:00Z`);
+
+  test('keeps quiet until its last day begins, whatever the hour', () => {
+    expect(planned(10, { snoozedUntil: until('2026-06-02') })).toBeUndefined();
+    expect(planned(10, { snoozedUntil: until('2026-06-01') })).toBe(14);
+    expect(planned(10, { snoozedUntil: until('2026-05-30') })).toBe(14);
+  });
+
+  test('ends on the last safe day, however long it was asked for', () => {
+    const snoozedUntil = until('2027-01-01');
+    expect(planned(2, { snoozedUntil })).toBeUndefined();
+    expect(planned(1, { snoozedUntil })).toBe(1);
+    expect(planned(0, { snoozedUntil })).toBe(1);
+  });
+
+  test('does not hide that a phase after the expiry begins, nor the last safe days', () => {
+    const snoozedUntil = until('2027-01-01');
+    expect(planned(-1, { snoozedUntil })).toBe(-1);
+    expect(planned(-40, { snoozedUntil, remindedThresholds: [-1] })).toBeUndefined();
+    expect(planned(-44, { snoozedUntil, remindedThresholds: [-1] })).toBe(-3);
+    expect(planned(-46, { snoozedUntil, remindedThresholds: [-1] })).toBe(-4);
+  });
+
+  test('is stored with an end that does not pass the expiry', () => {
+    const now = new Date('2026-06-01T09:00:00Z');
+    const expiresAt = new Date('2026-06-05T00:00:00Z');
+    expect(snoozeUntil(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
+    expect(snoozeUntil(expiresAt, 7, now)).toEqual(expiresAt);
+    expect(snoozeUntil(new Date('2026-05-01'), 7, now)).toEqual(new Date('2026-06-08T09:00:00Z'));
+  });
+});
+
+describe('after the expiry', () => {
+  test.each([
+    [-1, 'auto_renew_grace', -1, '2026-07-14', '2026-08-13'],
+    [-37, 'auto_renew_grace', -2, '2026-06-08', '2026-07-08'],
+    [-43, 'auto_renew_grace', -3, '2026-06-02', '2026-07-02'],
+    [-44, 'auto_renew_grace', -3, '2026-06-01', '2026-07-01'],
+    [-46, 'redemption', -4, '2026-06-29', '2026-06-29'],
+    [-67, 'redemption', -5, '2026-06-08', '2026-06-08'],
+    [-73, 'redemption', -6, '2026-06-02', '2026-06-02'],
+    [-76, 'pending_delete', -7, '2026-06-04', undefined],
+    [-81, 'released', -8, undefined, undefined],
+  ])('%i days left are in %s', (daysLeft, phase, threshold, lastSafeDay, restoreUntil) => {
+    const [reminder] = planReminders([watched(daysLeft)], options);
+    expect(reminder).toMatchObject({ phase, threshold, daysLeft });
+    expect(reminder?.lastSafeDay).toBe(lastSafeDay);
+    expect(reminder?.restoreUntil).toBe(restoreUntil);
+  });
+
+  test('a name without documented periods is expired, once', () => {
+    const shop = { name: 'cafe.shop' };
+    expect(planReminders([watched(-1, shop)], options)[0]).toMatchObject({
+      phase: 'expired',
+      restoreUntil: undefined,
+    });
+    expect(planned(-30, { ...shop, remindedThresholds: [-9] })).toBeUndefined();
+  });
+
+  test('a name that expired long ago says nothing any more', () => {
+    expect(planned(-120)).toBe(-8);
+    expect(planned(-121)).toBeUndefined();
+  });
+
+  test('a deletion that is known counts, even before the expiry', () => {
+    const deletedAt = new Date('2026-05-20T00:00:00Z');
+    expect(planReminders([watched(200, { deletedAt })], options)[0]).toMatchObject({
+      phase: 'redemption',
+      threshold: -4,
+      lastSafeDay: '2026-06-18',
+    });
+    expect(planned(200, { deletedAt: new Date('2026-06-02') })).toBeUndefined();
+  });
+});
+
+test('the digest begins with what is lost soonest and ends with what nothing saves', () => {
+  const names = [
+    watched(30, { name: 'month.rest' }),
+    watched(-81, { name: 'gone.rest' }),
+    watched(-10, { name: 'grace.rest' }),
+    watched(1, { name: 'b.rest' }),
+    watched(1, { name: 'a.rest' }),
+    watched(-77, { name: 'going.rest' }),
+    watched(-60, { name: 'deleted.rest' }),
+    watched(-50, { name: 'lately-deleted.rest' }),
+    watched(-2, { name: 'other.shop' }),
+    watched(0, { name: 'today.rest' }),
+  ];
+  const groups = groupForDigest(planReminders(names, options));
+  expect(
+    groups.map(({ phase, daysLeft, reminders }) => [phase, daysLeft, ...reminders.map(({ name }) => name)]),
+  ).toEqual([
+    ['redemption', undefined, 'deleted.rest', 'lately-deleted.rest'],
+    ['auto_renew_grace', undefined, 'grace.rest'],
+    ['expired', undefined, 'other.shop'],
+    ['registered', 0, 'today.rest'],
+    ['registered', 1, 'a.rest', 'b.rest'],
+    ['registered', 30, 'month.rest'],
+    ['pending_delete', undefined, 'going.rest'],
+    ['released', undefined, 'gone.rest'],
+  ]);
+});
+
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'America/St_Johns',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+  'Africa/Casablanca',
+];
+
+test('whatever is due lies in the candidate range of its threshold', () => {
+  const minute = fc.integer({ min: -130 * 1440, max: 80 * 1440 });
+  const source = fc.constantFrom('rdap' as const, 'order' as const, 'person' as const);
+  const name = fc.constantFrom('cafe.rest', 'cafe.shop');
+  fc.assert(
+    fc.property(
+      minute,
+      minute,
+      source,
+      name,
+      fc.constantFrom(...ZONES),
+      (shift, left, kind, named, timeZone) => {
+        const now = new Date(options.now.getTime() + shift * 60_000);
+        const moment = new Date(now.getTime() + left * 60_000);
+        const expiresAt = kind === 'person' ? new Date(moment.toISOString().slice(0, 10)) : moment;
+        const [due] = planReminders([{ name: named, expiresAt, source: kind, remindedThresholds: [] }], {
+          now,
+          thresholds: THRESHOLDS,
+          timeZone,
+        });
+        if (!due) return;
+        const range = candidateRanges({ now, thresholds: THRESHOLDS }).find(
+          ({ threshold }) => threshold === due.threshold,
+        );
+        expect(range && range.from <= expiresAt && expiresAt < range.until).toBe(true);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+describe('over 400 days', () => {
+  interface Said {
+    readonly at: Date;
+    readonly threshold: number;
+    readonly daysLeft: number;
+  }
+
+  const timeZone = 'Europe/Berlin';
+  const start = new Date('2026-01-01T08:00:00Z');
+
+  /** Nine in the morning in Berlin on a day, in winter and in summer. */
+  function nineOClock(day: string): Date {
+    const eight = new Date(`${day}T08:00:00Z`);
+    const hour = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', hourCycle: 'h23' }).format(
+      eight,
+    );
+    return new Date(eight.getTime() + (9 - Number(hour)) * 3_600_000);
+  }
+
+  /** Two replicas that see the same ticks, a memory with a unique key, and a bot that is off on some days. */
+  function simulate(names: readonly WatchedName[], isOff: (index: number) => boolean): Map<string, Said[]> {
+    const remembered = new Map<string, Set<number>>();
+    const memoryOf = (name: string, expiry: string) => {
+      const key = `${name} ${expiry}`;
+      const known = remembered.get(key) ?? new Set();
+      remembered.set(key, known);
+      return known;
+    };
+    const said = new Map<string, Said[]>(names.map(({ name }) => [name, []]));
+    for (let index = 0; index < 400; index += 1) {
+      if (isOff(index)) continue;
+      const now = nineOClock(shiftDay('2026-01-01', index));
+      const snapshot = names.map((item) => ({
+        ...item,
+        remindedThresholds: [...memoryOf(item.name, item.expiresAt.toISOString().slice(0, 10))],
+      }));
+      // Both replicas read before either writes, and one of them is started again on the same morning.
+      const plans = [0, 1, 2].map(() => planReminders(snapshot, { now, thresholds: THRESHOLDS, timeZone }));
+      for (const due of plans.flat()) {
+        const memory = memoryOf(due.name, due.expiry);
+        if (memory.has(due.threshold)) continue;
+        memory.add(due.threshold);
+        said.get(due.name)?.push({ at: now, threshold: due.threshold, daysLeft: due.daysLeft });
+      }
+    }
+    return said;
+  }
+
+  /** Expiries at all hours, around the changes of the clock too. */
+  const names: WatchedName[] = Array.from({ length: 60 }, (_, index) => ({
+    name: `n${index}.rest`,
+    expiresAt: new Date(start.getTime() + (70 + index * 3.9) * DAY_MS + index * 37 * 60_000),
+    source: 'rdap' as const,
+    remindedThresholds: [],
+  }));
+
+  test('each threshold is said once, on its day, through both changes of the clock', () => {
+    const said = simulate(names, () => false);
+    for (const { name, expiresAt } of names) {
+      const heard = said.get(name) ?? [];
+      expect([name, heard.map(({ threshold }) => threshold)]).toEqual([
+        name,
+        [60, 30, 14, 7, 3, 1, -1, -2, -3, -4, -5, -6, -7, -8],
+      ]);
+      for (const { at, threshold, daysLeft } of heard.slice(0, 6)) {
+        expect([name, daysLeft]).toEqual([name, threshold]);
+        const lastDay = expiryDay(expiresAt, 'rdap', timeZone);
+        expect(daysBetween(calendarDay(at, timeZone), lastDay)).toBe(threshold);
+      }
+    }
+  });
+
+  test('after 30 days without the bot only the tightest is said, and nothing twice', () => {
+    const isOff = (index: number) => index >= 80 && index < 110;
+    const said = simulate(names, isOff);
+    for (const { name, expiresAt } of names) {
+      const heard = (said.get(name) ?? []).map(({ threshold }) => threshold);
+      expect([name, new Set(heard).size]).toEqual([name, heard.length]);
+      expect([name, heard]).toEqual([name, heard.toSorted((a, b) => b - a)]);
+      const firstDayBack = calendarDay(nineOClock(shiftDay('2026-01-01', 110)), timeZone);
+      const onReturn = (said.get(name) ?? []).filter(({ at }) => calendarDay(at, timeZone) === firstDayBack);
+      expect(onReturn.length).toBeLessThanOrEqual(1);
+      const leftOnReturn = daysBetween(firstDayBack, expiryDay(expiresAt, 'rdap', timeZone));
+      const missed = THRESHOLDS.filter((days) => days >= leftOnReturn && days < leftOnReturn + 31);
+      if (leftOnReturn >= 0 && missed.length > 0) {
+        expect([name, onReturn.map(({ threshold }) => threshold)]).toEqual([name, [Math.min(...missed)]]);
+      }
+    }
+  });
+
+  test('a bot that runs on some days only says nothing twice and never a looser threshold later', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 7, maxLength: 40 }), (pattern) => {
+        const some = names.filter((_, index) => index % 12 === 0);
+        for (const [name, heard] of simulate(some, (index) => pattern[index % pattern.length] === true)) {
+          const thresholds = heard.map(({ threshold }) => threshold);
+          const tightening = [...new Set(thresholds)].toSorted((a, b) => b - a);
+          expect([name, thresholds]).toEqual([name, tightening]);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+});
