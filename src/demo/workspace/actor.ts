@@ -244,7 +244,7 @@ export class Actor {
         ? core.state.find(given.channel, given.ts)
         : this.ephemerals(given.channel).find((own) => own.ts === given.ts);
     if (!message)
-      throw new Error(`${this.user.name} does not see the message ${given.ts} in ${channel.name}`);
+      throw new Error(`${this.user.real_name} does not see the message ${given.ts} in ${channel.name}`);
     const placed = pick(message.blocks, actionId, which, `message "${message.text.slice(0, 60)}"`);
     const key = `${message.channel}:${message.ts}`;
     const values = keepValues(initialValues(message.blocks), core.messageState.get(key) ?? {});
@@ -304,7 +304,7 @@ export class Actor {
     const channel = this.#core.state.channels.get(id);
     if (!channel) throw new Error(`there is no channel ${id}`);
     if (!channel.members.includes(this.user.id))
-      throw new Error(`${this.user.name} is not in ${channel.name}`);
+      throw new Error(`${this.user.real_name} is not in ${channel.name}`);
     return channel;
   }
 
@@ -312,7 +312,7 @@ export class Actor {
     const id = typeof target === 'string' ? target : target.id;
     const home = this.homeView();
     const view = home?.id === id ? home : this.openedViews().find((open) => open.id === id);
-    if (!view) throw new Error(`${this.user.name} has no view ${id} open`);
+    if (!view) throw new Error(`${this.user.real_name} has no view ${id} open`);
     return view;
   }
 }

@@ -239,8 +239,16 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
 /** The file of the page for a path; addresses of messages lead to the page itself. */
 function pageFile(pageDir: string | undefined, path: string): string | undefined {
   if (pageDir === undefined) return undefined;
-  const relative =
-    path === '/' || path.startsWith('/archives/') ? 'index.html' : decodeURIComponent(path).slice(1);
+  const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decoded(path).slice(1);
   const file = normalize(join(pageDir, relative));
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
+}
+
+/** The path without percent signs; one that cannot be read leads nowhere. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return '/\0';
+  }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Actor } from './actor.ts';
 import { receiveUpload } from './api/files.ts';
-import { handleApi } from './api/index.ts';
+import { answerFault, faultName, handleApi } from './api/index.ts';
 import { type Browser, createBrowser, type ExtraRoutes } from './browser.ts';
 import type { ApiCall, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
@@ -10,7 +10,16 @@ import { SlackError } from './errors.ts';
 import { Faults } from './faults.ts';
 import { HttpError, readBody, sendJson, sendText, uploadedBytes } from './http.ts';
 import { isObject } from './problems.ts';
-import type { Change, Channel, CommandHint, JsonObject, Message, ShortcutHint, View } from './protocol.ts';
+import type {
+  Change,
+  Channel,
+  CommandHint,
+  Json,
+  JsonObject,
+  Message,
+  ShortcutHint,
+  View,
+} from './protocol.ts';
 import { ResponseUrls, respond } from './response-urls.ts';
 import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 import { SocketMode } from './socket.ts';
@@ -247,24 +256,51 @@ async function route(
   }
 }
 
+/** Takes what an app posts to a response URL; in the log and for faults its method is `response_url`. */
 async function answerResponseUrl(
   core: Core,
   key: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const args = parseObject((await readBody(request)).toString('utf8'));
+  const fault = core.faults.take('response_url', core.responseUrls.channelOf(key));
+  let error: string | undefined;
   try {
-    const body: unknown = JSON.parse((await readBody(request)).toString('utf8'));
+    if (fault && fault.kind !== 'lost_answer') {
+      error = faultName(fault);
+      answerFault(fault, response);
+      return;
+    }
     const place = core.responseUrls.use(key);
-    if (typeof body !== 'object' || body === null) throw new SlackError('invalid_payload');
-    respond(core, place, { ...body });
-    sendText(response, 200, 'ok');
-  } catch (error) {
-    if (error instanceof SyntaxError) sendJson(response, 400, { ok: false, error: 'invalid_payload' });
-    else if (error instanceof SlackError) {
-      const gone = ['expired_url', 'used_url', 'no_such_url'].includes(error.code);
-      sendJson(response, gone ? 404 : 400, { ok: false, error: error.code, ...error.fields });
-    } else throw error;
+    if (!args) throw new SlackError('invalid_payload');
+    respond(core, place, args);
+    if (fault) request.socket.destroy();
+    else sendText(response, 200, 'ok');
+  } catch (refusal) {
+    if (!(refusal instanceof SlackError)) throw refusal;
+    error = refusal.code;
+    const gone = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
+    sendJson(response, gone ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
+  } finally {
+    const ok = error === undefined;
+    core.calls.push({
+      method: 'response_url',
+      args: args ?? {},
+      at: core.state.now(),
+      ok,
+      ...(error !== undefined && { error }),
+    });
+    core.state.changed('call');
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const parsed: Json = JSON.parse(text);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -42,6 +42,10 @@ export class ResponseUrls {
     return `/response/${key}`;
   }
 
+  channelOf(key: string): string | undefined {
+    return this.#issued.get(key)?.channel;
+  }
+
   /** @throws SlackError `no_such_url`, `expired_url` or `used_url`. */
   use(key: string): ResponsePlace {
     const place = this.#issued.get(key);

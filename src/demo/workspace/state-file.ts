@@ -18,7 +18,7 @@ const WRITE_DELAY_MS = 200;
 
 /** Keeps the state in a file; see {@link keepInFile}. */
 export interface Keeper {
-  /** Writes what is still unwritten. */
+  /** Writes what is still unwritten. @throws Error when the last write failed. */
   flush(): Promise<void>;
 }
 
@@ -32,13 +32,19 @@ export function keepInFile(state: State, path: string): Keeper {
   if (saved) state.restore(saved);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
+  let failure: Error | undefined;
   const write = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     writing = writing.then(async () => {
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(`${path}.new`, JSON.stringify(state.save()), { mode: 0o600 });
-      await rename(`${path}.new`, path);
+      try {
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(`${path}.new`, JSON.stringify(state.save()), { mode: 0o600 });
+        await rename(`${path}.new`, path);
+        failure = undefined;
+      } catch (error) {
+        failure = new Error(`writing the workspace's state to ${path}`, { cause: error });
+      }
     });
     return writing;
   };
@@ -48,7 +54,8 @@ export function keepInFile(state: State, path: string): Keeper {
   return {
     flush: async () => {
       stop();
-      await (timer ? write() : writing);
+      await (timer || failure ? write() : writing);
+      if (failure) throw failure;
     },
   };
 }

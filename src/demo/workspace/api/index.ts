@@ -104,11 +104,13 @@ function rateLimited(retryAfter: number): Answer {
   };
 }
 
-function faultName(fault: Fault): string {
+/** How a fault is called in the log. */
+export function faultName(fault: Fault): string {
   return fault.kind === 'error' ? fault.code : fault.kind;
 }
 
-function answerFault(fault: Fault, response: ServerResponse): void {
+/** Answers as a switched-on fault says, instead of carrying the call out. */
+export function answerFault(fault: Fault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
     const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
     sendJson(response, status, body, headers);
