@@ -44,7 +44,7 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
     : refuse({ code: 'EF01002', message: 'nothing was done', httpStatus: 200 });
   switch (fault.kind) {
     case 'hang':
-      await gone(response);
+      if (!response.destroyed) await once(response, 'close');
       return { status: null, code: null };
     case 'drop_before':
     case 'drop_after':
@@ -131,7 +131,7 @@ async function sendLate(
   carryOut: () => Answer,
 ): Promise<Sent> {
   const first = carriedOutFirst ? carryOut() : undefined;
-  await pause(response, delayMs);
+  await pause(delayMs, closing(response));
   return response.destroyed ? { status: null, code: null } : sendAnswer(response, first ?? carryOut());
 }
 
@@ -151,13 +151,14 @@ function sendCut(
 
 async function trickle(response: ServerResponse, answer: Answer, everyMs: number): Promise<Sent> {
   const whole = Buffer.from(answer.body);
+  const closed = closing(response);
   response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': whole.length });
-  for (let sent = 0; sent < whole.length && !response.destroyed; sent += 1) {
+  for (let sent = 0; sent < whole.length && !closed.aborted; sent += 1) {
     response.write(whole.subarray(sent, sent + 1));
-    await pause(response, everyMs);
+    await pause(everyMs, closed);
   }
   response.end();
-  return { status: answer.httpStatus, code: answer.code };
+  return { status: answer.httpStatus, code: closed.aborted ? null : answer.code };
 }
 
 async function sendHuge(
@@ -166,23 +167,33 @@ async function sendHuge(
   via: RequestInterface,
   bytes: number,
 ): Promise<Sent> {
+  const closed = closing(response);
   response.writeHead(answer.httpStatus, answer.headers);
   response.write(via === 'xml' ? '<response><padding>' : '{"padding":"');
-  for (let sent = 0; sent < bytes && !response.destroyed; sent += HUGE_CHUNK.length) {
-    if (!response.write(HUGE_CHUNK)) await Promise.race([once(response, 'drain'), gone(response)]);
+  for (let sent = 0; sent < bytes && !closed.aborted; sent += HUGE_CHUNK.length) {
+    if (!response.write(HUGE_CHUNK)) {
+      await once(response, 'drain', { signal: closed }).catch(unlessClosed(closed));
+    }
   }
-  response.end(via === 'xml' ? `</padding>${answer.body}</response>` : `","answer":${answer.body}}`);
+  response.end(via === 'xml' ? '</padding></response>' : '"}');
   return { status: answer.httpStatus, code: null };
 }
 
-function gone(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return Promise.resolve();
-  return new Promise((resolve) => response.once('close', () => resolve()));
+/** Aborted once the client has gone. */
+function closing(response: ServerResponse): AbortSignal {
+  const closed = new AbortController();
+  if (response.destroyed) closed.abort();
+  else response.once('close', () => closed.abort());
+  return closed.signal;
 }
 
 /** Waits, but no longer than the client does. */
-async function pause(response: ServerResponse, ms: number): Promise<void> {
-  const waiting = new AbortController();
-  response.once('close', () => waiting.abort());
-  await delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
+async function pause(ms: number, closed: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: closed }).catch(unlessClosed(closed));
+}
+
+function unlessClosed(closed: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!closed.aborted) throw error;
+  };
 }

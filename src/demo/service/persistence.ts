@@ -58,7 +58,8 @@ export class StateFile {
       await rename(draft, this.#file);
     } catch (error) {
       this.#dirty = true;
-      await rm(draft, { force: true });
+      // What went wrong first is what the caller must hear of.
+      await rm(draft, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }
   }

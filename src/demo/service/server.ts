@@ -57,7 +57,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   const server = createServer((request, response) => {
     exchange({ desk, recorder, faults, origin }, request, response).catch((error: unknown) => {
       // A fault of the sandbox itself: the connection is lost, and the test that meets it sees why.
-      response.destroy(error instanceof Error ? error : undefined);
+      response.destroy();
       process.emitWarning(error instanceof Error ? error : String(error));
     });
   });

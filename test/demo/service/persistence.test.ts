@@ -1,0 +1,60 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { closeBenches, startBench } from './sandbox.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+});
+afterEach(async () => {
+  await closeBenches();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the state file', () => {
+  it('brings back everything at the next start, in a file for its owner alone', async () => {
+    const stateFile = join(folder, 'deeper', 'state.json');
+    const first = await startBench({ stateFile });
+    await first.json('POST', '/domain/cafe.rest/_renew?ctid=o1', { period: 2 });
+    await first.json('POST', '/user', { user: 'erin', context: 4, defaultEmail: 'e@team.example' });
+    await first.json('DELETE', '/domain/bar.rest');
+    const kept = structuredClone(first.service.state.data);
+    await first.service.close();
+    expect((await stat(stateFile)).mode & 0o777).toBe(0o600);
+    expect(await readdir(join(folder, 'deeper')), 'no drafts are left').toEqual(['state.json']);
+
+    const second = await startBench({ stateFile, users: [{ user: 'late', context: 4, password: 'x' }] });
+    expect(second.service.state.data).toEqual(kept);
+    expect(second.service.state.charges).toMatchObject([{ name: 'cafe.rest', years: 2, ctid: 'o1' }]);
+    const { body } = await second.json('POST', '/domain/bar.rest/_restore');
+    expect(body.stid, 'transaction ids go on').toBe('20270227-sandbox1-4');
+  });
+
+  it('is written soon after a change, without closing', async () => {
+    const stateFile = join(folder, 'state.json');
+    const { json } = await startBench({ stateFile });
+    await json('DELETE', '/domain/bar.rest');
+    const written = await vi.waitFor(async () => JSON.parse(await readFile(stateFile, 'utf8')), 5_000);
+    expect(JSON.stringify(written)).toContain('"deletedAt":1803729600000');
+  });
+
+  it('that is not one is refused, and left alone', async () => {
+    const stateFile = join(folder, 'state.json');
+    await writeFile(stateFile, '{"version":1}');
+    await expect(startBench({ stateFile })).rejects.toThrow(
+      /state\.json is not a sandbox's state; remove it/,
+    );
+    expect(await readFile(stateFile, 'utf8')).toBe('{"version":1}');
+  });
+
+  it('that cannot be written is told at the end', async () => {
+    const { service, json } = await startBench({ stateFile: join(folder, 'state.json') });
+    await rm(folder, { recursive: true });
+    await writeFile(folder, 'in the way');
+    await json('DELETE', '/domain/bar.rest');
+    await expect(service.close()).rejects.toThrow(/keeping the sandbox's state/);
+    await rm(folder);
+  });
+});

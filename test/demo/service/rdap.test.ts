@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { START, startBench } from './sandbox.ts';
+
+const DAY = 86_400_000;
+
+describe('the directory beside the service', () => {
+  it('is found by its bootstrap file', async () => {
+    const { service, rdap } = await startBench();
+    const { body } = await rdap('bootstrap.json');
+    const base = service.rdapBootstrapUrl.replace('bootstrap.json', '');
+    expect(body).toMatchObject({ version: '1.0', services: [[['rest', 'example'], [base]]] });
+  });
+
+  it('tells the dates and the status of a domain', async () => {
+    const { rdap, service } = await startBench();
+    const { headers, body } = await rdap('domain/CAFE.rest');
+    expect(headers['content-type']).toBe('application/rdap+json');
+    expect(body).toMatchObject({
+      objectClassName: 'domain',
+      ldhName: 'cafe.rest',
+      status: ['active'],
+      events: expect.arrayContaining([
+        { eventAction: 'registration', eventDate: new Date(START - 400 * DAY).toISOString() },
+        { eventAction: 'expiration', eventDate: new Date(START + 23 * DAY).toISOString() },
+      ]),
+    });
+    expect((await rdap('domain/expired.rest')).body['status']).toEqual(['auto renew period']);
+    expect((await rdap('domain/gone.rest')).body['status']).toEqual(['redemption period']);
+    expect((await rdap('domain/xn--mnchen-3ya.rest')).body['unicodeName']).toBe('münchen.rest');
+    service.clock.setOffset(27 * DAY);
+    expect((await rdap('domain/gone.rest')).body['status']).toEqual(['pending delete']);
+    service.clock.setOffset(30 * DAY);
+    expect(await rdap('domain/gone.rest')).toMatchObject({ status: 404, body: { errorCode: 404 } });
+  });
+
+  it('knows neither unknown names nor those of the demo system', async () => {
+    const { rdap } = await startBench();
+    expect((await rdap('domain/nobody.rest')).status).toBe(404);
+    expect((await rdap('domain/try.rest')).status).toBe(404);
+  });
+
+  it('fails as told', async () => {
+    const { rdap, service } = await startBench();
+    const struck = async (fault: Parameters<typeof service.faults.set>[0]) => {
+      service.faults.set({ times: 1, match: { task: 'rdap.domain' }, ...fault });
+      return rdap('domain/cafe.rest');
+    };
+    expect((await struck({ kind: 'rdap_not_found' })).status).toBe(404);
+    expect((await struck({ kind: 'status_429', retryAfter: 3 })).headers['retry-after']).toBe('3');
+    expect((await struck({ kind: 'rdap_wrong_date' })).text).toContain('"expiration","eventDate":"soon"');
+    expect((await struck({ kind: 'redirect_307', location: '/rdap/domain/bar.rest' })).status).toBe(307);
+    expect((await struck({ kind: 'wrong_type' })).body['events']).toEqual({ expiration: 7 });
+    expect((await struck({ kind: 'huge', bytes: 300_000 })).text.length).toBeGreaterThan(300_000);
+    await expect(struck({ kind: 'cut_json' })).rejects.toThrow(/JSON/);
+    expect((await struck({ kind: 'slow', delayMs: 5 })).status).toBe(200);
+    expect(service.faults.list()).toEqual([]);
+  });
+});
