@@ -109,6 +109,8 @@ export interface Order {
   readonly nudgeAt: Date | undefined;
   readonly claim: { readonly workerId: string; readonly leaseUntil: Date } | undefined;
   readonly retryOf: string | undefined;
+  /** Names the command, form or click it was asked with. */
+  readonly deliveryId: string;
   readonly createdAt: Date;
   readonly closedAt: Date | undefined;
 }

@@ -61,7 +61,8 @@ export interface OrderStore {
   load(id: string): Promise<Order | undefined>;
   /**
    * Keeps a new order.
-   * @returns the id of the open order for the same task and name that stands in its way, if there is one
+   * @returns the id of the order that stands in its way, if there is one: the one of the same delivery, or an
+   *   open one for the same task and name
    */
   create(
     order: Order,

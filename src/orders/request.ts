@@ -33,6 +33,8 @@ export interface OrderRequest {
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly retryOf?: string;
+  /** Names the command, form or click: delivered again, it is the same order. */
+  readonly deliveryId: string;
 }
 
 export type RequestOutcome =
@@ -96,6 +98,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     nudgeAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
     claim: undefined,
     retryOf: request.retryOf,
+    deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
   };
@@ -119,6 +122,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const conflict = await deps.store.create(order, sealed, [log], jobsAfter(order));
   if (conflict === undefined) return { kind: 'accepted', order };
   const open = await deps.store.load(conflict.conflictingOrderId);
+  if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads: then the way is free.
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
@@ -170,16 +174,17 @@ async function refusalOfAccount(
   return client === undefined ? undefined : task.unsupported(client);
 }
 
+export type ConfirmOutcome =
+  | { readonly kind: 'confirmed'; readonly order: Order }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'open_already'; readonly order: Order };
+
 /** The requester confirms a draft: it becomes an order that others see. */
 export async function confirmOrder(
   deps: RequestDeps,
   orderId: string,
   userId: string,
-): Promise<
-  | { readonly kind: 'confirmed'; readonly order: Order }
-  | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'open_already'; readonly order: Order }
-> {
+): Promise<ConfirmOutcome> {
   const order = await deps.store.load(orderId);
   const now = deps.now();
   if (

@@ -81,6 +81,8 @@ export async function retryOrder(
     channelId: order.channelId,
     threadTs: order.threadTs,
     retryOf: order.id,
+    // However often it is pressed, one order is retried once; the new one can be retried in its turn.
+    deliveryId: `retry:${order.id}`,
   });
 }
 

@@ -1,0 +1,77 @@
+import type { Account } from '../accounts/account.ts';
+import type { Vault } from '../accounts/vault.ts';
+import type { ServiceClient } from '../client/client.ts';
+import type { TeamSettings } from '../config.ts';
+import type { ChangeOutcome } from './change.ts';
+import * as decide from './decide.ts';
+import type { Order, OrderTaskName } from './order.ts';
+import type { ApprovalPolicy } from './policy.ts';
+import type { Directory, HistoryEntry, OrderFilter, OrderStore } from './ports.ts';
+import {
+  type ConfirmOutcome,
+  confirmOrder,
+  type OrderRequest,
+  type RequestOutcome,
+  requestOrder,
+} from './request.ts';
+import * as settle from './settle.ts';
+
+export interface OrdersDeps {
+  readonly store: OrderStore;
+  readonly vault: Vault;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly directory: Directory;
+  readonly now: () => Date;
+  readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
+  readonly findAccount: (accountId: string) => Promise<Account | undefined>;
+}
+
+/** What people can do with orders: the use cases, with their parts joined. */
+export interface Orders {
+  request(request: OrderRequest): Promise<RequestOutcome>;
+  confirm(orderId: string, userId: string): Promise<ConfirmOutcome>;
+  approve(orderId: string, userId: string): Promise<ChangeOutcome>;
+  deny(orderId: string, userId: string, reason: string | undefined): Promise<ChangeOutcome>;
+  cancel(orderId: string, userId: string): Promise<ChangeOutcome>;
+  settle(
+    orderId: string,
+    userId: string,
+    outcome: 'SUCCEEDED' | 'FAILED',
+    reason: string | undefined,
+  ): Promise<ChangeOutcome>;
+  retry(orderId: string, userId: string): Promise<settle.RetryOutcome>;
+  reveal(orderId: string, userId: string): Promise<settle.RevealOutcome>;
+  /** Why a person may not deny or settle, asked before a form opens. */
+  refusalToDeny(order: Order, userId: string): Promise<string | undefined>;
+  refusalToSettle(order: Order, userId: string): Promise<string | undefined>;
+  policy(): Promise<ApprovalPolicy>;
+  load(orderId: string): Promise<Order | undefined>;
+  list(filter: OrderFilter): Promise<readonly Order[]>;
+  history(orderId: string): Promise<readonly HistoryEntry[]>;
+  latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
+}
+
+export function createOrders(deps: OrdersDeps): Orders {
+  const { store } = deps;
+  const all = {
+    ...deps,
+    accountExists: async (accountId: string) => (await deps.findAccount(accountId)) !== undefined,
+  };
+  return {
+    request: (request) => requestOrder(all, request),
+    confirm: (orderId, userId) => confirmOrder(all, orderId, userId),
+    approve: (orderId, userId) => decide.approveOrder(all, orderId, userId),
+    deny: (orderId, userId, reason) => decide.denyOrder(all, orderId, userId, reason),
+    cancel: (orderId, userId) => decide.cancelOrder(all, orderId, userId),
+    settle: (orderId, userId, outcome, reason) => settle.settleOrder(all, orderId, userId, outcome, reason),
+    retry: (orderId, userId) => settle.retryOrder(all, orderId, userId),
+    reveal: (orderId, userId) => settle.revealSecret(all, orderId, userId),
+    refusalToDeny: (order, userId) => decide.refusalToDeny(all, order, userId),
+    refusalToSettle: (order, userId) => settle.refusalToSettle(all, order, userId),
+    policy: () => decide.currentPolicy(all),
+    load: (orderId) => store.load(orderId),
+    list: (filter) => store.list(filter),
+    history: (orderId) => store.history(orderId),
+    latest: (task, requesterId, context) => store.latest(task, requesterId, context),
+  };
+}

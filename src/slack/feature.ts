@@ -1,0 +1,128 @@
+import type { ModalView } from '@slack/types';
+import type { Account } from '../accounts/account.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Orders } from '../orders/orders.ts';
+import type { SettingsStore } from '../settings.ts';
+import type { Person, SlackDirectory } from './directory.ts';
+import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
+import type { Message } from './views/kit.ts';
+import type { SlackWeb } from './web.ts';
+
+/** What the features work with. Built once in `main.ts`. */
+export interface SlackDeps {
+  readonly teamId: string;
+  readonly accounts: Accounts;
+  readonly orders: Orders;
+  readonly directory: SlackDirectory;
+  readonly web: SlackWeb;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly settingsStore: SettingsStore;
+  /** `ADMINS`: may change settings besides workspace admins and owners. */
+  readonly admins: readonly string[];
+  /** Context offered in the link form. */
+  readonly defaultContext: number;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** Somebody does something, and this is how to answer. */
+export interface Interaction {
+  readonly deps: SlackDeps;
+  readonly person: Person;
+  /** Where it happened; undefined in the Home tab. */
+  readonly channelId: string | undefined;
+  /** Set when it happened in a thread, or on a message whose thread the answer belongs in. */
+  readonly threadTs: string | undefined;
+  /** Names this delivery: the same when Slack delivers it again. */
+  readonly deliveryId: string;
+  /** Says something to this person alone. */
+  tell(message: Message): Promise<void>;
+  /** Opens a modal; has to happen within 3 seconds of what the person did. */
+  open(view: ModalView): Promise<void>;
+}
+
+export interface CommandCall extends Interaction {
+  readonly channelId: string;
+  readonly words: readonly string[];
+  readonly reason: string | undefined;
+}
+
+export interface ActionCall extends Interaction {
+  /** The button's value, or what was chosen. */
+  readonly value: string;
+  /** When it was pressed inside a modal: what is in it. */
+  readonly view:
+    | { readonly id: string; readonly hash: string; readonly values: FormValues; readonly origin: FormOrigin }
+    | undefined;
+}
+
+export interface SubmissionCall extends Interaction {
+  readonly values: FormValues;
+  readonly origin: FormOrigin;
+}
+
+/** What becomes of a submitted form. */
+export type Submitted =
+  /** Shown at the fields; what was typed stays. */
+  | { readonly kind: 'errors'; readonly errors: Readonly<Record<string, string>> }
+  /** The form closes; `say` goes to this person alone. */
+  | { readonly kind: 'done'; readonly say?: Message }
+  /** Another view takes its place. */
+  | { readonly kind: 'view'; readonly view: ModalView };
+
+/** What must hold before anything of a feature runs. */
+export type Needs = 'nothing' | 'member' | 'linked' | 'admin';
+
+export interface Command {
+  readonly name: string;
+  /** After `/domain`. */
+  readonly usage: string;
+  /** Starts with a verb, ends without a full stop. */
+  readonly summary: string;
+  readonly example: string;
+  readonly needs: Needs;
+  run(call: CommandCall): Promise<void>;
+}
+
+export interface FormFeature {
+  readonly form: Form;
+  readonly needs: Needs;
+  /** The form as it stands for these values; fields may depend on them. */
+  render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
+  submit(call: SubmissionCall): Promise<Submitted>;
+}
+
+export interface Action {
+  /** `action_id`. */
+  readonly id: string;
+  readonly needs: Needs;
+  run(call: ActionCall): Promise<void>;
+}
+
+/** One subject: its subcommands, forms and buttons together. */
+export interface Feature {
+  readonly commands?: readonly Command[];
+  readonly forms?: readonly FormFeature[];
+  readonly actions?: readonly Action[];
+}
+
+/** The account that an interaction's person works with. */
+export function activeAccount(call: Interaction): Promise<Account | undefined> {
+  return call.deps.accounts.active(call.person.id);
+}
+
+/** A value of a form as one text, trimmed; undefined when empty. */
+export function textOf(values: FormValues, name: string): string | undefined {
+  const value = values[name];
+  const text = (typeof value === 'string' ? value : value?.join('\n'))?.trim();
+  return text === '' ? undefined : text;
+}
+
+/** A value of a form as lines, or as what was picked; blank ones left out. */
+export function linesOf(values: FormValues, name: string): string[] {
+  const value = values[name];
+  const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
+}

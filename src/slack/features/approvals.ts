@@ -1,0 +1,169 @@
+import type { ChangeOutcome } from '../../orders/change.ts';
+import {
+  type Action,
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import type { Form } from '../views/form.ts';
+import { noticeView } from '../views/form.ts';
+import { code, context, escapeText, say, section } from '../views/kit.ts';
+import { orderTitle } from '../views/order.ts';
+import { transferForm } from './domains.ts';
+import { openAlready, openForm, outcomeMessage, remembered } from './ordering.ts';
+import { userForm } from './users.ts';
+
+/*
+ * The buttons of an order's card and of its replies. A button carries the order's id and nothing else; on a click
+ * everything is read and checked again.
+ */
+
+/** Tells the person why nothing changed; what did change, the card and the thread say. */
+async function tellRefusal(call: Interaction, outcome: ChangeOutcome): Promise<void> {
+  if (!outcome.ok) await call.tell(say(outcome.refusal));
+}
+
+async function approve(call: ActionCall): Promise<void> {
+  await tellRefusal(call, await call.deps.orders.approve(call.value, call.person.id));
+}
+
+async function cancel(call: ActionCall): Promise<void> {
+  await tellRefusal(call, await call.deps.orders.cancel(call.value, call.person.id));
+}
+
+async function confirm(call: ActionCall): Promise<void> {
+  const outcome = await call.deps.orders.confirm(call.value, call.person.id);
+  if (outcome.kind === 'open_already') return call.tell(openAlready(outcome.order));
+  await call.tell(
+    outcome.kind === 'refused'
+      ? say(outcome.why)
+      : say(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`),
+  );
+}
+
+async function retry(call: ActionCall): Promise<void> {
+  const outcome = await call.deps.orders.retry(call.value, call.person.id);
+  if (outcome.kind === 'refused') return call.tell(say(outcome.why));
+  if (outcome.kind === 'needs_secret') {
+    const { order } = outcome;
+    if (order.requesterId !== call.person.id) {
+      return call.tell(
+        say('Its secret part was not kept. Only the person who asked can ask again and type it.'),
+      );
+    }
+    const origin = {
+      channelId: order.channelId,
+      ...(order.threadTs === undefined ? {} : { threadTs: order.threadTs }),
+    };
+    const fields = typeof order.input === 'object' && order.input !== null ? { ...order.input } : {};
+    const values = Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, remembered(value)]),
+    );
+    return openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, values);
+  }
+  const message = outcomeMessage(outcome);
+  if (message !== undefined) return call.tell(message);
+  if (outcome.kind === 'accepted') {
+    await call.tell(say(`Asked for again as order ${code(outcome.order.id)}. Its card follows.`));
+  }
+}
+
+async function reveal(call: ActionCall): Promise<void> {
+  const outcome = await call.deps.orders.reveal(call.value, call.person.id);
+  if (outcome.kind === 'refused') return call.tell(say(outcome.why));
+  const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
+  await call.open(
+    noticeView(title, [
+      section(escapeText(orderTitle(outcome.order))),
+      // Code style keeps every character as it is.
+      section(code(outcome.secret.reveal())),
+      context('Shown once. When you close this it is gone: copy it now.'),
+    ]),
+  );
+}
+
+const REASON = {
+  name: 'reason',
+  label: 'Reason',
+  kind: 'text',
+  optional: true,
+  hint: 'Stands in the thread and in the audit log.',
+} as const;
+
+/** A form that asks for a reason before it acts on an order. */
+function reasonForm(
+  form: Omit<Form, 'fields'>,
+  act: (call: Interaction, subject: string, reason: string | undefined) => Promise<ChangeOutcome>,
+): FormFeature {
+  const full: Form = { ...form, fields: [REASON] };
+  return {
+    form: full,
+    needs: 'member',
+    render: (_call, origin, values) => ({ form: full, origin, values }),
+    async submit(call): Promise<Submitted> {
+      const outcome = await act(call, call.origin.subject ?? '', textOf(call.values, 'reason'));
+      return outcome.ok ? { kind: 'done' } : { kind: 'errors', errors: { reason: outcome.refusal } };
+    },
+  };
+}
+
+const denyForm = reasonForm(
+  { name: 'deny', title: 'Deny this order', submit: 'Deny' },
+  (call, orderId, reason) => call.deps.orders.deny(orderId, call.person.id, reason),
+);
+
+/** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
+const settleForm = reasonForm(
+  { name: 'settle', title: 'Settle this order', submit: 'Settle' },
+  (call, subject, reason) => {
+    const [orderId = '', found] = subject.split(':');
+    return call.deps.orders.settle(
+      orderId,
+      call.person.id,
+      found === 'done' ? 'SUCCEEDED' : 'FAILED',
+      reason,
+    );
+  },
+);
+
+function originWith(call: ActionCall, subject: string) {
+  return {
+    channelId: call.channelId ?? '',
+    ...(call.threadTs === undefined ? {} : { threadTs: call.threadTs }),
+    subject,
+  };
+}
+
+async function openDeny(call: ActionCall): Promise<void> {
+  const order = await call.deps.orders.load(call.value);
+  if (order === undefined) return call.tell(say('There is no such order.'));
+  const refusal = await call.deps.orders.refusalToDeny(order, call.person.id);
+  if (refusal !== undefined) return call.tell(say(refusal));
+  await openForm(call, denyForm, originWith(call, order.id), {});
+}
+
+function openSettle(found: 'done' | 'failed') {
+  return async (call: ActionCall): Promise<void> => {
+    const order = await call.deps.orders.load(call.value);
+    if (order === undefined) return call.tell(say('There is no such order.'));
+    const refusal = await call.deps.orders.refusalToSettle(order, call.person.id);
+    if (refusal !== undefined) return call.tell(say(refusal));
+    await openForm(call, settleForm, originWith(call, `${order.id}:${found}`), {});
+  };
+}
+
+const ACTIONS: readonly Action[] = [
+  { id: 'order_approve', needs: 'member', run: approve },
+  { id: 'order_deny', needs: 'member', run: openDeny },
+  { id: 'order_cancel', needs: 'member', run: cancel },
+  { id: 'order_confirm', needs: 'member', run: confirm },
+  { id: 'order_retry', needs: 'member', run: retry },
+  { id: 'order_reveal', needs: 'member', run: reveal },
+  { id: 'order_resolve_done', needs: 'member', run: openSettle('done') },
+  { id: 'order_resolve_failed', needs: 'member', run: openSettle('failed') },
+];
+
+export const approvals: Feature = { forms: [denyForm, settleForm], actions: ACTIONS };

@@ -1,0 +1,245 @@
+import {
+  type Command,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  linesOf,
+  textOf,
+} from '../feature.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { openForm, orderForm, orderFromLine, remembered } from './ordering.ts';
+
+/*
+ * The tasks of a domain's life. Each runs at once when the line is complete and opens its form when it is not.
+ */
+
+const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
+
+const DELEGATION: readonly Field[] = [
+  { name: 'ownerc', label: 'Owner contact', kind: 'number', hint: 'The contact’s id at the domain service.' },
+  { name: 'adminc', label: 'Admin contact', kind: 'number' },
+  { name: 'techc', label: 'Tech contact', kind: 'number' },
+  {
+    name: 'nameServers',
+    label: 'Nameservers',
+    kind: 'lines',
+    placeholder: 'ns1.example.net\nns2.example.net',
+    hint: 'One a line.',
+  },
+];
+
+function delegationInput(values: FormValues) {
+  return {
+    name: textOf(values, 'name') ?? '',
+    ownerc: textOf(values, 'ownerc'),
+    adminc: textOf(values, 'adminc'),
+    techc: textOf(values, 'techc'),
+    nameServers: linesOf(values, 'nameServers')
+      .flatMap((line) => line.split(/[\s,;]+/))
+      .filter(Boolean),
+  };
+}
+
+function rememberedDelegation(input: Readonly<Record<string, unknown>>): FormValues {
+  return {
+    ownerc: remembered(input['ownerc']),
+    adminc: remembered(input['adminc']),
+    techc: remembered(input['techc']),
+    nameServers: remembered(input['nameServers']),
+  };
+}
+
+const createForm = orderForm({
+  task: 'create',
+  title: 'Register a domain',
+  submit: 'Ask',
+  fields: [NAME, ...DELEGATION],
+  input: delegationInput,
+  remembered: rememberedDelegation,
+  rememberedFrom: ['create', 'transfer'],
+});
+
+const transferForm = orderForm({
+  task: 'transfer',
+  title: 'Transfer a domain',
+  submit: 'Ask',
+  fields: [
+    NAME,
+    {
+      name: 'auth',
+      label: 'Auth code',
+      kind: 'secret',
+      hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
+    },
+    ...DELEGATION,
+  ],
+  secretField: 'auth',
+  input: delegationInput,
+  remembered: rememberedDelegation,
+  rememberedFrom: ['transfer', 'create'],
+});
+
+const renewForm = orderForm({
+  task: 'renew',
+  title: 'Renew domains',
+  submit: 'Ask',
+  fields: [
+    {
+      name: 'names',
+      label: 'Domain names',
+      kind: 'lines',
+      placeholder: 'cafe.rest',
+      hint: 'One a line; they become one order.',
+    },
+    { name: 'period', label: 'Period in years', kind: 'number' },
+  ],
+  input: (values) => ({
+    names: splitNames(linesOf(values, 'names')),
+    period: textOf(values, 'period') ?? '1',
+  }),
+});
+
+/** A form that asks for a name and nothing else. */
+const nameForm = (task: 'restore' | 'delete' | 'authcode' | 'owner-change', title: string, submit: string) =>
+  orderForm({
+    task,
+    title,
+    submit,
+    fields: [NAME],
+    input: (values) => ({ name: textOf(values, 'name') ?? '' }),
+  });
+
+const restoreForm = nameForm('restore', 'Restore a domain', 'Ask');
+const deleteForm = nameForm('delete', 'Delete a domain', 'Go on');
+const authcodeForm = nameForm('authcode', 'Fetch an auth code', 'Fetch');
+const ownerChangeForm = nameForm('owner-change', 'Start an owner change', 'Go on');
+
+const nameserversForm = orderForm({
+  task: 'nameservers',
+  title: 'Change nameservers',
+  submit: 'Change',
+  fields: [NAME, ...DELEGATION.filter(({ name }) => name === 'nameServers')],
+  input: (values) => {
+    const { name, nameServers } = delegationInput(values);
+    return { name, nameServers };
+  },
+  remembered: (input) => ({ nameServers: remembered(input['nameServers']) }),
+});
+
+function splitNames(texts: readonly string[]): string[] {
+  return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
+}
+
+/** A form opened from a line, with what the line says filled in. */
+async function openFrom(call: CommandCall, form: FormFeature, values: FormValues): Promise<void> {
+  await openForm(
+    call,
+    form,
+    { channelId: call.channelId },
+    { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) },
+  );
+}
+
+/** A task that takes one name: runs with it, asks for it without. */
+function oneName(options: {
+  readonly task: 'restore' | 'delete' | 'authcode' | 'owner-change';
+  readonly summary: string;
+  readonly form: FormFeature;
+}): Command {
+  return {
+    name: options.task,
+    usage: `${options.task} NAME`,
+    summary: options.summary,
+    example: `/domain ${options.task} cafe.rest`,
+    needs: 'linked',
+    async run(call) {
+      const names = splitNames(call.words);
+      const [name] = names;
+      // More than one name is most likely a slip: the form shows what was read.
+      if (names.length === 1) await orderFromLine(call, options.task, { name });
+      else await openFrom(call, options.form, name === undefined ? {} : { name });
+    },
+  };
+}
+
+async function runRenew(call: CommandCall): Promise<void> {
+  const words = splitNames(call.words);
+  const last = words.at(-1);
+  const hasPeriod = last !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(last);
+  const names = hasPeriod ? words.slice(0, -1) : words;
+  const period = hasPeriod ? last : '1';
+  if (names.length > 0) await orderFromLine(call, 'renew', { names, period });
+  else await openFrom(call, renewForm, { period });
+}
+
+async function runNameservers(call: CommandCall): Promise<void> {
+  const [name, ...nameServers] = splitNames(call.words);
+  if (name !== undefined && nameServers.length > 0)
+    await orderFromLine(call, 'nameservers', { name, nameServers });
+  else await openFrom(call, nameserversForm, name === undefined ? {} : { name });
+}
+
+export const domains: Feature = {
+  commands: [
+    {
+      name: 'create',
+      usage: 'create NAME',
+      summary: 'Register a new domain',
+      example: '/domain create bistro.rest',
+      needs: 'linked',
+      run: (call) => openFrom(call, createForm, { name: call.words[0] ?? '' }),
+    },
+    {
+      name: 'transfer',
+      usage: 'transfer NAME',
+      summary: 'Transfer a domain from another registrar',
+      example: '/domain transfer bistro.rest',
+      needs: 'linked',
+      run: (call) => openFrom(call, transferForm, { name: call.words[0] ?? '' }),
+    },
+    {
+      name: 'renew',
+      usage: 'renew NAME… [PERIOD]',
+      summary: 'Renew one or several domains, for 1 year or as many as you say',
+      example: '/domain renew cafe.rest 2 -- client paid',
+      needs: 'linked',
+      run: runRenew,
+    },
+    oneName({
+      task: 'restore',
+      summary: 'Restore a deleted domain within its redemption period',
+      form: restoreForm,
+    }),
+    oneName({ task: 'delete', summary: 'Delete a domain, after you confirm', form: deleteForm }),
+    {
+      name: 'nameservers',
+      usage: 'nameservers NAME NS…',
+      summary: 'Replace the nameservers of a domain',
+      example: '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
+      needs: 'linked',
+      run: runNameservers,
+    },
+    oneName({
+      task: 'authcode',
+      summary: 'Fetch the auth code of a domain, shown to you alone',
+      form: authcodeForm,
+    }),
+    oneName({
+      task: 'owner-change',
+      summary: 'Start the owner change of a domain, after you confirm',
+      form: ownerChangeForm,
+    }),
+  ],
+  forms: [
+    createForm,
+    transferForm,
+    renewForm,
+    restoreForm,
+    deleteForm,
+    nameserversForm,
+    authcodeForm,
+    ownerChangeForm,
+  ],
+};
+
+export { transferForm };

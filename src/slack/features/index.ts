@@ -1,0 +1,46 @@
+import type { Action, Command, Feature, FormFeature } from '../feature.ts';
+import { approvals } from './approvals.ts';
+import { domains } from './domains.ts';
+import { createHelp } from './help.ts';
+import { link } from './link.ts';
+import { orders } from './orders.ts';
+import { createTaskMenu } from './shortcut.ts';
+import { users } from './users.ts';
+
+/*
+ * Everything that people can do, by subject. A new subject is a line here.
+ */
+
+const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals];
+
+/** The forms that the message shortcut offers. */
+const TASK_FORMS: readonly FormFeature[] = [domains, users].flatMap(({ forms }) => forms ?? []);
+
+/** The menu behind the message shortcut. */
+export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);
+
+const KNOWN_COMMANDS: readonly Command[] = SUBJECTS.flatMap(({ commands }) => commands ?? []);
+
+function byKey<T>(list: readonly T[], key: (item: T) => string): ReadonlyMap<string, T> {
+  const map = new Map(list.map((item) => [key(item), item]));
+  if (map.size !== list.length) throw new Error('two features share a name');
+  return map;
+}
+
+/** Subcommands by name, in the order in which help lists them. */
+export const COMMANDS: ReadonlyMap<string, Command> = byKey(
+  [...createHelp(KNOWN_COMMANDS), ...KNOWN_COMMANDS],
+  ({ name }) => name,
+);
+
+/** Forms by `callback_id`. */
+export const FORMS: ReadonlyMap<string, FormFeature> = byKey(
+  [TASK_MENU, ...SUBJECTS.flatMap(({ forms }) => forms ?? [])],
+  ({ form }) => form.name,
+);
+
+/** Buttons and menus by `action_id`. */
+export const ACTIONS: ReadonlyMap<string, Action> = byKey(
+  SUBJECTS.flatMap(({ actions }) => actions ?? []),
+  ({ id }) => id,
+);

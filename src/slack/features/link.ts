@@ -1,0 +1,329 @@
+import { z } from 'zod';
+import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import type { Credential } from '../../client/auth.ts';
+import { Secret } from '../../client/secret.ts';
+import type { CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { formView } from '../views/form.ts';
+import { code, escapeText, moment, say, section } from '../views/kit.ts';
+import { contextInWords } from '../views/order.ts';
+import { openForm } from './ordering.ts';
+
+/*
+ * Linked accounts: each person works with their own credentials at the domain service.
+ */
+
+const METHODS = [
+  { value: 'password', text: 'User and password' },
+  { value: 'trusted_application', text: 'Trusted application' },
+  { value: 'two_factor', text: 'User, password and two-factor token' },
+] as const;
+type Method = (typeof METHODS)[number]['value'];
+
+const METHOD_FIELD: Field = {
+  name: 'method',
+  label: 'How you sign in',
+  kind: 'choice',
+  options: METHODS,
+  dispatches: true,
+};
+const USER: Field = { name: 'user', label: 'User name', kind: 'text' };
+const CONTEXT: Field = {
+  name: 'context',
+  label: 'Context',
+  kind: 'number',
+  hint: '1 is the demo system; 4, or your own number, is the live one.',
+};
+const PASSWORD: Field = {
+  name: 'password',
+  label: 'Password',
+  kind: 'secret',
+  hint: 'Kept sealed; nobody sees it.',
+};
+
+const FIELDS: Readonly<Record<Method, readonly Field[]>> = {
+  password: [METHOD_FIELD, USER, CONTEXT, PASSWORD],
+  trusted_application: [
+    METHOD_FIELD,
+    { name: 'uuid', label: 'Application’s UUID', kind: 'text' },
+    { name: 'application', label: 'Application’s name', kind: 'text' },
+    PASSWORD,
+  ],
+  two_factor: [
+    METHOD_FIELD,
+    USER,
+    CONTEXT,
+    PASSWORD,
+    {
+      name: 'token',
+      label: 'Token',
+      kind: 'secret',
+      optional: true,
+      hint: 'Six digits from your authenticator. With a token alone the link lasts as long as one session of the service, about 10 minutes.',
+    },
+    {
+      name: 'totpSecret',
+      label: 'Shared secret',
+      kind: 'secret',
+      optional: true,
+      hint: 'The text behind your authenticator’s QR code. With it I make the tokens myself.',
+    },
+  ],
+};
+
+const userInContext = {
+  user: z
+    .string('Give your user name.')
+    .trim()
+    .min(1, 'Give your user name.')
+    .max(255, 'That is too long for a user name.'),
+  context: z.coerce
+    .number('Give the context’s number, such as 4.')
+    .int('Give the context’s number, such as 4.')
+    .positive('Give the context’s number, such as 4.')
+    .max(2_147_483_647, 'That number is too large for a context.'),
+};
+const secretText = z
+  .string('Give the password.')
+  .min(1, 'Give the password.')
+  .max(1_000, 'That is too long for a password.')
+  .transform((text) => new Secret(text));
+
+const schemas = {
+  password: z.object({ ...userInContext, password: secretText }),
+  trusted_application: z.object({
+    uuid: z
+      .string('Give the application’s UUID.')
+      .trim()
+      .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Give the UUID as the service shows it, such as 0b0f7c1e-….'),
+    application: z
+      .string('Give the application’s name.')
+      .trim()
+      .min(1, 'Give the application’s name.')
+      .max(255, 'That is too long for a name.'),
+    password: secretText,
+  }),
+  two_factor: z
+    .object({
+      ...userInContext,
+      password: secretText,
+      token: z
+        .string()
+        .trim()
+        .regex(/^(\d{6})?$/, 'A token has six digits.')
+        .optional()
+        .transform((text) => (text === undefined || text === '' ? undefined : new Secret(text))),
+      totpSecret: z
+        .string()
+        .transform((text) => text.replace(/[\s-]/g, '').toUpperCase())
+        .pipe(
+          z
+            .string()
+            .regex(
+              /^([A-Z2-7]{16,}=*)?$/,
+              'The shared secret has letters A–Z and digits 2–7, at least 16 of them.',
+            ),
+        )
+        .optional()
+        .transform((text) => (text === undefined || text === '' ? undefined : new Secret(text))),
+    })
+    .refine((fields) => fields.token !== undefined || fields.totpSecret !== undefined, {
+      path: ['token'],
+      error: 'Give a token or the shared secret.',
+    }),
+};
+
+function methodOf(values: FormValues): Method {
+  return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
+}
+
+/** What was typed as a credential, or what is wrong with it, by field. */
+function credentialOf(
+  values: FormValues,
+): { readonly credential: Credential } | { readonly errors: Record<string, string> } {
+  const method = methodOf(values);
+  const parsed = schemas[method].safeParse(values);
+  if (!parsed.success) {
+    return {
+      errors: Object.fromEntries(parsed.error.issues.map((issue) => [String(issue.path[0]), issue.message])),
+    };
+  }
+  return { credential: { method, ...parsed.data } as Credential };
+}
+
+const linkForm: FormFeature = {
+  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: FIELDS.password },
+  needs: 'member',
+
+  render(_call, origin, values) {
+    const method = methodOf(values);
+    return {
+      form: { ...linkForm.form, fields: FIELDS[method] },
+      origin,
+      values: { ...values, method },
+      intro: [
+        section(
+          'Your own credentials at the domain service. They are checked, sealed, and used for what you ask for only.',
+        ),
+      ],
+    };
+  },
+
+  async submit(call): Promise<Submitted> {
+    const read = credentialOf(call.values);
+    if ('errors' in read) return { kind: 'errors', errors: read.errors };
+    const outcome = await call.deps.accounts.link(call.person.id, read.credential);
+    if (outcome.kind !== 'linked') return { kind: 'errors', errors: { password: outcome.why } };
+    return { kind: 'done', say: say(linkedText(outcome.account, outcome.verified)) };
+  },
+};
+
+function linkedText(account: Account, verified: boolean): string {
+  const name = code(accountName(account));
+  const where = contextInWords(account.context);
+  const limits =
+    account.method === 'two_factor'
+      ? ' A two-factor account can work with users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
+      : '';
+  return verified
+    ? `:white_check_mark: Linked: ${name}, ${where}. It is your active account now.${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.`;
+}
+
+async function runLink(call: CommandCall): Promise<void> {
+  await openForm(
+    call,
+    linkForm,
+    { channelId: call.channelId },
+    { method: 'password', context: String(call.deps.defaultContext) },
+  );
+}
+
+function slotOf(word: string): string {
+  return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
+}
+
+async function runUnlink(call: CommandCall): Promise<void> {
+  const [word] = call.words;
+  const accounts = await call.deps.accounts.list(call.person.id);
+  if (accounts.length === 0)
+    return call.tell(say('You have no linked account, so there is nothing to forget.'));
+  const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
+  if (chosen.length === 0 && word !== undefined) return call.tell(say(noSuchSlot(word, accounts)));
+  if (word === undefined && accounts.length > 1) {
+    const list = accounts
+      .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
+      .join('\n');
+    return call.tell(say(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`));
+  }
+  const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
+  await call.tell(
+    say(
+      `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. Orders that wait for approval with it will not be sent.`,
+    ),
+  );
+}
+
+async function runUse(call: CommandCall): Promise<void> {
+  const [word] = call.words;
+  const accounts = await call.deps.accounts.list(call.person.id);
+  if (word === undefined)
+    return call.tell(say(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`));
+  const account = await call.deps.accounts.use(call.person.id, slotOf(word));
+  await call.tell(
+    say(
+      account === undefined
+        ? noSuchSlot(word, accounts)
+        : `Active now: ${code(accountName(account))}, ${contextInWords(account.context)}.`,
+    ),
+  );
+}
+
+function noSuchSlot(word: string, accounts: readonly Account[]): string {
+  return `You have no account linked for ${code(word)}.\n${accountList(accounts)}`;
+}
+
+function accountList(accounts: readonly Account[]): string {
+  if (accounts.length === 0) return 'You have no linked account. Type `/domain link`.';
+  return accounts.map(accountLine).join('\n');
+}
+
+const METHOD_WORDS: Readonly<Record<Method, string>> = {
+  password: 'password',
+  trusted_application: 'trusted application',
+  two_factor: 'two-factor',
+};
+
+function accountLine(account: Account): string {
+  const checked = account.verifiedAt === undefined ? 'not yet used' : `checked ${moment(account.verifiedAt)}`;
+  const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
+  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${contextInWords(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}`;
+}
+
+async function runWhoami(call: CommandCall): Promise<void> {
+  const accounts = await call.deps.accounts.list(call.person.id);
+  await call.tell(
+    say(
+      `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}`,
+    ),
+  );
+}
+
+/** Shows the fields of the chosen method, with what was typed kept. */
+async function changeMethod(
+  call: Interaction & {
+    readonly view:
+      | {
+          readonly id: string;
+          readonly hash: string;
+          readonly values: FormValues;
+          readonly origin: { readonly channelId: string };
+        }
+      | undefined;
+    readonly value: string;
+  },
+): Promise<void> {
+  if (call.view === undefined) return;
+  const { id, hash, values, origin } = call.view;
+  const view = formView(await linkForm.render(call, origin, { ...values, method: call.value }));
+  await call.deps.web.call('views.update', { view_id: id, hash, view }, z.object({ ok: z.literal(true) }));
+}
+
+export const link: Feature = {
+  commands: [
+    {
+      name: 'link',
+      usage: 'link',
+      summary: 'Link your credentials at the domain service',
+      example: '/domain link',
+      needs: 'member',
+      run: runLink,
+    },
+    {
+      name: 'unlink',
+      usage: 'unlink [CONTEXT]',
+      summary: 'Forget your credentials',
+      example: '/domain unlink 4',
+      needs: 'member',
+      run: runUnlink,
+    },
+    {
+      name: 'whoami',
+      usage: 'whoami',
+      summary: 'Show your linked accounts, without secrets',
+      example: '/domain whoami',
+      needs: 'member',
+      run: runWhoami,
+    },
+    {
+      name: 'use',
+      usage: 'use CONTEXT',
+      summary: 'Choose which linked account is active',
+      example: '/domain use 4',
+      needs: 'member',
+      run: runUse,
+    },
+  ],
+  forms: [linkForm],
+  actions: [{ id: 'method', needs: 'member', run: changeMethod }],
+};

@@ -1,0 +1,146 @@
+import type { Order } from '../../orders/order.ts';
+import type { HistoryEntry, OrderFilter } from '../../orders/ports.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import type { CommandCall, Feature } from '../feature.ts';
+import {
+  code,
+  context,
+  escapeText,
+  type Message,
+  mention,
+  moment,
+  quote,
+  say,
+  section,
+} from '../views/kit.ts';
+import { orderCard, orderLine, orderTitle } from '../views/order.ts';
+
+/*
+ * Finding orders: lists, and one with its history.
+ */
+
+const LIST_LENGTH = 20;
+
+async function runOrders(call: CommandCall): Promise<void> {
+  const [word] = call.words;
+  const { filter, title, none } = filterFor(word, call.person.id);
+  const orders = await call.deps.orders.list({ ...filter, limit: LIST_LENGTH + 1 });
+  if (orders.length === 0) return call.tell(say(none));
+  await call.tell(ordersMessage(title, orders));
+}
+
+function filterFor(
+  word: string | undefined,
+  userId: string,
+): { readonly filter: Omit<OrderFilter, 'limit'>; readonly title: string; readonly none: string } {
+  if (word === undefined)
+    return {
+      filter: {},
+      title: 'Latest orders',
+      none: 'There are no orders yet. Ask for something, such as `/domain renew cafe.rest`.',
+    };
+  if (word === 'pending') {
+    return {
+      filter: { states: ['PENDING'] },
+      title: 'Orders that wait for approval',
+      none: 'Nothing waits for approval.',
+    };
+  }
+  if (word === 'mine') {
+    return {
+      filter: { requesterId: userId },
+      title: 'Your orders',
+      none: 'You have not asked for anything yet.',
+    };
+  }
+  const parsed = parseDomainName(word);
+  const name = parsed.ok ? parsed.value.ascii : word;
+  return { filter: { name }, title: `Orders for ${name}`, none: `There are no orders for ${code(name)}.` };
+}
+
+function ordersMessage(title: string, orders: readonly Order[]): Message {
+  const shown = orders.slice(0, LIST_LENGTH);
+  return {
+    text: title,
+    blocks: [
+      section(`*${escapeText(title)}*`),
+      ...shown.map((order) => section(orderLine(order))),
+      context(
+        `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
+      ),
+    ],
+  };
+}
+
+async function runOrder(call: CommandCall): Promise<void> {
+  const [id] = call.words;
+  if (id === undefined)
+    return call.tell(
+      say('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
+    );
+  const order = await call.deps.orders.load(id.toLowerCase());
+  if (order === undefined || (order.state === 'DRAFT' && order.requesterId !== call.person.id)) {
+    return call.tell(say(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
+  }
+  const history = await call.deps.orders.history(order.id);
+  const card = orderCard(order, { approvers: [] });
+  await call.tell({
+    text: orderTitle(order),
+    blocks: [
+      // The buttons belong to the card in the channel.
+      ...card.blocks.filter((block) => block.type !== 'actions'),
+      section(`*History*\n${history.map(historyLine).join('\n')}`),
+    ],
+  });
+}
+
+const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
+  requested: 'asked',
+  confirmed: 'confirmed',
+  approved: 'approved',
+  denied: 'denied',
+  cancelled: 'cancelled',
+  ran_out: 'expired',
+  nudged: 'approvers reminded',
+  claimed: 'being carried out',
+  sending: 'request sent',
+  held_back: 'not carried out by the service, waiting to send again',
+  answered: 'service answered',
+  stopped: 'stopped before anything was sent',
+  released: 'given back',
+  settled: 'settled',
+  finished: 'ended',
+};
+
+function historyLine(entry: HistoryEntry): string {
+  const who = entry.actor === 'system' ? '' : ` by ${mention(entry.actor)}`;
+  const { ctid, reason, outcome } = entry.detail;
+  const more = [
+    typeof ctid === 'string' ? code(ctid) : '',
+    typeof outcome === 'string' ? outcome.toLowerCase() : '',
+    typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    entry.kind === 'finished' ? entry.state.toLowerCase() : '',
+  ].filter((part) => part !== '');
+  return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
+}
+
+export const orders: Feature = {
+  commands: [
+    {
+      name: 'orders',
+      usage: 'orders [pending, mine or NAME]',
+      summary: 'List orders',
+      example: '/domain orders pending',
+      needs: 'member',
+      run: runOrders,
+    },
+    {
+      name: 'order',
+      usage: 'order ID',
+      summary: 'Show one order with its history',
+      example: '/domain order 7k2m9qx4h1ab',
+      needs: 'member',
+      run: runOrder,
+    },
+  ],
+};

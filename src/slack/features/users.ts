@@ -1,0 +1,86 @@
+import type { Account } from '../../accounts/account.ts';
+import { type Feature, textOf } from '../feature.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { openForm, orderForm } from './ordering.ts';
+
+/*
+ * Users and sub-users at the domain service.
+ */
+
+const USER_FIELDS: readonly Field[] = [
+  { name: 'user', label: 'User name', kind: 'text' },
+  { name: 'context', label: 'Context', kind: 'number' },
+  { name: 'defaultEmail', label: 'E-mail', kind: 'email' },
+  {
+    name: 'password',
+    label: 'Password',
+    kind: 'secret',
+    optional: true,
+    hint: 'Empty: the service makes one, shown to you once.',
+  },
+  { name: 'language', label: 'Language', kind: 'text', optional: true, placeholder: 'en' },
+  { name: 'status', label: 'Status', kind: 'number', optional: true },
+  { name: 'substatus', label: 'Substatus', kind: 'number', optional: true },
+  {
+    name: 'parent_user',
+    label: 'Superior user',
+    kind: 'text',
+    optional: true,
+    hint: 'Only for a sub-user of a sub-user.',
+  },
+  { name: 'parent_context', label: 'Superior user’s context', kind: 'number', optional: true },
+];
+
+/** The JSON interface takes more of the superior user than the XML one. */
+const JSON_PARENT_FIELDS: readonly Field[] = [
+  { name: 'parent_defaultEmail', label: 'Superior user’s e-mail', kind: 'email', optional: true },
+  { name: 'parent_status', label: 'Superior user’s status', kind: 'number', optional: true },
+  { name: 'parent_substatus', label: 'Superior user’s substatus', kind: 'number', optional: true },
+];
+
+function fieldsFor(account: Account | undefined): readonly Field[] {
+  return account?.method === 'two_factor' ? USER_FIELDS : [...USER_FIELDS, ...JSON_PARENT_FIELDS];
+}
+
+function userInput(values: FormValues) {
+  const parent = {
+    user: textOf(values, 'parent_user'),
+    context: textOf(values, 'parent_context'),
+    defaultEmail: textOf(values, 'parent_defaultEmail'),
+    status: textOf(values, 'parent_status'),
+    substatus: textOf(values, 'parent_substatus'),
+  };
+  return {
+    user: textOf(values, 'user'),
+    context: textOf(values, 'context'),
+    defaultEmail: textOf(values, 'defaultEmail'),
+    language: textOf(values, 'language'),
+    status: textOf(values, 'status'),
+    substatus: textOf(values, 'substatus'),
+    ...(Object.values(parent).every((value) => value === undefined) ? {} : { parent }),
+  };
+}
+
+export const userForm = orderForm({
+  task: 'user',
+  title: 'Create a user',
+  submit: 'Create',
+  fields: fieldsFor,
+  input: userInput,
+  secretField: 'password',
+  fieldNames: { parent: 'parent_user' },
+});
+
+export const users: Feature = {
+  commands: [
+    {
+      name: 'user',
+      usage: 'user',
+      summary: 'Create a user or a sub-user',
+      example: '/domain user',
+      needs: 'linked',
+      run: (call) => openForm(call, userForm, { channelId: call.channelId }, {}),
+    },
+  ],
+  forms: [userForm],
+};

@@ -1,0 +1,57 @@
+/** What stands after `/domain`. */
+export interface CommandLine {
+  /** Lower case; empty when nothing was typed. */
+  readonly subcommand: string;
+  readonly words: readonly string[];
+  /** Text after ` -- `. */
+  readonly reason: string | undefined;
+}
+
+/** Phones and Macs make a dash of two hyphens. */
+const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
+
+/** Splits the text of a slash command. */
+export function parseCommandLine(text: string): CommandLine {
+  const at = REASON.exec(text);
+  const line = at === null ? text : text.slice(0, at.index);
+  const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
+  const [subcommand = '', ...words] = unescapeText(line)
+    .split(/[\s\u00a0]+/)
+    .filter((word) => word !== '');
+  return {
+    subcommand: subcommand.toLowerCase(),
+    words,
+    reason: reason === undefined || reason === '' ? undefined : unescapeText(reason).slice(0, 1_000),
+  };
+}
+
+/** Slack sends `&`, `<` and `>` of what was typed as entities. */
+function unescapeText(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+}
+
+/** The candidate that a mistyped word most likely meant, or undefined when none is near. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  if (best === undefined) return undefined;
+  const near = best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
+  return near || (word.length >= 3 && best.candidate.startsWith(word)) ? best.candidate : undefined;
+}
+
+/** Levenshtein's distance. */
+function editDistance(a: string, b: string): number {
+  if (a.length > 40) return Number.POSITIVE_INFINITY;
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}
