@@ -20,7 +20,7 @@ export interface CalendarOptions {
 const MAX_OCTETS = 75;
 const ORIGIN: Readonly<Record<ExpirySource, string>> = {
   rdap: 'The registry’s public record gives this date.',
-  order: 'This date is an estimate from the last order.',
+  order: 'This date is an estimate, made from the last order.',
   person: 'This date was given by a person.',
 };
 
@@ -52,6 +52,7 @@ export async function* calendarFeed(
 function calendarEvent({ name, expiresAt, source, lapsing }: CalendarName, options: CalendarOptions): string {
   const day = expiryDay(expiresAt, source, options.timeZone);
   const shown = displayName(name);
+  const hint = lapsing ? '' : `\nRenew it in Slack with /domain renew ${name}`;
   const summary = lapsing ? `${shown} expires (let go as decided)` : `${shown} expires`;
   return contentLines([
     'BEGIN:VEVENT',
@@ -60,7 +61,7 @@ function calendarEvent({ name, expiresAt, source, lapsing }: CalendarName, optio
     `DTSTART;VALUE=DATE:${day.replaceAll('-', '')}`,
     `DTEND;VALUE=DATE:${shiftDay(day, 1).replaceAll('-', '')}`,
     `SUMMARY:${escapeText(summary)}`,
-    `DESCRIPTION:${escapeText(ORIGIN[source])}`,
+    `DESCRIPTION:${escapeText(`${ORIGIN[source]}${hint}`)}`,
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
   ]);

@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns';
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** Addresses that no registry's public server has (IANA special-purpose registries, RFC 6890). */
@@ -46,6 +46,13 @@ export class PrivateAddressError extends Error {
   }
 }
 
+/** Resolves a name to all of its addresses, as `lookup` of `node:dns` does. */
+export type Resolve = (
+  host: string,
+  options: { readonly all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** Decides which hosts may be asked. */
 export interface AddressGuard {
   /** @throws PrivateAddressError when the address names a private one itself; names are judged at their look-up. */
@@ -60,8 +67,9 @@ export interface AddressGuard {
  *
  * @param trusted the address that the operator set. Its host may be asked wherever it is; if it is the loopback,
  *   so may every other server there, which is what a sandbox on one machine needs.
+ * @param resolve the operating system's, unless told.
  */
-export function createAddressGuard(trusted: URL): AddressGuard {
+export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
   const trustedHost = bareHost(trusted);
   const loopbackTrusted = trustedHost === 'localhost' || isLoopback(trustedHost);
 
@@ -77,7 +85,7 @@ export function createAddressGuard(trusted: URL): AddressGuard {
       if (isIP(host) !== 0 && !allowed(host, host)) throw new PrivateAddressError(url.host);
     },
     lookup(host, options, callback) {
-      lookup(host, { ...options, all: true }, (error, addresses) => {
+      resolve(host, { ...options, all: true }, (error, addresses) => {
         if (error) return callback(error, []);
         const [first] = addresses;
         if (first === undefined || !addresses.every(({ address }) => allowed(host, address))) {

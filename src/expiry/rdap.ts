@@ -1,6 +1,6 @@
 import { Agent, errors, request } from 'undici';
 import { HostBusyError, HostGate } from './host-gate.ts';
-import { createAddressGuard, PrivateAddressError } from './public-address.ts';
+import { createAddressGuard, PrivateAddressError, type Resolve } from './public-address.ts';
 import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './rdap-answer.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './rdap-bootstrap.ts';
 
@@ -26,6 +26,8 @@ export interface RdapClientOptions {
   readonly spacingMs?: number;
   /** For the exchange with the servers, redirects included, milliseconds. */
   readonly deadlineMs?: number;
+  /** Resolves names of servers; the operating system's, unless told. */
+  readonly resolve?: Resolve;
 }
 
 /** Asks the registries' public records (RFC 9082). */
@@ -80,7 +82,7 @@ class ExchangeError extends Error {
 export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
-  const guard = createAddressGuard(bootstrapUrl);
+  const guard = createAddressGuard(bootstrapUrl, options.resolve);
   const agent = new Agent({
     connect: { lookup: guard.lookup, timeout: deadlineMs },
     headersTimeout: deadlineMs,
@@ -164,7 +166,9 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
         );
       }
       if (!REDIRECTS.has(answer.status)) return answer;
-      url = redirectTarget(url, answer.location);
+      const target = redirectTarget(url, answer.location);
+      if (!(target instanceof URL)) throw new ExchangeError(target);
+      url = target;
     }
     throw new ExchangeError(unreadable('its server redirects too often'));
   }
@@ -245,14 +249,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-function redirectTarget(from: URL, location: string | undefined): URL {
+/**
+ * Where a redirect leads.
+ *
+ * @param location the header `Location`.
+ * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
+ *   credentials, or from `https` to `http`.
+ */
+export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnreadable {
   if (location === undefined || !URL.canParse(location, from.href)) {
-    throw new ExchangeError(unreadable('its server redirects to nowhere'));
+    return unreadable('its server redirects to nowhere');
   }
   const target = new URL(location, from);
   const downgrade = from.protocol === 'https:' && target.protocol !== 'https:';
   if (downgrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
-    throw new ExchangeError(unreadable('its server redirects to an address that is not safe'));
+    return unreadable('its server redirects to an address that is not safe');
   }
   return target;
 }

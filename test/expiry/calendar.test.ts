@@ -23,7 +23,9 @@ describe('the feed, read back by a calendar library', () => {
     const [event] = await events([cafe]);
     expect(event?.uid).toBe('cafe.rest@domain-steward');
     expect(event?.summary).toBe('cafe.rest expires');
-    expect(event?.description).toContain('public record');
+    expect(event?.description).toBe(
+      'The registry’s public record gives this date.\nRenew it in Slack with /domain renew cafe.rest',
+    );
     expect(event?.startDate.isDate).toBe(true);
     expect(event?.startDate.toString()).toBe('2027-03-01');
     expect(event?.endDate.toString()).toBe('2027-03-02');
@@ -44,12 +46,13 @@ describe('the feed, read back by a calendar library', () => {
     const [after] = await events([renewed]);
     expect(after?.uid).toBe(before?.uid);
     expect(after?.startDate.toString()).toBe('2029-03-01');
-    expect(after?.description).toContain('estimate');
+    expect(after?.description).toContain('an estimate, made from');
   });
 
   test('shows a name that is let go as decided', async () => {
     const [event] = await events([{ ...cafe, lapsing: true }]);
     expect(event?.summary).toBe('cafe.rest expires (let go as decided)');
+    expect(event?.description).not.toContain('renew');
   });
 
   test('takes names in pages', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createRdapClient, type RdapClient, retryAfter } from '../../src/expiry/rdap.ts';
+import { createRdapClient, type RdapClient, redirectTarget, retryAfter } from '../../src/expiry/rdap.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -333,6 +333,11 @@ describe('gentleness', () => {
     await vi.waitFor(() => expect(held.length).toBe(1), { interval: 2 });
     held[0]?.();
     await expect(patient).resolves.toMatchObject({ kind: 'found' });
+    held.length = 0;
+    const later = [asked.lookup('e.rest'), asked.lookup('f.rest')];
+    await vi.waitFor(() => expect(held.length).toBe(2), { interval: 2 });
+    for (const answer of held) answer();
+    await Promise.all(later);
     expect(registry.paths).not.toContain('/rdap/domain/c.rest');
   });
 });
@@ -377,6 +382,21 @@ describe('redirects', () => {
     await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ reason });
   });
 
+  test('share one deadline', async () => {
+    registry.domain = (request, response) => void setTimeout(() => chain(3)(request, response), 80);
+    await expect(client({ deadlineMs: 200 }).lookup('cafe.rest')).resolves.toEqual({
+      kind: 'unavailable',
+      reason: 'its server took longer than 0.2 s',
+    });
+  });
+
+  test('never lead from https to http', () => {
+    const from = new URL('https://rdap.example/a/b');
+    expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unreadable' });
+    expect(redirectTarget(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
+    expect(redirectTarget(new URL('http://rdap.example/'), 'https://rdap.example/')).toBeInstanceOf(URL);
+  });
+
   test('without a target are an error', async () => {
     registry.domain = refuse(302);
     await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unreadable' });
@@ -390,6 +410,26 @@ test('a registry at a private address is not asked', async () => {
     kind: 'unavailable',
     reason: 'its server has a private address',
   });
+});
+
+test('a registry whose name leads to a private address is not asked', async () => {
+  const addresses: Record<string, string> = {
+    'rdap.rest.example': '10.0.0.1',
+    'rdap.cafe.example': '127.0.0.1',
+  };
+  const port = new URL(registry.url).port;
+  registry.bootstrap = (_request, response) =>
+    json(response, {
+      services: [
+        [['rest'], [`http://rdap.rest.example:${port}/`]],
+        [['cafe'], [`http://rdap.cafe.example:${port}/`]],
+      ],
+    });
+  const asked = client({
+    resolve: (host, _options, callback) => callback(null, [{ address: addresses[host] ?? '', family: 4 }]),
+  });
+  await expect(asked.lookup('a.cafe')).resolves.toMatchObject({ kind: 'found' });
+  await expect(asked.lookup('a.rest')).resolves.toMatchObject({ reason: 'its server has a private address' });
 });
 
 test.each([
