@@ -129,7 +129,7 @@ export function xmlSignatureElement(signature: XmlSignature): XmlElement {
 }
 
 /** The token of the step that `now` (milliseconds) is in. */
-export function makeToken(totpSecret: Secret, now: number): { token: Secret; step: number } {
+export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step: number } {
   let secret: OtpSecret;
   try {
     secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());

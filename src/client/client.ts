@@ -1,8 +1,15 @@
+import { Agent } from 'undici';
+import { speaksOfSession } from './answer.ts';
 import type { Credential } from './auth.ts';
-import type { Envelope } from './envelope.ts';
-import { ServiceError } from './errors.ts';
-import type { Secret } from './secret.ts';
-import type { Interface, ServiceTask, TaskOutline } from './task.ts';
+import { type Budget, type CallResult, encodeTask, type Line, sendTask, serviceError } from './call.ts';
+import { InputFault, ServiceError } from './errors.ts';
+import { readAddress } from './json.ts';
+import { MAX_BYTES } from './redact.ts';
+import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
+import { createWayIn, credentialSecrets, type Verification } from './way-in.ts';
+
+export type { CallResult } from './call.ts';
+export type { Verification } from './way-in.ts';
 
 export interface ServiceClientOptions {
   /** `{base_url}` of the JSON interface with its version segment. */
@@ -43,25 +50,7 @@ export interface CallOptions {
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
-export interface CallResult<O> {
-  readonly output: O;
-  /** The answer, with secrets masked. */
-  readonly envelope: Envelope;
-  readonly interface: Interface;
-  readonly httpStatus: number;
-}
-
 export type Support = { readonly interface: Interface } | { readonly unsupported: string };
-
-export type Verification =
-  | {
-      readonly verified: true;
-      /** The user's record as the login answers with it. */
-      readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** The XML session that a two-factor check opened. It is the caller's to keep: `close` does not end it. */
-      readonly sessionHash?: Secret | undefined;
-    }
-  | { readonly verified: false; readonly reason: string };
 
 /** One credential's way to the service. Immutable; sessions are its own and shared by its concurrent calls. */
 export interface ServiceClient {
@@ -85,13 +74,113 @@ export interface ServiceClient {
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
 
+/** @throws ServiceError `invalid_input` when an address cannot be used. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const pending = (task: { readonly name: string }): Promise<never> =>
-    Promise.reject(new ServiceError('unsupported', `${options.jsonUrl}: not built yet`, { task: task.name }));
-  return {
-    run: (task) => pending(task),
-    supports: () => ({ unsupported: 'not built yet' }),
-    verify: () => pending({ name: 'verify' }),
-    close: async () => undefined,
+  const { credential } = options;
+  const agent = new Agent({ connections: 64, keepAliveMaxTimeout: 30_000 });
+  const line: Line = {
+    dispatcher: agent,
+    ...readAddresses(options),
+    maxBytes: options.maxBytes ?? MAX_BYTES,
+    now: options.now ?? Date.now,
+    secrets: credentialSecrets(credential),
   };
+  const wayIn = createWayIn(line, options);
+  let closed = false;
+
+  function budgetOf({ timeoutMs, signal }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Budget {
+    return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
+  }
+
+  function refuseClosed(task: string): void {
+    if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
+  }
+
+  function supports(task: TaskOutline, wanted?: Interface): Support {
+    const json = task.json !== undefined && credential.method !== 'two_factor';
+    if (json && wanted !== 'xml') return { interface: 'json' };
+    if (task.xml !== undefined && wanted !== 'json') {
+      if (line.xmlAddress !== undefined) return { interface: 'xml' };
+      return { unsupported: `${task.name} needs the XML interface here: set SERVICE_XML_URL` };
+    }
+    if (wanted === 'xml' || task.json === undefined) {
+      return {
+        unsupported: `${task.name} is not documented for the interface that was asked for: use the other one`,
+      };
+    }
+    return {
+      unsupported:
+        `${task.name} is documented for the JSON interface, which has no two-factor sign-in: ` +
+        'link an account with a password or a trusted application',
+    };
+  }
+
+  return {
+    supports,
+
+    async run(task, input, call = {}) {
+      refuseClosed(task.name);
+      const support = supports(task, call.interface);
+      const { ctid, keys, replyTo = options.replyTo } = call;
+      if ('unsupported' in support) {
+        throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
+      }
+      const via = support.interface;
+      const budget = budgetOf(call);
+      const { activity, encoded } = encodeTask(line, task, input, via, { replyTo, ctid, keys }, ctid);
+      const first = await wayIn.sign(encoded, task, input, activity, budget);
+      await call.beforeSend?.();
+      try {
+        return await sendTask(line, task, input, activity, first.request, via, first.signature, budget);
+      } catch (error) {
+        if (first.session === undefined || closed || !mayHaveEnded(task.effect, error)) throw error;
+        wayIn.refused(first.session);
+      }
+      const second = await wayIn.sign(encoded, task, input, activity, budget);
+      return sendTask(line, task, input, activity, second.request, via, second.signature, budget);
+    },
+
+    async verify(call = {}) {
+      refuseClosed('verify');
+      if (credential.method === 'two_factor' && line.xmlAddress === undefined) {
+        const activity = { task: 'verify', name: 'checking the account' };
+        throw serviceError(
+          'unsupported',
+          activity,
+          'two-factor accounts need the XML interface: set SERVICE_XML_URL',
+        );
+      }
+      return wayIn.verify(budgetOf(call));
+    },
+
+    async close(sessions = 'own') {
+      if (closed) return;
+      closed = true;
+      await wayIn.end(sessions);
+      await agent.close();
+    },
+  };
+}
+
+/**
+ * Whether a refusal may be the session's fault and a second try with a new one is safe: it is when the answer proves
+ * that the task was not carried out. For a task that charges only 401 and 403 prove that.
+ */
+function mayHaveEnded(effect: Effect, error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  if (error.kind === 'auth') return true;
+  if (effect === 'charge' || error.kind !== 'refused' || error.envelope === undefined) return false;
+  return speaksOfSession(error.envelope);
+}
+
+function readAddresses({ jsonUrl, xmlUrl }: ServiceClientOptions): Pick<Line, 'jsonAddress' | 'xmlAddress'> {
+  try {
+    return {
+      jsonAddress: readAddress('the JSON address', jsonUrl),
+      xmlAddress: xmlUrl === undefined ? undefined : readAddress('the XML address', xmlUrl),
+    };
+  } catch (error) {
+    if (!(error instanceof InputFault)) throw error;
+    throw serviceError('invalid_input', { task: 'connect', name: 'reading the settings' }, error.message);
+  }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AnswerFault } from './errors.ts';
+import { isRecord } from './record.ts';
 
 /** An object that a message or the status refers to. */
 export interface ObjectReference {
@@ -39,30 +40,39 @@ export interface Envelope {
   readonly data: readonly unknown[];
 }
 
-const text = z.union([z.string(), z.number()]).transform(String);
-const optionalText = text.nullish().catch(undefined);
-const count = z.coerce.number().int().nonnegative().nullish().catch(undefined);
+const text = z
+  .unknown()
+  .optional()
+  .transform((value) => {
+    if (typeof value === 'string') return value;
+    return typeof value === 'number' ? String(value) : undefined;
+  });
 
-const reference = z.object({ type: optionalText, value: optionalText });
-const message = z.object({
-  code: optionalText,
-  text: optionalText,
-  status: optionalText,
-  objects: z.array(reference).nullish().catch(undefined),
-});
-const described = z.object({ type: optionalText, value: optionalText, summary: count, data: z.unknown() });
+/** A lone object counts as a list of one. */
+const records = z
+  .unknown()
+  .optional()
+  .transform((value) => (Array.isArray(value) ? value : [value]).filter(isRecord));
+
+const reference = z.object({ type: text, value: text });
+const references = records.pipe(z.array(reference));
+const message = z.object({ code: text, text, status: text, objects: references });
+const count = z
+  .unknown()
+  .optional()
+  .transform((value) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+  });
+const described = z.object({ type: text, value: text, summary: count, data: z.unknown().optional() });
+
 const wire = z.object({
-  stid: optionalText,
-  status: z.object({ code: text, text: optionalText, type: optionalText }),
-  object: z
-    .union([described, z.array(described)])
-    .nullish()
-    .catch(undefined),
-  messages: z.array(message).nullish().catch(undefined),
-  data: z.unknown(),
+  stid: text,
+  status: z.object({ code: text, text, type: text }),
+  object: records.pipe(z.array(described)),
+  messages: records.pipe(z.array(message)),
+  data: z.unknown().optional(),
 });
-
-type Described = z.infer<typeof described>;
 
 /**
  * Reads a decoded answer. Only the status code is insisted on: without it nobody can say what the answer means.
@@ -72,42 +82,40 @@ type Described = z.infer<typeof described>;
  */
 export function readEnvelope(decoded: unknown): Envelope {
   const parsed = wire.safeParse(decoded);
-  if (!parsed.success || parsed.data.status.code.trim() === '') {
+  const code = parsed.data?.status.code?.trim() ?? '';
+  if (!parsed.success || code === '') {
     throw new AnswerFault('the answer is not an envelope: it has no status code');
   }
   const { stid, status, object, messages, data } = parsed.data;
-  const joined = joinObjects(object);
   return {
-    ...(stid == null ? {} : { stid }),
+    ...(stid === undefined ? {} : { stid }),
     status: {
-      code: status.code.trim(),
+      code,
       text: status.text ?? '',
-      ...(status.type == null ? {} : { type: status.type }),
+      ...(status.type === undefined ? {} : { type: status.type }),
     },
-    ...(joined === undefined ? {} : { object: joined }),
-    messages: (messages ?? []).map((each) => ({
-      ...(each.code == null ? {} : { code: each.code }),
-      ...(each.text == null ? {} : { text: each.text }),
-      ...(each.status == null ? {} : { status: each.status }),
-      objects: (each.objects ?? []).map(({ type, value }) => ({ type: type ?? '', value: value ?? '' })),
+    ...(object.length === 0 ? {} : { object: joinObjects(object) }),
+    messages: messages.map((each) => ({
+      ...(each.code === undefined ? {} : { code: each.code }),
+      ...(each.text === undefined ? {} : { text: each.text }),
+      ...(each.status === undefined ? {} : { status: each.status }),
+      objects: each.objects.map(({ type = '', value = '' }) => ({ type, value })),
     })),
-    data: Array.isArray(data) ? data : data == null ? [] : [data],
+    data: Array.isArray(data) ? data : data === undefined || data === null ? [] : [data],
   };
 }
 
-/** The document shows two objects in one answer (redirect update); what the first leaves open the next one fills. */
-function joinObjects(object: Described | Described[] | null | undefined): Envelope['object'] {
-  const all = Array.isArray(object) ? object : object == null ? [] : [object];
-  if (all.length === 0) return undefined;
-  const type = all.find((each) => each.type != null)?.type;
-  const value = all.find((each) => each.value != null)?.value;
-  const summary = all.find((each) => each.summary != null)?.summary;
-  const data = all.find((each) => each.data != null)?.data;
+/** The document shows two objects in one answer (redirect update): what the first leaves open the next one fills. */
+function joinObjects(objects: readonly z.infer<typeof described>[]): NonNullable<Envelope['object']> {
+  const type = objects.find((each) => each.type !== undefined)?.type;
+  const value = objects.find((each) => each.value !== undefined)?.value;
+  const summary = objects.find((each) => each.summary !== undefined)?.summary;
+  const data = objects.find((each) => each.data !== undefined && each.data !== null)?.data;
   return {
-    ...(type == null ? {} : { type }),
-    ...(value == null ? {} : { value }),
-    ...(summary == null ? {} : { summary }),
-    ...(data == null ? {} : { data }),
+    ...(type === undefined ? {} : { type }),
+    ...(value === undefined ? {} : { value }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(data === undefined ? {} : { data }),
   };
 }
 

@@ -46,25 +46,25 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ServiceErrorKind;
   readonly task: string;
-  readonly httpStatus?: number;
-  readonly code?: string;
-  readonly text?: string;
-  readonly stid?: string;
-  readonly ctid?: string;
-  readonly retryAfterMs?: number;
-  readonly envelope?: Envelope;
+  readonly httpStatus: number | undefined;
+  readonly code: string | undefined;
+  readonly text: string | undefined;
+  readonly stid: string | undefined;
+  readonly ctid: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly envelope: Envelope | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.task = details.task;
-    if (details.httpStatus !== undefined) this.httpStatus = details.httpStatus;
-    if (details.code !== undefined) this.code = details.code;
-    if (details.text !== undefined) this.text = details.text;
-    if (details.stid !== undefined) this.stid = details.stid;
-    if (details.ctid !== undefined) this.ctid = details.ctid;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
-    if (details.envelope !== undefined) this.envelope = details.envelope;
+    this.httpStatus = details.httpStatus;
+    this.code = details.code;
+    this.text = details.text;
+    this.stid = details.stid;
+    this.ctid = details.ctid;
+    this.retryAfterMs = details.retryAfterMs;
+    this.envelope = details.envelope;
   }
 }
 

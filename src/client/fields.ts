@@ -75,13 +75,11 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
 };
 
 /** XML names of record fields that JSON calls differently. */
-export const RECORD_NAMES: Readonly<Record<string, string>> = {
-  default_mail: 'defaultEmail',
-  postal_code: 'pcode',
-  order_reference: 'orderReference',
-  prereg_config: 'preregConfig',
-  nserver: 'nameServers',
-};
+export const RECORD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['order_reference', 'orderReference'],
+  ['prereg_config', 'preregConfig'],
+  ['nserver', 'nameServers'],
+]);
 
 export type FieldValue = string | number | boolean | Secret | readonly string[];
 export interface FieldValues {

@@ -1,6 +1,10 @@
 import type { Envelope } from './envelope.ts';
 import { AnswerFault } from './errors.ts';
+import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';
+
+/** Limit of one answer in bytes. */
+export const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Deeper answers than this are refused: nothing the service documents is half as deep. */
 export const MAX_DEPTH = 64;
@@ -59,12 +63,18 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
+/** @throws AnswerFault when there is more than the decoders take; checked before anything is made of the bytes. */
+export function refuseSize(body: Buffer, maxBytes: number): void {
+  if (body.length > maxBytes) throw new AnswerFault('the answer is too large');
+}
+
 /** @throws AnswerFault when a decoded value is nested deeper than any answer of the service. */
 export function refuseDepth(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth >= MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
-  if (Array.isArray(value)) for (const item of value) refuseDepth(item, depth + 1);
-  else if (isRecord(value)) for (const key of Object.keys(value)) refuseDepth(value[key], depth + 1);
+  for (const inside of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof inside === 'object' && inside !== null) refuseDepth(inside, depth + 1);
+  }
 }
 
 /**
@@ -96,8 +106,4 @@ function firstDefined<T>(items: readonly T[], look: (item: T) => string | undefi
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InputFault } from '../errors.ts';
 import { RECORD_NAMES } from '../fields.ts';
-import { isRecord } from '../redact.ts';
+import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type Reading, type XmlElement } from '../task.ts';
 
 export interface UserReference {
@@ -169,29 +169,28 @@ function presentElements<K extends string>(
 
 /** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
 function readRecord(wire: Readonly<Record<string, unknown>>): Preregistration {
-  const fields = new Map(Object.keys(wire).map((name) => [RECORD_NAMES[name] ?? name, wire[name]]));
-  const take = <T>(name: string, read: (value: unknown) => T | undefined): T | undefined => {
-    const value = read(fields.get(name));
-    if (value !== undefined) fields.delete(name);
-    return value;
+  const known = {
+    name: text(wire['name']),
+    created: text(wire['created']),
+    updated: text(wire['updated']),
+    owner: userReference(wire['owner']),
+    ownerc: contactReference(wire['ownerc']),
+    zonec: contactReference(wire['zonec']),
+    adminc: contactReference(wire['adminc']),
+    techc: contactReference(wire['techc']),
+    nameServers: nameServers(wire['nameServers'] ?? wire['nserver']),
+    status: text(wire['status']),
+    phase: text(wire['phase']),
+    orderReference: text(wire['orderReference'] ?? wire['order_reference']),
+    preregConfig: texts(wire['preregConfig'] ?? wire['prereg_config']),
+    recommended: flag(wire['recommended']),
   };
-  return {
-    name: take('name', text),
-    created: take('created', text),
-    updated: take('updated', text),
-    owner: take('owner', userReference),
-    ownerc: take('ownerc', contactReference),
-    zonec: take('zonec', contactReference),
-    adminc: take('adminc', contactReference),
-    techc: take('techc', contactReference),
-    nameServers: take('nameServers', nameServers),
-    status: take('status', text),
-    phase: take('phase', text),
-    orderReference: take('orderReference', text),
-    preregConfig: take('preregConfig', texts),
-    recommended: take('recommended', flag),
-    more: Object.fromEntries(fields),
-  };
+  const taken = new Map<string, unknown>(Object.entries(known));
+  const more = Object.keys(wire).flatMap((wireName) => {
+    const name = RECORD_NAMES.get(wireName) ?? wireName;
+    return taken.get(name) === undefined ? [[name, wire[wireName]] as const] : [];
+  });
+  return { ...known, more: Object.fromEntries(more) };
 }
 
 function text(value: unknown): string | undefined {

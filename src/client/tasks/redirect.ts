@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonFields, REDIRECT_FIELDS, xmlFields } from '../fields.ts';
-import { isRecord } from '../redact.ts';
+import { isRecord } from '../record.ts';
 import { defineTask, type Reading } from '../task.ts';
 
 /** The redirect as the service has it now; the XML interface answers with a status only. */

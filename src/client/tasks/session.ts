@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { readSessionCookie } from '../auth.ts';
 import { AnswerFault, InputFault } from '../errors.ts';
-import { findText, isRecord } from '../redact.ts';
+import { isRecord } from '../record.ts';
+import { findText } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, type Reading } from '../task.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Message } from '../envelope.ts';
 import { jsonFields, USER_FIELDS, xmlFields } from '../fields.ts';
-import { isRecord } from '../redact.ts';
+import { isRecord } from '../record.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, type Reading } from '../task.ts';
 

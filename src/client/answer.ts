@@ -1,0 +1,81 @@
+import { type Envelope, isRefusal } from './envelope.ts';
+import type { ServiceErrorKind } from './errors.ts';
+import type { Effect } from './task.ts';
+
+/** What an answer means: done, or what went wrong. */
+export type Verdict =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'unsupported' | 'invalid_input'>;
+      readonly what: string;
+      readonly retryAfterMs?: number;
+    };
+
+/**
+ * What an answer means for the task. The document shows neither the HTTP statuses nor the bodies of failed requests,
+ * so a refusal needs a clear word: 4xx, or an envelope with an error code. Anything else that is not a success leaves
+ * the outcome open, because "refused" for something that was carried out would be paid for twice.
+ *
+ * @param envelope undefined when the body could not be read; `unreadable` then says why.
+ */
+export function judge(
+  effect: Effect,
+  status: number,
+  envelope: Envelope | undefined,
+  unreadable: string,
+  retryAfterMs: number | undefined,
+): Verdict {
+  const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status >= 200 && status < 300) {
+    if (envelope === undefined) return { kind: open, what: unreadable };
+    return isRefusal(envelope)
+      ? { kind: 'refused', what: `the service refused it${said(envelope)}` }
+      : { kind: 'done' };
+  }
+  if (status >= 400 && status < 500 && status !== 408) {
+    // A status that refuses around an envelope that agrees: nobody knows which of the two is right.
+    if (envelope?.status.code.startsWith('S')) {
+      return { kind: open, what: `the service contradicts itself: HTTP ${status}${said(envelope)}` };
+    }
+    if (status === 401 || status === 403) {
+      return { kind: 'auth', what: `the service refused the account (HTTP ${status})${said(envelope)}` };
+    }
+    if (status === 429)
+      return { kind: 'busy', what: `the service is busy (HTTP 429)${said(envelope)}`, ...wait };
+    return { kind: 'refused', what: `the service refused it (HTTP ${status})${said(envelope)}` };
+  }
+  if (status === 503 && effect === 'read') {
+    return { kind: 'busy', what: `the service is busy (HTTP 503)${said(envelope)}`, ...wait };
+  }
+  const redirected =
+    status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
+  return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said(envelope)}` };
+}
+
+function said(envelope: Envelope | undefined): string {
+  if (envelope === undefined) return '';
+  const { code, text } = envelope.status;
+  return text === '' ? `: ${code}` : `: ${code} ${text}`;
+}
+
+/**
+ * The wait that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds from `now`; undefined when
+ * it says nothing usable. Callers cap it.
+ */
+export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
+  const value = (Array.isArray(header) ? header[0] : header)?.trim();
+  if (value === undefined || value === '') return undefined;
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) || /^-?\d/.test(value) ? undefined : Math.max(0, at - now);
+}
+
+/**
+ * Whether a refusal may mean that the session has ended, so that a new one is worth a second try. The codes for it are
+ * not documented; the word "session" in the text is the best sign there is.
+ */
+export function speaksOfSession(envelope: Envelope): boolean {
+  const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];
+  return texts.some((text) => /\b(session|not logged in|log ?in again|authentication)\b/i.test(text));
+}

@@ -1,0 +1,273 @@
+import type { Dispatcher } from 'undici';
+import { judge, readRetryAfter } from './answer.ts';
+import { type JsonSignature, jsonSignatureHeaders, type XmlSignature, xmlSignatureElement } from './auth.ts';
+import type { Envelope } from './envelope.ts';
+import {
+  AnswerFault,
+  InputFault,
+  ServiceError,
+  type ServiceErrorDetails,
+  type ServiceErrorKind,
+} from './errors.ts';
+import { ExchangeFault, exchange, exchangeAlone, type HttpAnswer, type HttpRequest } from './exchange.ts';
+import { type Decoded, decodeJson, encodeJson, type GeneralQuery, type ServiceAddress } from './json.ts';
+import { createMask, maskEnvelope } from './redact.ts';
+import { Secret } from './secret.ts';
+import type { Interface, Reading, ServiceTask } from './task.ts';
+import { decodeXml, writeRequest, writeXml } from './xml.ts';
+
+/** What the calls of one client share. */
+export interface Line {
+  readonly dispatcher: Dispatcher;
+  readonly jsonAddress: ServiceAddress;
+  readonly xmlAddress: ServiceAddress | undefined;
+  readonly maxBytes: number;
+  readonly now: () => number;
+  /** Masked in every answer. */
+  readonly secrets: readonly string[];
+}
+
+/** The time that a call has left, and who may give it up. */
+export interface Budget {
+  /** On the clock of `performance.now()`. */
+  readonly endsAt: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallResult<O> {
+  readonly output: O;
+  /** The answer, with secrets masked. */
+  readonly envelope: Envelope;
+  readonly interface: Interface;
+  readonly httpStatus: number;
+}
+
+/** A task with its input, for errors. */
+export interface Activity {
+  readonly task: string;
+  /** What is going on: `renewing cafe.rest`. */
+  readonly name: string;
+  readonly ctid?: string | undefined;
+}
+
+/** A task's request, encoded but for its signature. */
+export type Encoded =
+  | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
+  | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
+
+/** An error that says what was going on. */
+export function serviceError(
+  kind: ServiceErrorKind,
+  activity: Activity,
+  what: string,
+  details: Partial<ServiceErrorDetails> = {},
+): ServiceError {
+  return new ServiceError(kind, `${activity.name}: ${what}`, {
+    ctid: activity.ctid,
+    ...details,
+    task: activity.task,
+  });
+}
+
+/** Turns what encoding throws into `invalid_input`; anything else is passed on. */
+export function encoding<T>(activity: Activity, encode: () => T): T {
+  try {
+    return encode();
+  } catch (error) {
+    if (error instanceof InputFault) throw serviceError('invalid_input', activity, error.message);
+    throw error;
+  }
+}
+
+/**
+ * Checks the input and encodes it.
+ *
+ * @throws ServiceError `invalid_input`
+ */
+export function encodeTask<I, O>(
+  line: Line,
+  task: ServiceTask<I, O>,
+  input: I,
+  via: Interface,
+  general: GeneralQuery,
+  ctid: string | undefined,
+): { readonly activity: Activity; readonly encoded: Encoded } {
+  const checked = task.input.safeParse(input);
+  if (!checked.success) {
+    const problems = checked.error.issues.map(({ path, message }) => `"${path.join('.')}" ${message}`);
+    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, problems.join('; '));
+  }
+  const activity = { task: task.name, name: task.activity(input), ctid };
+  return { activity, encoded: encoding(activity, () => encodeVia(line, task, input, via, general)) };
+}
+
+function encodeVia<I, O>(
+  line: Line,
+  task: ServiceTask<I, O>,
+  input: I,
+  via: Interface,
+  general: GeneralQuery,
+): Encoded {
+  if (via === 'json' && task.json !== undefined) {
+    const request = encodeJson(task.json, input, line.jsonAddress, general);
+    const sign = (signature: JsonSignature): HttpRequest => ({
+      ...request,
+      headers: [...request.headers, ...jsonSignatureHeaders(signature)],
+    });
+    return { via: 'json', sign };
+  }
+  if (task.xml === undefined || line.xmlAddress === undefined) {
+    throw new InputFault(`the ${via.toUpperCase()} interface does not carry it`);
+  }
+  const { code, takesKeys } = task.xml;
+  const keys = general.keys ?? [];
+  if (keys.length > 0 && takesKeys !== true) {
+    throw new InputFault('"keys" cannot be sent: the XML interface has no such field');
+  }
+  const elements = writeXml(task.xml.elements(input, keys));
+  const { origin, path, query } = line.xmlAddress;
+  const sign = (signature: XmlSignature): HttpRequest => ({
+    origin,
+    path: `${path === '' ? '/' : path}${query}`,
+    method: 'POST',
+    headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
+    body: writeRequest(writeXml([xmlSignatureElement(signature)]), code, elements),
+  });
+  return { via: 'xml', sign };
+}
+
+/** Sends a signed request, and makes of the answer what the task declares. */
+export async function sendTask<I, O>(
+  line: Line,
+  task: ServiceTask<I, O>,
+  input: I,
+  activity: Activity,
+  request: HttpRequest,
+  via: Interface,
+  signature: JsonSignature | XmlSignature,
+  budget: Budget,
+): Promise<CallResult<O>> {
+  const answer = await receive(line, task, activity, request, budget);
+  const { decoded, unreadable } = decode(line, via, answer);
+  const secrets = [
+    ...line.secrets,
+    ...secretsIn(signature),
+    ...secretsIn(input),
+    ...(decoded === undefined ? [] : namedSecrets(decoded.envelope)),
+  ];
+  const envelope = decoded === undefined ? undefined : masked(decoded, decoded.envelope, secrets);
+  const { status, headers } = answer;
+  const details = {
+    httpStatus: status,
+    code: envelope?.status.code,
+    text: envelope?.status.text,
+    stid: envelope?.stid,
+    envelope,
+  };
+
+  const verdict = judge(
+    task.effect,
+    status,
+    envelope,
+    unreadable,
+    readRetryAfter(headers['retry-after'], line.now()),
+  );
+  if (verdict.kind !== 'done') {
+    throw serviceError(verdict.kind, activity, verdict.what, {
+      ...details,
+      retryAfterMs: verdict.retryAfterMs,
+    });
+  }
+  if (decoded === undefined || envelope === undefined) {
+    throw serviceError(openKind(task), activity, unreadable, details);
+  }
+
+  let reading: Reading<O>;
+  try {
+    reading = task.output(
+      { envelope: decoded.envelope, interface: via, setCookie: list(headers['set-cookie']) },
+      input,
+    );
+  } catch (error) {
+    const what = error instanceof AnswerFault ? error.message : 'the answer could not be read';
+    throw serviceError(openKind(task), activity, what, details);
+  }
+  const found = reading.secrets ?? [];
+  const nothingMore = found.length === 0 && reading.envelope === undefined;
+  return {
+    output: reading.output,
+    envelope: nothingMore
+      ? envelope
+      : maskEnvelope(reading.envelope ?? decoded.envelope, createMask([...secrets, ...found])),
+    interface: via,
+    httpStatus: status,
+  };
+}
+
+async function receive<I, O>(
+  line: Line,
+  task: ServiceTask<I, O>,
+  activity: Activity,
+  request: HttpRequest,
+  budget: Budget,
+): Promise<HttpAnswer> {
+  const limits = {
+    timeoutMs: budget.endsAt - performance.now(),
+    maxBytes: line.maxBytes,
+    signal: budget.signal,
+  };
+  try {
+    return task.effect === 'charge'
+      ? await exchangeAlone(request, limits)
+      : await exchange(line.dispatcher, request, limits);
+  } catch (error) {
+    if (!(error instanceof ExchangeFault))
+      throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
+    const kind = error.sent ? openKind(task) : 'not_sent';
+    throw serviceError(kind, activity, error.message, { cause: error.cause ?? error });
+  }
+}
+
+/** The kind of an error after which nobody knows what the service did. */
+function openKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
+  return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
+}
+
+function decode(
+  line: Line,
+  via: Interface,
+  { body, headers }: HttpAnswer,
+): { readonly decoded?: Decoded; readonly unreadable: string } {
+  try {
+    const decoded =
+      via === 'json'
+        ? decodeJson(body, line.maxBytes)
+        : decodeXml(body, list(headers['content-type'])[0], line.maxBytes);
+    return { decoded, unreadable: '' };
+  } catch (error) {
+    return { unreadable: error instanceof AnswerFault ? error.message : 'the answer could not be read' };
+  }
+}
+
+function masked({ text, escaped }: Decoded, envelope: Envelope, secrets: readonly string[]): Envelope {
+  const mayEcho = escaped || secrets.some((secret) => secret !== '' && text.includes(secret));
+  return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
+}
+
+/** Every secret in an input or a signature. */
+function secretsIn(value: unknown): string[] {
+  if (value instanceof Secret) return [value.reveal()];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(secretsIn);
+}
+
+/** Passwords that a message hands out are secrets whoever asked. */
+function namedSecrets({ messages }: Envelope): string[] {
+  return messages.flatMap(({ objects }) =>
+    objects.filter(({ type }) => type.toLowerCase() === 'password').map(({ value }) => value),
+  );
+}
+
+function list(header: string | string[] | undefined): readonly string[] {
+  return header === undefined ? [] : Array.isArray(header) ? header : [header];
+}

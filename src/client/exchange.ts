@@ -1,0 +1,143 @@
+import { Client, type Dispatcher } from 'undici';
+
+/** One HTTP request, ready to go out. */
+export interface HttpRequest {
+  readonly origin: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Name, value, name, value. */
+  readonly headers: string[];
+  readonly body?: string | undefined;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export interface ExchangeLimits {
+  /** Time left for the whole exchange, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Why an exchange gave no complete answer. */
+export class ExchangeFault extends Error {
+  override readonly name = 'ExchangeFault';
+  /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
+  readonly sent: boolean;
+
+  constructor(message: string, sent: boolean, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.sent = sent;
+  }
+}
+
+/**
+ * Sends one request and reads its answer whole, under one deadline. Never retries, never follows a redirect.
+ *
+ * The proof that nothing was sent is undici's `onRequestStart`: it runs right before a request's first byte is
+ * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
+ * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
+ *
+ * @throws ExchangeFault
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  limits: ExchangeLimits,
+  reset = false,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const { signal, maxBytes } = limits;
+    let sent = false;
+    let settled = false;
+    let running: Dispatcher.DispatchController | undefined;
+    let status = 0;
+    let headers: HttpAnswer['headers'] = {};
+    let size = 0;
+    const chunks: Buffer[] = [];
+
+    const settle = (): boolean => {
+      if (settled) return false;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      return true;
+    };
+    const fail = (message: string, cause?: unknown): void => {
+      if (!settle()) return;
+      reject(new ExchangeFault(message, sent, cause));
+      running?.abort(new Error(message));
+    };
+    const onAbort = (): void => fail('it was given up', signal?.reason);
+    const timer = setTimeout(() => fail('there was no complete answer in time'), limits.timeoutMs);
+    if (signal?.aborted) return onAbort();
+    if (limits.timeoutMs <= 0) return fail('there was no time left to send it');
+    signal?.addEventListener('abort', onAbort);
+
+    dispatcher.dispatch(
+      {
+        origin: request.origin,
+        path: request.path,
+        method: request.method,
+        headers: request.headers,
+        body: request.body ?? null,
+        reset,
+        // The deadline above is the only clock.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      {
+        onRequestStart(controller) {
+          if (settled || sent) {
+            controller.abort(new Error('this request is over'));
+            return fail('the connection would have sent it a second time');
+          }
+          sent = true;
+          running = controller;
+        },
+        onResponseStart(_controller, statusCode, answerHeaders) {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = answerHeaders;
+          if (Number(answerHeaders['content-length']) > maxBytes) fail('the answer is too large');
+        },
+        onResponseData(_controller, chunk) {
+          size += chunk.length;
+          if (size > maxBytes) return fail('the answer is too large');
+          chunks.push(chunk);
+        },
+        onResponseEnd() {
+          const [first, second] = chunks;
+          const body = first !== undefined && second === undefined ? first : Buffer.concat(chunks, size);
+          if (settle()) resolve({ status, headers, body });
+        },
+        onResponseError(_controller, error) {
+          const message = sent ? 'the connection was lost' : 'there is no connection to the service';
+          fail(message, withoutData(error));
+        },
+      },
+    );
+  });
+}
+
+/** Sends one request on a connection of its own, which no earlier answer and no idle close can have spoiled. */
+export async function exchangeAlone(request: HttpRequest, limits: ExchangeLimits): Promise<HttpAnswer> {
+  const dispatcher = new Client(request.origin);
+  try {
+    return await exchange(dispatcher, request, limits, true);
+  } finally {
+    dispatcher.destroy(null, () => undefined);
+  }
+}
+
+/** undici's parser errors carry the bytes they could not read, which may echo a secret. */
+function withoutData(error: Error): Error {
+  if (!('data' in error)) return error;
+  const safe = new Error(error.message);
+  return Object.assign(safe, 'code' in error ? { code: error.code } : {});
+}

@@ -1,0 +1,142 @@
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { AnswerFault, InputFault } from './errors.ts';
+import type { HttpRequest } from './exchange.ts';
+import { MAX_BYTES, refuseDepth, refuseSize } from './redact.ts';
+import { Secret } from './secret.ts';
+import type { JsonShape, JsonValue } from './task.ts';
+
+/** An answer that could be read. */
+export interface Decoded {
+  readonly envelope: Envelope;
+  /** The answer as it came, to see quickly whether it may echo a secret. */
+  readonly text: string;
+  /** Whether characters of the text may stand for others, so that the text cannot be searched. */
+  readonly escaped: boolean;
+}
+
+/** Query parameters that any route takes. Service API, section "General query parameters". */
+export interface GeneralQuery {
+  readonly replyTo?: string | undefined;
+  readonly ctid?: string | undefined;
+  readonly keys?: readonly string[] | undefined;
+}
+
+/** Where the service is. */
+export interface ServiceAddress {
+  readonly origin: string;
+  /** Path without a slash at its end. */
+  readonly path: string;
+  /** `?…`, or nothing. */
+  readonly query: string;
+}
+
+/** @throws InputFault when the address is not a plain http or https URL. */
+export function readAddress(name: string, url: string): ServiceAddress {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new InputFault(`${name} is not a URL`);
+  }
+  if (!/^https?:$/.test(parsed.protocol)) throw new InputFault(`${name} is not an http or https URL`);
+  if (parsed.username !== '' || parsed.password !== '')
+    throw new InputFault(`${name} must not hold a password`);
+  return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, ''), query: parsed.search };
+}
+
+/**
+ * The request for a task, without its signature.
+ *
+ * @throws InputFault when the input cannot be sent as it is.
+ */
+export function encodeJson<I>(
+  shape: JsonShape<I>,
+  input: I,
+  address: ServiceAddress,
+  general: GeneralQuery,
+): HttpRequest {
+  const query = [
+    ...(shape.query?.(input) ?? []),
+    ...(general.replyTo === undefined ? [] : [['replyTo', general.replyTo] as const]),
+    ...(general.ctid === undefined ? [] : [['ctid', general.ctid] as const]),
+    ...(general.keys ?? []).map((key) => ['keys[]', key] as const),
+  ].map(([name, value]): [string, string] => [name, wellFormed(name, value)]);
+  const path = [address.path, ...shape.path(input).map(encodeSegment)].join('/');
+  const body = shape.body === undefined ? undefined : JSON.stringify(reveal(shape.body(input), 'the body'));
+  return {
+    origin: address.origin,
+    path: query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`,
+    method: shape.method,
+    headers: [
+      'accept',
+      'application/json',
+      ...(body === undefined ? [] : ['content-type', 'application/json']),
+    ],
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/**
+ * One path segment, percent-encoded except for what RFC 3986 lets a segment hold.
+ *
+ * @throws InputFault for a segment that is empty or means another folder.
+ */
+export function encodeSegment(segment: string): string {
+  if (segment === '' || segment === '.' || segment === '..') {
+    throw new InputFault(`"${segment}" cannot stand in an address`);
+  }
+  return encodeURIComponent(wellFormed('the address', segment)).replace(
+    /%(3A|40|24|26|2B|2C|3B|3D)/g,
+    (escaped) => decodeURIComponent(escaped),
+  );
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+function wellFormed(name: string, text: string): string {
+  if (LONE_SURROGATE.test(text)) throw new InputFault(`${name} is not valid Unicode`);
+  return text;
+}
+
+type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
+
+/** The body with its secrets opened and what is not given left out. */
+function reveal(value: JsonValue, name: string): PlainJson {
+  if (value instanceof Secret) return wellFormed(name, value.reveal());
+  if (typeof value === 'string') return wellFormed(name, value);
+  if (typeof value !== 'object') return value;
+  if (isList(value)) return value.map((item) => reveal(item, name));
+  const plain: { [name: string]: PlainJson } = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item !== undefined) plain[key] = reveal(item, key);
+  }
+  return plain;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * Reads a JSON answer.
+ *
+ * @throws AnswerFault when it is no envelope.
+ */
+export function decodeJson(body: Buffer, maxBytes = MAX_BYTES): Decoded {
+  refuseSize(body, maxBytes);
+  const text = body.toString('utf8').replace(/^\ufeff/, '');
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the answer.
+    throw new AnswerFault(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
+  }
+  refuseDepth(decoded);
+  return {
+    envelope: readEnvelope(decoded),
+    text,
+    escaped: text.includes('\\') || text.includes('__proto__'),
+  };
+}

@@ -1,0 +1,324 @@
+import {
+  basicToken,
+  type Credential,
+  type JsonSignature,
+  TOKEN_STEP_SECONDS,
+  tokenAt,
+  type XmlSignature,
+} from './auth.ts';
+import {
+  type Activity,
+  type Budget,
+  type Encoded,
+  encodeTask,
+  encoding,
+  type Line,
+  sendTask,
+  serviceError,
+} from './call.ts';
+import { InputFault, ServiceError } from './errors.ts';
+import type { HttpRequest } from './exchange.ts';
+import { Secret } from './secret.ts';
+import { type Session, shareSession } from './sessions.ts';
+import type { ServiceTask } from './task.ts';
+import { authSessionCreate, authSessionDelete, sessionLogin, sessionLogout } from './tasks/session.ts';
+
+/** How a credential gets in: signatures, the sessions behind them, and the check of the credential itself. */
+export interface WayIn {
+  /** Signs a request; opens a session first, when the credential needs one and there is none. */
+  sign<I, O>(
+    encoded: Encoded,
+    task: ServiceTask<I, O>,
+    input: I,
+    activity: Activity,
+    budget: Budget,
+  ): Promise<SignedRequest>;
+  /** Says that the service refused the session, so that the next call opens another. */
+  refused(session: Session): void;
+  /** Checks the credential at the service. */
+  verify(budget: Budget): Promise<Verification>;
+  /** Ends the sessions: those that were handed in or out only with `all`. Failures are of no consequence. */
+  end(sessions: 'own' | 'all'): Promise<void>;
+}
+
+export interface SignedRequest {
+  readonly request: HttpRequest;
+  readonly signature: JsonSignature | XmlSignature;
+  /** The shared session that signs, if one does. */
+  readonly session?: Session | undefined;
+}
+
+export type Verification =
+  | {
+      readonly verified: true;
+      /** The user's record as the login answers with it. */
+      readonly user?: Readonly<Record<string, unknown>> | undefined;
+      /** The XML session that a two-factor check opened. It is the caller's to keep: closing does not end it. */
+      readonly sessionHash?: Secret | undefined;
+    }
+  | { readonly verified: false; readonly reason: string };
+
+export interface WayInOptions {
+  readonly credential: Credential;
+  readonly jsonAuth: 'basic' | 'session';
+  readonly timeoutMs: number;
+  /** Lifetime asked for at JSON logins. */
+  readonly sessionMinutes?: number | undefined;
+}
+
+/** How long ending a session may take. */
+const GOODBYE_MS = 5_000;
+
+/** Lifetime of a session that states none. Service API, section "Limits". */
+const SESSION_MINUTES = 10;
+
+export function createWayIn(line: Line, options: WayInOptions): WayIn {
+  const { credential } = options;
+  const { now } = line;
+  const nextToken = tokenSource(credential, now);
+  const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
+  let lent = given;
+  const jsonSession = shareSession(openJsonSession, now);
+  const xmlSession = shareSession(
+    openXmlSession,
+    now,
+    given === undefined ? undefined : { key: given, expiresAt: Number.POSITIVE_INFINITY },
+  );
+
+  function ownBudget(milliseconds: number): Budget {
+    return { endsAt: performance.now() + milliseconds };
+  }
+
+  async function openJsonSession(): Promise<Session> {
+    if (credential.method !== 'password') throw new InputFault('only a password opens a JSON session');
+    const { user, context, password } = credential;
+    const timeout = options.sessionMinutes;
+    const opened = await carryOut(
+      sessionLogin,
+      { user, context, password, timeout },
+      ownBudget(options.timeoutMs),
+    );
+    const seconds = opened.maxAgeSeconds ?? (timeout ?? SESSION_MINUTES) * 60;
+    return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
+  }
+
+  async function openXmlSession(): Promise<Session> {
+    const { token, giveBack } = nextToken();
+    try {
+      const { hash } = await carryOut(authSessionCreate, { token }, ownBudget(options.timeoutMs));
+      const renewable = credential.method === 'two_factor' && credential.totpSecret !== undefined;
+      // Without a new token there is no renewing by the clock: such a session serves for as long as it is taken.
+      return {
+        key: hash,
+        expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
+      };
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'not_sent') giveBack();
+      throw error;
+    }
+  }
+
+  /** One of the session tasks, which bring their own signature. */
+  async function carryOut<I, O>(task: ServiceTask<I, O>, input: I, budget: Budget): Promise<O> {
+    const via = task.json === undefined ? 'xml' : 'json';
+    const { activity, encoded } = encodeTask(line, task, input, via, {}, undefined);
+    const { request, signature } = await sign(encoded, task, input, activity, budget);
+    return (await sendTask(line, task, input, activity, request, via, signature, budget)).output;
+  }
+
+  async function sign<I, O>(
+    encoded: Encoded,
+    task: ServiceTask<I, O>,
+    input: I,
+    activity: Activity,
+    budget: Budget,
+  ): Promise<SignedRequest> {
+    if (encoded.via === 'json') {
+      const own = task.json?.signature?.(input);
+      const { signature, session } = own === undefined ? await jsonWay(activity, budget) : { signature: own };
+      return { request: encoding(activity, () => encoded.sign(signature)), signature, session };
+    }
+    const own = encoding(activity, () => task.xml?.signature?.(input, credential));
+    const { signature, session } = own === undefined ? await xmlWay(activity, budget) : { signature: own };
+    return { request: encoding(activity, () => encoded.sign(signature)), signature, session };
+  }
+
+  async function jsonWay(activity: Activity, budget: Budget): Promise<Way<JsonSignature>> {
+    if (credential.method === 'trusted_application') {
+      return { signature: { kind: 'basic', user: credential.uuid, password: credential.password } };
+    }
+    const { user, context, password } = credential;
+    if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
+    const session = await shared(jsonSession.get(), activity, budget);
+    return { signature: { kind: 'session', id: session.key }, session };
+  }
+
+  async function xmlWay(activity: Activity, budget: Budget): Promise<Way<XmlSignature>> {
+    switch (credential.method) {
+      case 'trusted_application': {
+        const { uuid, application, password } = credential;
+        return { signature: { kind: 'trusted_application', uuid, application, password } };
+      }
+      case 'password': {
+        const { user, context, password } = credential;
+        return { signature: { kind: 'auth', user, context, password } };
+      }
+      case 'two_factor': {
+        const session = await shared(xmlSession.get(), activity, budget);
+        return { signature: { kind: 'auth_session', hash: session.key }, session };
+      }
+    }
+  }
+
+  return {
+    sign,
+    refused(session) {
+      jsonSession.refused(session);
+      xmlSession.refused(session);
+    },
+    async verify(budget) {
+      const activity = { task: 'verify', name: 'checking the account' };
+      switch (credential.method) {
+        case 'trusted_application':
+          return { verified: false, reason: 'nothing is documented that checks a trusted application' };
+        case 'password': {
+          const { user, context, password } = credential;
+          const opened = await shared(
+            carryOut(sessionLogin, { user, context, password }, budget),
+            activity,
+            budget,
+          );
+          await carryOut(sessionLogout, { sessionId: opened.sessionId }, ownBudget(GOODBYE_MS)).catch(
+            () => undefined,
+          );
+          return { verified: true, user: opened.user };
+        }
+        case 'two_factor': {
+          if (given !== undefined)
+            return { verified: false, reason: 'its session was opened and checked earlier' };
+          const session = await shared(xmlSession.get(), activity, budget);
+          lent = session.key;
+          return { verified: true, sessionHash: session.key };
+        }
+      }
+    },
+    async end(sessions) {
+      const [json, xml] = await Promise.all([jsonSession.held(), xmlSession.held()]);
+      const mine = xml !== undefined && (sessions === 'all' || xml.key.reveal() !== lent?.reveal());
+      await Promise.allSettled([
+        json === undefined
+          ? undefined
+          : carryOut(sessionLogout, { sessionId: json.key }, ownBudget(GOODBYE_MS)),
+        mine ? carryOut(authSessionDelete, { hash: xml.key }, ownBudget(GOODBYE_MS)) : undefined,
+      ]);
+    },
+  };
+}
+
+interface Way<S> {
+  readonly signature: S;
+  readonly session?: Session;
+}
+
+/** Everything about a credential that an answer must not echo. */
+export function credentialSecrets(credential: Credential): string[] {
+  const plain = Object.values(credential).flatMap((value) =>
+    value instanceof Secret ? [value.reveal()] : [],
+  );
+  try {
+    const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
+    return [...plain, basicToken(user, credential.password)];
+  } catch {
+    // A pair that Basic authentication cannot carry is never sent that way.
+    return plain;
+  }
+}
+
+interface TokenOnce {
+  readonly token: Secret;
+  /** Takes it back as unused: it never left. */
+  giveBack(): void;
+}
+
+/** Tokens for opening sessions, none of them twice: a server takes each one once (RFC 6238, section 5.2). */
+function tokenSource(credential: Credential, now: () => number): () => TokenOnce {
+  const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
+  let lastStep = -1;
+  let spent = false;
+  return () => {
+    const { totpSecret, token } = credential.method === 'two_factor' ? credential : {};
+    if (totpSecret !== undefined) {
+      const made = encoding(activity, () => tokenAt(totpSecret, now()));
+      if (made.step <= lastStep) {
+        const retryAfterMs = (lastStep + 1) * TOKEN_STEP_SECONDS * 1000 - now();
+        throw serviceError('busy', activity, 'the token of this half minute is used up', { retryAfterMs });
+      }
+      const before = lastStep;
+      lastStep = made.step;
+      return {
+        token: made.token,
+        giveBack: () => {
+          lastStep = before;
+        },
+      };
+    }
+    if (token === undefined || spent) {
+      throw serviceError(
+        'auth',
+        activity,
+        'the session has ended and a new one needs a new token: link the account again',
+      );
+    }
+    if (!/^\d{6}$/.test(token.reveal())) {
+      throw serviceError('invalid_input', activity, 'a token has six digits');
+    }
+    spent = true;
+    return {
+      token,
+      giveBack: () => {
+        spent = false;
+      },
+    };
+  };
+}
+
+/**
+ * Waits for a session that other calls may be waiting for too, no longer than this call has time for.
+ *
+ * Whatever goes wrong on the way to a session, the task itself was not sent. What the service refused there, it
+ * refused the account.
+ */
+async function shared<T>(opening: Promise<T>, activity: Activity, budget: Budget): Promise<T> {
+  try {
+    return await within(opening, budget);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      const what = error instanceof Error ? error.message : 'no session could be opened';
+      throw serviceError('not_sent', activity, what, { cause: error });
+    }
+    const { kind, httpStatus, code, text, stid, retryAfterMs, envelope } = error;
+    const here = sessionErrorKind(kind, envelope !== undefined);
+    const details = { httpStatus, code, text, stid, retryAfterMs, envelope, cause: error };
+    throw serviceError(here, activity, `nothing was sent, because ${error.message}`, details);
+  }
+}
+
+function sessionErrorKind(kind: ServiceError['kind'], hasEnvelope: boolean): ServiceError['kind'] {
+  if (kind === 'refused') return hasEnvelope ? 'auth' : 'refused';
+  return kind === 'invalid_response' || kind === 'unknown_outcome' ? 'not_sent' : kind;
+}
+
+function within<T>(promise: Promise<T>, { endsAt, signal }: Budget): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void =>
+      reject(new Error('it was given up while a session was being opened', { cause: signal?.reason }));
+    const late = (): void => reject(new Error('there was no session in time'));
+    const timer = setTimeout(late, endsAt - performance.now());
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted) giveUp();
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+    });
+  });
+}
