@@ -1,7 +1,7 @@
 import type { SandboxTask } from './tasks.ts';
 
 /** What a fault strikes; every field that is given must fit. */
-export interface FaultMatch {
+interface FaultMatch {
   readonly task?: SandboxTask;
   /** The domain, redirect source, contact id or user that the request is about. */
   readonly name?: string;

@@ -62,7 +62,6 @@ const domain = z.strictObject({
 export type DomainRecord = z.infer<typeof domain>;
 
 const contact = z.strictObject({ id: z.int(), context: z.int(), group: z.string(), email: z.string() });
-export type ContactRecord = z.infer<typeof contact>;
 
 const redirect = z.strictObject({
   source: z.string(),

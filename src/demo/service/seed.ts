@@ -1,7 +1,7 @@
-import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_TRANSFER } from './accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS, SANDBOX_TRANSFER } from './accounts.ts';
 import { DAY } from './clock.ts';
 import type { DomainRecord, PreregRecord, RedirectRecord, SslContactRecord, StateData } from './model.ts';
-import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './state.ts';
+import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.ts';
 
 /** A customer that is not ours. */
 const ELSEWHERE = 'elsewhere';
@@ -135,7 +135,7 @@ function seedPrereg(index: number, now: number): PreregRecord {
     zonec: 1004,
     adminc: 1002,
     techc: 1003,
-    nameServers: ['ns1.dns.example', 'ns2.dns.example'],
+    nameServers: [...SANDBOX_NAMESERVERS],
     status: 'PENDING',
     phase: 'sunrise1',
     orderReference: `order-${9001 + index}`,

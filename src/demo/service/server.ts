@@ -6,9 +6,10 @@ import { Faults } from './faults.ts';
 import type { Desk } from './operations/caller.ts';
 import { loadState, StateFile } from './persistence.ts';
 import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
+import type { UserSeed } from './records.ts';
 import { seedState } from './seed.ts';
 import { Sessions } from './sessions.ts';
-import { SandboxState, type UserSeed } from './state.ts';
+import { SandboxState } from './state.ts';
 
 export interface SandboxServiceOptions {
   /** 0, the default, takes a free one. */

@@ -1,19 +1,13 @@
 import type { SandboxClock } from './clock.ts';
 import { type DomainStatus, isTransferLocked, settleDomain, statusOf } from './lifecycle.ts';
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
+import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
 
 /** A domain as it stands at the registry's present time. */
 export interface DomainView extends DomainRecord {
   readonly status: DomainStatus;
   readonly transferLocked: boolean;
 }
-
-/** What {@link SandboxState.addDomain} must be told; the rest gets ordinary values. */
-export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;
-export type UserSeed = Pick<UserRecord, 'user' | 'context' | 'password'> & Partial<UserRecord>;
-
-/** The group that the seeded accounts share. */
-export const SEED_GROUP = 'steward';
 
 /**
  * All that the sandbox knows, in memory. Whoever changes a record calls {@link changed}, so that it is kept.
@@ -127,32 +121,4 @@ export class SandboxState {
     this.data.charges.push({ ...charge, at: this.#clock.registry() });
     this.changed();
   }
-}
-
-export function userRecord(seed: UserSeed): UserRecord {
-  return {
-    group: SEED_GROUP,
-    defaultEmail: `${seed.user}@team.example`,
-    status: 1,
-    substatus: 0,
-    language: 'en',
-    owner: { user: seed.user, context: seed.context },
-    ...seed,
-  };
-}
-
-export function domainRecord(seed: DomainSeed, now: number): DomainRecord {
-  const created = seed.created ?? now - 400 * 86_400_000;
-  return {
-    group: SEED_GROUP,
-    created,
-    updated: created,
-    expires: now + 365 * 86_400_000,
-    ownerc: 1001,
-    adminc: 1002,
-    techc: 1003,
-    nameServers: ['ns1.dns.example', 'ns2.dns.example'],
-    authCode: `auth-of-${seed.name}`,
-    ...seed,
-  };
 }

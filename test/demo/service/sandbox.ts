@@ -29,7 +29,7 @@ export interface JsonAnswer {
 }
 
 /** What the tests read of an answer; a wrong shape shows as a failed expectation. */
-export interface Envelope {
+interface Envelope {
   readonly stid?: string;
   readonly status?: { readonly code: string; readonly text: string; readonly type: string };
   readonly object?: {
@@ -43,7 +43,7 @@ export interface Envelope {
   readonly [other: string]: unknown;
 }
 
-export interface XmlAnswer {
+interface XmlAnswer {
   readonly status: number;
   readonly text: string;
   readonly code: string;

@@ -1,14 +1,16 @@
 import type { Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS } from '../answer.ts';
 import type { Incoming, Plan } from '../incoming.ts';
-import { MASK, maskJson } from '../mask.ts';
+import { maskJson } from '../mask.ts';
 import type { Desk } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
+import type { ServiceTask } from '../tasks.ts';
 import { DOMAIN_ROUTES } from './domain-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
 import { parseJson, readClaim } from './request.ts';
 import type { Outcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
+import * as shapes from './shapes.ts';
 
 /** The JSON interface: finds the route of a request and writes envelopes. */
 
@@ -18,10 +20,11 @@ const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN
 export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
   const found = findRoute(incoming.method, path);
   const body = readForLog(incoming.body);
+  const task = found instanceof Refusal ? null : found.route.task;
   return {
-    task: found instanceof Refusal ? null : found.route.task,
+    task,
     name: found instanceof Refusal ? null : found.name || subject(body),
-    claim: claimForLog(incoming, body),
+    claim: claimForLog(incoming, task, body),
     loggedBody: maskJson(body),
     run() {
       if (found instanceof Refusal) return jsonRefusal(desk, found);
@@ -89,22 +92,10 @@ function subject(body: unknown): string | null {
 }
 
 /** The way in as claimed, for the log: a request that is refused shows who it said it was. */
-function claimForLog(incoming: Incoming, body: unknown): Claim | null {
-  if (
-    typeof body === 'object' &&
-    body !== null &&
-    'password' in body &&
-    'user' in body &&
-    'context' in body
-  ) {
-    const { user, context } = body;
-    if (
-      incoming.headers.authorization === undefined &&
-      typeof user === 'string' &&
-      typeof context === 'number'
-    ) {
-      return { way: 'credentials', user, context, password: MASK };
-    }
+function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
+  if (task === 'session.create') {
+    const { success, data } = shapes.login.safeParse(body);
+    return success ? { way: 'credentials', ...data } : null;
   }
   try {
     return readClaim(incoming.headers);

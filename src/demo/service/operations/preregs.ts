@@ -14,7 +14,7 @@ export const PREREG_FILTER_KEYS = [
   'prereg_config.period_start',
   'prereg_config.period_end',
 ] as const;
-export type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
+type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
 
 /** Data that a search adds to the records when asked to. */
 export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
@@ -33,7 +33,7 @@ export interface PreregSearch {
 }
 
 export const PREREG_ORDER_KEYS = ['name', 'created', 'updated', 'status', 'phase'] as const;
-export type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
+type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
 
 const MAX_LIMIT = 1000;
 

@@ -13,7 +13,7 @@ import { readInteger } from './request.ts';
 
 /** The tasks of the XML interface by their codes (service API, section "Task codes"). */
 
-export interface XmlCall {
+interface XmlCall {
   readonly desk: Desk;
   readonly caller: Caller;
   readonly claim: Claim;

@@ -1,0 +1,41 @@
+import { SANDBOX_NAMESERVERS } from './accounts.ts';
+import { DAY } from './clock.ts';
+import type { DomainRecord, UserRecord } from './model.ts';
+
+/** Ordinary domains and users, made from what is particular about them. */
+
+/** The group that the seeded accounts share. */
+export const SEED_GROUP = 'steward';
+
+export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;
+export type UserSeed = Pick<UserRecord, 'user' | 'context' | 'password'> & Partial<UserRecord>;
+
+/** A user of the seeded group without a superior, unless told otherwise. */
+export function userRecord(seed: UserSeed): UserRecord {
+  return {
+    group: SEED_GROUP,
+    defaultEmail: `${seed.user}@team.example`,
+    status: 1,
+    substatus: 0,
+    language: 'en',
+    owner: { user: seed.user, context: seed.context },
+    ...seed,
+  };
+}
+
+/** A domain of the seeded group, registered 400 days before `now` and expiring in a year, unless told otherwise. */
+export function domainRecord(seed: DomainSeed, now: number): DomainRecord {
+  const created = seed.created ?? now - 400 * DAY;
+  return {
+    group: SEED_GROUP,
+    created,
+    updated: created,
+    expires: now + 365 * DAY,
+    ownerc: 1001,
+    adminc: 1002,
+    techc: 1003,
+    nameServers: [...SANDBOX_NAMESERVERS],
+    authCode: `auth-of-${seed.name}`,
+    ...seed,
+  };
+}
