@@ -9,7 +9,7 @@ import { type Message, type RequestName, requestSchemas, type Snapshot } from '.
 import { APP, TEAM } from './seed.ts';
 
 /** What a route of the host gets. */
-export interface ExtraRequest {
+interface ExtraRequest {
   query: URLSearchParams;
   /** The parsed JSON body, to be checked by the route; undefined for GET. */
   body: unknown;

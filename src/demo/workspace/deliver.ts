@@ -180,7 +180,7 @@ export class Deliverer {
 }
 
 /** Slack's signature of a request (docs.slack.dev, verifying requests from Slack). */
-export function sign(secret: string, timestamp: number, body: string): string {
+function sign(secret: string, timestamp: number, body: string): string {
   return `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
 }
 

@@ -1,5 +1,5 @@
 /** How a Web API call goes wrong; the call is carried out only for `lost_answer`. */
-export type FaultKind =
+type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
   | { kind: 'http_500' }

@@ -27,22 +27,8 @@ import { State } from './state.ts';
 import { keepInFile } from './state-file.ts';
 import { Triggers } from './triggers.ts';
 
-export type { Actor, CommandResult, Which } from './actor.ts';
-export type { ExtraRoutes } from './browser.ts';
-export type { ApiCall } from './core.ts';
-export type { Delivery, DeliveryAnswer, SigningOverrides } from './deliver.ts';
-export type { Fault, FaultKind } from './faults.ts';
-export type {
-  ActResult,
-  Change,
-  Channel,
-  InputValue,
-  Message,
-  SubmitResult,
-  User,
-  View,
-} from './protocol.ts';
-export type { Seed, Usergroup } from './seed.ts';
+export type { Actor } from './actor.ts';
+export type { Message, View } from './protocol.ts';
 
 export interface WorkspaceOptions {
   /** 0 or nothing: a free one. */

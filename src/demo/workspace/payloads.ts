@@ -27,7 +27,7 @@ function place(channel: Channel): JsonObject {
  * The text of a command as Slack sends it: `&`, `<` and `>` escaped; with `should_escape`, mentions of people and
  * channels and links become tokens too (docs.slack.dev, implementing slash commands).
  */
-export function commandText(core: Core, typed: string): string {
+function commandText(core: Core, typed: string): string {
   const escaped = escapeText(typed.trim());
   if (!core.escapeEntities) return escaped;
   const users = [...core.state.users.values()];

@@ -10,7 +10,7 @@ export type JsonObject = { [key: string]: Json };
 
 const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), z.json());
 
-export const userSchema = z.object({
+const userSchema = z.object({
   id: z.string(),
   name: z.string(),
   real_name: z.string(),
@@ -70,7 +70,7 @@ export const messageSchema = z.object({
 export type Message = z.infer<typeof messageSchema>;
 
 /** Values of the stateful elements of a view or message: block id, then action id. */
-export const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObject));
+const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObject));
 export type StateValues = z.infer<typeof stateValuesSchema>;
 
 const plainText = z.object({
@@ -101,14 +101,14 @@ export const viewSchema = z.object({
 });
 export type View = z.infer<typeof viewSchema>;
 
-export const commandHintSchema = z.object({
+const commandHintSchema = z.object({
   command: z.string(),
   description: z.string(),
   usage_hint: z.string(),
 });
 export type CommandHint = z.infer<typeof commandHintSchema>;
 
-export const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
+const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
 export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
 /** `GET /local/state?user=U…`: everything that person sees. */
@@ -182,36 +182,40 @@ export const requestSchemas = {
   home: z.object({ user: z.string() }),
 } as const;
 export type RequestName = keyof typeof requestSchemas;
+/** What the page sends for a request. */
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
-/** Answer to `command`, `act`, `input`, `close`, `shortcut`, `home`: whether the app took it in time. */
-export const actResultSchema = z.object({
+/**
+ * Answer to `command`, `act`, `input`, `close`, `shortcut` and `home`: whether the app took it in time. `input` and
+ * `close` answer `{}` when the app is not to hear of it.
+ */
+export interface ActResult {
   /** The app acknowledged within Slack's 3 seconds. */
-  acked: z.boolean(),
+  acked: boolean;
   /** Milliseconds until the acknowledgement or until it was given up. */
-  ackMs: z.number(),
+  ackMs: number;
   /** HTTP status; null when there was no answer, 200 over Socket Mode. */
-  status: z.number().nullable(),
+  status: number | null;
   /** Why it failed, in Slack's words: `operation_timeout`, `dispatch_failed`. */
-  error: z.string().optional(),
-  triggerId: z.string(),
-});
-export type ActResult = z.infer<typeof actResultSchema>;
+  error?: string;
+  triggerId: string;
+}
 
 /** Answer to `submit`. */
-export const submitResultSchema = z.discriminatedUnion('outcome', [
-  /** `sent` is false when Slack itself refused, before asking the app. Keys are block ids. */
-  z.object({ outcome: z.literal('errors'), errors: z.record(z.string(), z.string()), sent: z.boolean() }),
-  z.object({ outcome: z.literal('closed') }),
-  z.object({ outcome: z.literal('updated'), view: viewSchema }),
-  z.object({ outcome: z.literal('pushed'), view: viewSchema }),
+export type SubmitResult =
+  /** By block id; `sent` is false when Slack itself refused, before asking the app. */
+  | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
+  | { outcome: 'closed' }
+  | { outcome: 'updated' | 'pushed'; view: View }
   /** The app did not answer, or answered what Slack does not take; the dialog stays. */
-  z.object({ outcome: z.literal('failed'), error: z.string() }),
-]);
-export type SubmitResult = z.infer<typeof submitResultSchema>;
+  | { outcome: 'failed'; error: string };
 
 /** Answer to `say`. */
-export const sayResultSchema = z.object({ ts: z.string() });
+export interface SayResult {
+  ts: string;
+}
 
 /** Body of an answer with status 4xx. */
-export const refusalSchema = z.object({ error: z.string() });
+export interface Refusal {
+  error: string;
+}

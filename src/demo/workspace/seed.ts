@@ -2,7 +2,7 @@ import type { Channel, User } from './protocol.ts';
 
 /** Identity of the workspace, the app and its bot. All of it is made up and holds only on this machine. */
 export const TEAM = { id: 'T0STEWARD', name: 'Steward & Co', domain: 'steward-demo' } as const;
-export const OTHER_TEAM_ID = 'T0ELSEWHERE';
+const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
   id: 'A0STEWARD',
   botId: 'B0STEWARD',

@@ -104,6 +104,7 @@ describe('a Bolt app over HTTP', () => {
       seen.push(view.state.values);
       const names = view.state.values['names']?.['names']?.value ?? '';
       if (names === 'bad') await ack({ response_action: 'errors', errors: { names: 'no such domain' } });
+      else if (names === 'stray') await ack({ response_action: 'errors', errors: { nowhere: 'x' } });
       else if (names === 'check') await ack({ response_action: 'update', view: form('renew') });
       else if (names === 'push') await ack({ response_action: 'push', view: form('more') });
       else await ack();
@@ -127,6 +128,10 @@ describe('a Bolt app over HTTP', () => {
       errors: { names: 'no such domain' },
       sent: true,
     });
+    expect(await alice.submit(view, { names: 'stray' })).toEqual({
+      outcome: 'failed',
+      error: 'errors for blocks that are no inputs: nowhere',
+    });
     const updated = await alice.submit(view, { names: 'check', period: '2' });
     expect(updated.outcome).toBe('updated');
     expect(alice.openedViews()[0]?.state.values['period']?.['period']).toMatchObject({
@@ -139,7 +144,7 @@ describe('a Bolt app over HTTP', () => {
     expect(closed).toEqual(['more']);
     expect(await alice.submit(view, { names: 'cafe.rest' })).toEqual({ outcome: 'closed' });
     expect(alice.openedViews()).toEqual([]);
-    expect(seen).toHaveLength(4);
+    expect(seen).toHaveLength(5);
   });
 
   test('takes buttons of a card: payload, update, thread, metadata', async () => {

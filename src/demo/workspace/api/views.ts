@@ -27,7 +27,7 @@ function newHash(core: Core): string {
 }
 
 /** A new view on the screen of a person; `below` is the dialog that it goes on top of. */
-export function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
+function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
   const id = core.state.id('V');
   const view = buildView(
     checked(core, payload, 'modal'),
