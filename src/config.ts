@@ -69,8 +69,9 @@ function list(text: string): string[] {
 }
 
 const httpUrl = z.string().refine((text) => {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '';
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '';
 }, 'must be an http or https address without a user name');
 
 const duration = z.string().transform((text, context) => {
@@ -151,7 +152,8 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id)) return problem('each key must be id:base64, the id of letters and digits');
+    if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
+      return problem('each key must be id:base64, the id of letters and digits');
     if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`key "${id}" is not base64`);
     const key = Buffer.from(encoded, 'base64');
     if (key.length !== 32) return problem(`key "${id}" must be 32 bytes, but is ${key.length}`);
@@ -171,7 +173,10 @@ const secret = (pattern: RegExp, message: string) =>
 
 const environment = z.object({
   SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
-  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the signing secret of the app, without blanks').optional(),
+  SLACK_SIGNING_SECRET: secret(
+    /^\S{8,}$/,
+    'must be the signing secret of the app, without blanks',
+  ).optional(),
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
   SLACK_API_URL: httpUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
   PORT: wholeNumber(0, 65_535).default(3000),
@@ -183,11 +188,17 @@ const environment = z.object({
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
   CREDENTIALS_KEYS: vaultKeys,
   DATABASE_URL: secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').optional(),
-  DATA_DIR: z.string().default('./data').transform((text) => resolve(text)),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .transform((text) => resolve(text)),
   ADMINS: z
     .string()
     .transform(list)
-    .refine((ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)), 'must be Slack user ids, separated by commas')
+    .refine(
+      (ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)),
+      'must be Slack user ids, separated by commas',
+    )
     .default([]),
   APPROVERS: teamSettingParsers.approvers,
   APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),

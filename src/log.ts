@@ -52,7 +52,8 @@ interface DescribedError {
  * code is kept.
  */
 export function describeError(error: unknown, depth = 0): DescribedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'a value that is no Error was thrown' };
+  if (!(error instanceof Error))
+    return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
   const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line));

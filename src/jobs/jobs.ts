@@ -45,6 +45,10 @@ export interface Jobs {
   schedule(queue: QueueName, cron: string, timezone: string): Promise<void>;
   /** Takes no more work and waits for what is under way. @returns false when `timeoutMs` was not enough */
   stop(timeoutMs: number): Promise<boolean>;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+  /** Lets go of the database. */
+  close(): Promise<void>;
 }
 
 const POLL_SECONDS = 2;
@@ -68,6 +72,10 @@ export function createJobs(options: { readonly connectionString: string; readonl
   const workers = new Map<QueueName, string>();
   const underWay = new Set<Promise<void>>();
   let stopping = false;
+
+  async function idle(): Promise<void> {
+    while (underWay.size > 0) await Promise.allSettled(underWay);
+  }
 
   /** Starts the handler when there is room, and does not wait for its end: one slow job holds up no other. */
   function pooled<Name extends QueueName>(name: Name, handler: Handlers[Name]) {
@@ -139,13 +147,13 @@ export function createJobs(options: { readonly connectionString: string; readonl
       const deadline = new Promise<false>((resolve) => {
         setTimeout(() => resolve(false), timeoutMs).unref();
       });
-      const drained = (async () => {
-        while (underWay.size > 0) await Promise.allSettled(underWay);
-        return true as const;
-      })();
-      const inTime = await Promise.race([drained, deadline]);
+      return Promise.race([idle().then(() => true), deadline]);
+    },
+
+    idle,
+
+    async close() {
       await boss.stop({ graceful: false, close: true, wait: false });
-      return inTime;
     },
   };
 }

@@ -21,6 +21,8 @@ export interface ExecuteDeps {
   readonly accountExists: (accountId: string) => Promise<boolean>;
   /** Names this process among all that share the database; new at every start. */
   readonly workerId: string;
+  /** Told of every request to the service: task, outcome, seconds. */
+  readonly observe: (task: string, outcome: string, seconds: number) => void;
 }
 
 /** How long a worker may be silent before its order is taken for abandoned. */
@@ -99,6 +101,7 @@ async function sendItem(
   secret: Parameters<OrderTask['send']>[1]['secret'],
   signal: AbortSignal,
 ): Promise<void> {
+  const startedAt = performance.now();
   let sent = false;
   const beforeSend = async () => {
     const marked = await changeOrder(deps, order.id, () => ({
@@ -131,16 +134,13 @@ async function sendItem(
     const attempts = item.attempts + 1;
     outcome = { event: eventOfError(deps, task, order, item, error, attempts) };
   }
+  const { event } = outcome;
+  const ended = event.type === 'answered' ? event.outcome : event.type;
+  deps.observe(task.name, ended, (performance.now() - startedAt) / 1_000);
+  const result = event.type === 'answered' ? event.result : undefined;
   deps.log.info(
-    {
-      orderId: order.id,
-      ctid: item.ctid,
-      task: task.name,
-      event: outcome.event.type,
-      outcome: 'outcome' in outcome.event ? outcome.event.outcome : undefined,
-      result: 'result' in outcome.event ? outcome.event.result : undefined,
-    },
-    'request to the domain service ended',
+    { orderId: order.id, ctid: item.ctid, task: task.name, ended, result },
+    'request to the service ended',
   );
   await commitOutcome(deps, order, item, outcome, signal);
 }

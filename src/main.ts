@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { createAccounts } from './accounts/accounts.ts';
+import { createVault } from './accounts/vault.ts';
+import { createServiceClient } from './client/client.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { createJobs } from './jobs/jobs.ts';
+import { createLog, type Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { expireOrder, nudgeApprovers } from './orders/decide.ts';
+import { executeOrder } from './orders/execute.ts';
+import { createOrders } from './orders/orders.ts';
+import { recoverOrders } from './orders/recover.ts';
+import { type HttpServer, type Readiness, startServer } from './server.ts';
+import { withSaved } from './settings.ts';
+import { createSlackApp, type SlackApp } from './slack/app.ts';
+import { createDirectory } from './slack/directory.ts';
+import { showOrder } from './slack/notifier.ts';
+import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
+import { createAccountStore } from './store/accounts.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded.ts';
+import { MigrationError, migrate } from './store/migrate.ts';
+import { createOrderStore } from './store/orders.ts';
+import { createSettingsStore } from './store/settings.ts';
+
+/** What tests may put in place of the real thing. */
+export interface Overrides {
+  readonly now?: () => Date;
+  readonly log?: Log;
+}
+
+/** A running bot. */
+export interface Bot {
+  /** Where its HTTP server listens. */
+  readonly port: number;
+  /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
+  stop(): Promise<void>;
+}
+
+/** The bot cannot start. The message is for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+const RECOVERY_MS = 10_000;
+/** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
+const DRAIN_MS = 5_000;
+const LAST_WORDS_MS = 1_500;
+/** How long a database or Slack may be away at start before the process gives up. */
+const PATIENCE_MS = 120_000;
+
+/**
+ * Builds the bot out of its parts and starts it. The only place that knows all of them.
+ * @throws {StartError} with what the operator has to do
+ */
+export async function startBot(config: Config, overrides: Overrides = {}): Promise<Bot> {
+  const now = overrides.now ?? (() => new Date());
+  const log = overrides.log ?? createLog(config.logLevel);
+  const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
+  const closers: (() => Promise<void>)[] = [];
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) {
+      await close().catch((err: unknown) => log.error({ err }, 'closing a part'));
+    }
+  };
+
+  let database: Database | undefined;
+  let slackApp: SlackApp | undefined;
+  let metrics: Metrics | undefined;
+  const server: HttpServer = await startServer({
+    port: config.port,
+    log,
+    now,
+    slack: () => (slackApp?.connected() === true ? slackApp.requestListener : undefined),
+    metrics: async () => ({
+      contentType: metrics?.contentType ?? 'text/plain',
+      text: (await metrics?.text()) ?? '',
+    }),
+    readiness: () => readiness(missing, database, slackApp),
+  });
+  closers.push(() => server.close());
+
+  try {
+    const databaseUrl = await findDatabase(config, log, closers);
+    await withPatience('the database', log, async () => migrateDatabase(databaseUrl, log));
+    const db = openDatabase({ url: databaseUrl, log });
+    database = db;
+    closers.push(() => db.close());
+    delete missing['database'];
+
+    const jobs = createJobs({ connectionString: databaseUrl, log });
+    await jobs.start();
+    const store = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const measured = createMetrics({ orders: () => store.figures(now()) });
+    metrics = measured;
+    const settingsStore = createSettingsStore(db);
+    const settings = async () => withSaved(config.team, await settingsStore.all());
+    const vault = createVault(config.credentialsKeys);
+
+    const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
+    const bot = await withPatience('Slack', log, () => identify(web));
+    const directory = createDirectory(web, bot.teamId);
+    const accounts = createAccounts({
+      teamId: bot.teamId,
+      store: createAccountStore(db),
+      vault,
+      now,
+      log,
+      createClient: (credential) =>
+        createServiceClient({
+          jsonUrl: config.service.jsonUrl,
+          xmlUrl: config.service.xmlUrl,
+          credential,
+          jsonAuth: config.service.auth,
+          timeoutMs: config.service.timeout,
+          replyTo: config.service.replyTo,
+          now: () => now().getTime(),
+        }),
+    });
+    closers.push(() => accounts.close());
+    const findAccount = accounts.find;
+    const orders = createOrders({
+      store,
+      vault,
+      settings,
+      directory,
+      now,
+      clientFor: accounts.clientFor,
+      findAccount,
+    });
+    const notifier = { web, directory, orders: store, messages: store, settings, now, log };
+    const stopWork = new AbortController();
+    const execution = {
+      store,
+      vault,
+      now,
+      log,
+      clientFor: accounts.clientFor,
+      accountExists: async (id: string) => (await findAccount(id)) !== undefined,
+      workerId: randomUUID(),
+      observe: measured.serviceRequest,
+    };
+
+    await jobs.work({
+      'order.execute': ({ orderId }) => executeOrder(execution, orderId, stopWork.signal),
+      'order.show': ({ orderId, attempt }) => showOrder(notifier, orderId, attempt ?? 0),
+      'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
+      'order.nudge': async ({ orderId }) => void (await nudgeApprovers(execution, orderId)),
+      'expiry.follow': async () => undefined,
+      'expiry.refresh': async () => undefined,
+      'expiry.digest': async () => undefined,
+    });
+    const recover = () =>
+      recoverOrders({ store, now, log }).catch((err: unknown) =>
+        log.error({ err }, 'looking for neglected orders'),
+      );
+    await recover();
+    const recovery = setInterval(recover, RECOVERY_MS);
+    accounts.reseal().then(
+      (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
+      (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
+    );
+
+    const app = createSlackApp({
+      deps: {
+        teamId: bot.teamId,
+        accounts,
+        orders,
+        directory,
+        web,
+        settings,
+        settingsStore,
+        admins: config.admins,
+        defaultContext: config.service.defaultContext,
+        now,
+        log,
+      },
+      botToken: config.slack.botToken,
+      botUserId: bot.userId,
+      apiUrl: config.slack.apiUrl,
+      mode: slackMode(config),
+    });
+    await app.start();
+    slackApp = app;
+    delete missing['slack'];
+    if (config.team.reminderChannel === undefined) {
+      log.info('REMINDER_CHANNEL is not set: nobody is reminded of expiring domains');
+    }
+    log.info({ port: server.port, mode: slackMode(config).kind }, 'ready');
+
+    let stopped: Promise<void> | undefined;
+    const stop = async () => {
+      missing['shutdown'] = 'shutting down';
+      clearInterval(recovery);
+      const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
+      // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
+      stopWork.abort();
+      if (drained.includes(false)) await Promise.race([jobs.idle(), sleep(LAST_WORDS_MS)]);
+      await jobs.close();
+      await closeAll();
+      log.info('stopped');
+    };
+    return {
+      port: server.port,
+      stop: () => {
+        stopped ??= stop();
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+async function findDatabase(config: Config, log: Log, closers: (() => Promise<void>)[]): Promise<string> {
+  if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log: (sentence) => log.info(sentence),
+  });
+  closers.push(() => postgres.stop());
+  return postgres.url;
+}
+
+async function migrateDatabase(url: string, log: Log): Promise<void> {
+  const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
+  if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
+}
+
+const identity = z.object({ team_id: z.string(), user_id: z.string() });
+
+async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
+  const answer = await web.call('auth.test', {}, identity);
+  return { teamId: answer.team_id, userId: answer.user_id };
+}
+
+function slackMode(config: Config) {
+  const { appToken, signingSecret } = config.slack;
+  if (appToken !== undefined) return { kind: 'socket', appToken } as const;
+  if (signingSecret !== undefined) return { kind: 'http', signingSecret } as const;
+  throw new StartError('Neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set.');
+}
+
+/** Tries again while something is away that is expected to come; what is refused is refused at once. */
+async function withPatience<T>(what: string, log: Log, attempt: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof SlackProblem && error.kind === 'refused') {
+        throw new StartError(
+          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
+          { cause: error },
+        );
+      }
+      const away =
+        error instanceof SlackProblem || (error instanceof MigrationError && error.problem === 'unreachable');
+      if (!away) throw error;
+      if (Date.now() > deadline)
+        throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });
+      log.warn({ err: error }, `waiting for ${what}`);
+      await sleep(wait);
+    }
+  }
+}
+
+async function readiness(
+  missing: Readonly<Record<string, string>>,
+  database: Database | undefined,
+  slack: SlackApp | undefined,
+): Promise<Readiness> {
+  const found: Record<string, string> = { ...missing };
+  if (database !== undefined && !(await database.ping(1_500))) found['database'] = 'does not answer';
+  if (slack !== undefined && !slack.connected()) found['slack'] = 'not connected';
+  return found;
+}
+
+async function main(): Promise<void> {
+  let bot: Bot;
+  try {
+    bot = await startBot(loadConfig());
+  } catch (error) {
+    const known = error instanceof ConfigError || error instanceof StartError;
+    process.stderr.write(
+      `${known || !(error instanceof Error) ? String((error as Error).message) : error.stack}\n`,
+    );
+    process.exit(1);
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      bot.stop().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -1,0 +1,112 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Log } from './log.ts';
+
+/** What is not ready, by part; empty when all is. */
+export type Readiness = Readonly<Record<string, string>>;
+
+export interface ServerOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly log: Log;
+  readonly readiness: () => Promise<Readiness>;
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
+  readonly slack: () => RequestListener | undefined;
+  readonly now: () => Date;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new connections and lets go of idle ones. */
+  close(): Promise<void>;
+}
+
+/** Slack's signatures are good for five minutes either way; Bolt itself looks only back. */
+const CLOCK_LEEWAY_SECONDS = 300;
+
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+} as const;
+
+/** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`. */
+export async function startServer(options: ServerOptions): Promise<HttpServer> {
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
+    route(options, request, response).catch((err: unknown) => {
+      options.log.error({ err, path: request.url?.split('?')[0] }, 'answering an HTTP request');
+      if (!response.headersSent) answer(response, 500, { error: 'internal error' });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, () => resolve());
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => close(server),
+  };
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 1_000).unref();
+  });
+}
+
+async function route(
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+  const path = request.url?.split('?')[0];
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  if (path === '/slack/events') return takeFromSlack(options, request, response);
+  if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
+  if (path === '/readyz' && reads) {
+    const missing = await options.readiness();
+    const ready = Object.keys(missing).length === 0;
+    return answer(
+      response,
+      ready ? 200 : 503,
+      ready ? { status: 'ready' } : { status: 'not ready', missing },
+    );
+  }
+  if (path === '/metrics' && reads) {
+    const { contentType, text } = await options.metrics();
+    response.writeHead(200, { 'content-type': contentType });
+    response.end(text);
+    return;
+  }
+  answer(response, 404, { error: 'not found' });
+}
+
+function takeFromSlack(options: ServerOptions, request: IncomingMessage, response: ServerResponse): void {
+  const slack = options.slack();
+  if (slack === undefined) return answer(response, 503, { error: 'not ready' });
+  if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
+  const timestamp = Number(request.headers['x-slack-request-timestamp']);
+  const skew = Math.abs(options.now().getTime() / 1_000 - timestamp);
+  if (!(skew <= CLOCK_LEEWAY_SECONDS))
+    return answer(response, 401, { error: 'the request is not of this moment' });
+  // Bolt knows the media types without parameters only.
+  const [mediaType] = (request.headers['content-type'] ?? '').split(';');
+  request.headers['content-type'] = mediaType?.trim().toLowerCase() ?? '';
+  slack(request, response);
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
