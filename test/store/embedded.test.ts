@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   chmod,
   cp,
@@ -15,7 +16,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findBinaries } from '../../src/store/embedded/binaries.ts';
 import { prepareHome } from '../../src/store/embedded/home.ts';
 import { ensureRunning, stopServer } from '../../src/store/embedded/server.ts';
@@ -226,10 +227,13 @@ describe('several users', () => {
 
 describe('what an earlier life left', () => {
   test('a pid file whose number now belongs to another process does not hinder the start', async () => {
-    const before = await start();
-    await before.stop();
+    await (await start()).stop();
+    const other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    onTestFinished(() => {
+      other.kill();
+    });
     const lines = [
-      process.pid,
+      other.pid,
       join(await realpath(shared), 'postgres/data'),
       1,
       5432,
@@ -254,7 +258,7 @@ describe('what it refuses, with a sentence that says what to do', () => {
       await expect(start()).rejects.toMatchObject({
         problem: 'version_mismatch',
         message: expect.stringMatching(
-          /PostgreSQL 17.*\n.*start the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
+          /PostgreSQL 17.*\n.*the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
         ),
       });
       expect(await readFile(file, 'utf8')).toBe('17\n');
@@ -294,6 +298,19 @@ describe('what it refuses, with a sentence that says what to do', () => {
     });
   });
 
+  test('programs that this system cannot run', async () => {
+    await (await start()).stop();
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-programs-'));
+    folders.push(folder);
+    await chmod(folder, 0o755);
+    for (const name of ['bin', 'lib', 'share']) await mkdir(join(folder, name));
+    // As a program for another libc looks: it is there, but what loads it is not.
+    await writeFile(join(folder, 'bin/postgres'), '#!/missing/loader\n', { mode: 0o755 });
+    await expect(
+      ensureRunning(await prepareHome(shared), { ...(await findBinaries()), folder }, {}),
+    ).rejects.toMatchObject({ problem: 'start_failed', message: expect.stringContaining('glibc') });
+  });
+
   test('data without its password', async () => {
     await (await start()).stop();
     const file = join(shared, 'postgres/password');
@@ -301,6 +318,7 @@ describe('what it refuses, with a sentence that says what to do', () => {
     await rm(file);
     try {
       await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
+      expect(await isStopped(shared), 'a server was left running').toBe(true);
     } finally {
       await writeFile(file, password, { mode: 0o600 });
     }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -204,6 +204,27 @@ describe('npm run migrate', () => {
     const second = startChild(CLI, { env, cwd: folder });
     expect(await second.ended, second.output()).toBe(0);
     expect(second.output()).toContain('up to date');
+  });
+
+  test('with --serve leaves the embedded database as it is, and says how to reach it without its password', async () => {
+    await chmod(folder, 0o755);
+    const env = { DATABASE_URL: undefined, DATA_DIR: folder };
+    const child = startChild(CLI, { args: ['--serve'], env, cwd: folder });
+    try {
+      const [, file = '', port] = await child.line(
+        /^PGPASSWORD="\$\(cat '(.*)'\)" psql .* -p (\d+) -U postgres/,
+      );
+      const password = await readFile(file, 'utf8');
+      expect(child.output()).not.toContain(password);
+      const client = new pg.Client(`postgresql://postgres:${password}@127.0.0.1:${port}/postgres`);
+      await client.connect();
+      const { rows } = await client.query("SELECT to_regclass('_prisma_migrations') AS record");
+      await client.end();
+      expect(rows).toEqual([{ record: null }]);
+    } finally {
+      await child.kill('SIGINT');
+    }
+    expect(await child.ended, child.output()).toBe(0);
   });
 
   test('says in one sentence what is wrong, and exits with 1', async () => {

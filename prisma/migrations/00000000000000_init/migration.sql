@@ -38,6 +38,7 @@ CREATE TABLE "orders" (
     "thread_ts" TEXT,
     "approvals_required" INTEGER NOT NULL,
     "retry_of" TEXT,
+    "delivery_id" TEXT NOT NULL,
     "expires_at" TIMESTAMPTZ(3),
     "nudge_at" TIMESTAMPTZ(3),
     "worker_id" TEXT,
@@ -125,14 +126,6 @@ CREATE TABLE "settings" (
 );
 
 -- CreateTable
-CREATE TABLE "deliveries" (
-    "id" TEXT NOT NULL,
-    "received_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "deliveries_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
 CREATE TABLE "domains" (
     "name" TEXT NOT NULL,
     "expires_at" TIMESTAMPTZ(3),
@@ -188,6 +181,9 @@ CREATE INDEX "accounts_key_id_idx" ON "accounts"("key_id");
 CREATE UNIQUE INDEX "accounts_team_id_user_id_slot_key" ON "accounts"("team_id", "user_id", "slot");
 
 -- CreateIndex
+CREATE UNIQUE INDEX "orders_delivery_id_key" ON "orders"("delivery_id");
+
+-- CreateIndex
 CREATE INDEX "orders_state_expires_at_idx" ON "orders"("state", "expires_at");
 
 -- CreateIndex
@@ -216,9 +212,6 @@ CREATE INDEX "order_events_at_idx" ON "order_events"("at");
 
 -- CreateIndex
 CREATE INDEX "revealable_secrets_expires_at_idx" ON "revealable_secrets"("expires_at");
-
--- CreateIndex
-CREATE INDEX "deliveries_received_at_idx" ON "deliveries"("received_at");
 
 -- CreateIndex
 CREATE INDEX "domains_expires_at_idx" ON "domains"("expires_at");

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { type Binaries, makeRunnable, program } from './binaries.ts';
 import { EmbeddedPostgresError, explainFileError, explainOutput, systemCode } from './error.ts';
 import { dataVersion, type Home } from './home.ts';
 import { servesFolder } from './processes.ts';
+import { logSince, openLog, run, spawnOptions, whenEnded } from './programs.ts';
 
 /** A server that answers. */
 export interface Server {
@@ -23,7 +24,6 @@ const READY_MS = 120_000;
 /** How long to try to reach a process that may be the server before asking the operator. */
 const DOUBT_MS = 10_000;
 const POLL_MS = 10;
-const MAX_LOG_BYTES = 10_000_000;
 
 /**
  * Small, since one team's bot is all that uses it. Durability keeps PostgreSQL's defaults, said aloud because
@@ -59,6 +59,7 @@ export async function ensureRunning(
 ): Promise<{ server: Server; attached: boolean }> {
   const made = await dataVersion(home);
   if (made !== undefined && made !== binaries.major) throw versionMismatch(home, made, binaries.major);
+  if (made !== undefined) await readPassword(home);
   const running = made === undefined ? undefined : await attach(home);
   if (running !== undefined) return { server: running, attached: true };
 
@@ -217,52 +218,51 @@ async function launch(
     args.push('-c', `${name}=${value}`);
 
   const log = await openLog(home);
-  let child: ChildProcess;
-  try {
-    child = spawn(program(binaries, 'postgres'), args, {
-      ...spawnOptions(home),
-      // In a session of its own: neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
-      detached: true,
-      stdio: ['ignore', log.handle.fd, log.handle.fd],
-    });
-  } finally {
-    await log.handle.close();
-  }
-  const ended = whenEnded(child, binaries);
+  const child = spawn(program(binaries, 'postgres'), args, {
+    ...spawnOptions(home),
+    // In a session of its own: neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
+    detached: true,
+    stdio: ['ignore', log.handle.fd, log.handle.fd],
+  });
+  const ended = whenEnded(child);
   child.unref();
-
   let over = false;
-  ended.then(
-    () => {
-      over = true;
-    },
-    () => {
-      over = true;
-    },
-  );
-  while (!over) {
-    const file = await readPidFile(home);
-    if (file !== undefined && file.pid === child.pid && file.status === 'ready') {
-      const url = await serverUrl(home, port);
-      if (await answers(url, home)) return { server: { pid: file.pid, port, url } };
+  const noteEnd = () => {
+    over = true;
+  };
+  ended.then(noteEnd, noteEnd);
+  await log.handle.close();
+
+  try {
+    while (!over) {
+      const file = await readPidFile(home);
+      if (file !== undefined && file.pid === child.pid && file.status === 'ready') {
+        const url = await serverUrl(home, port);
+        if (await answers(url, home)) return { server: { pid: file.pid, port, url } };
+      }
+      if (Date.now() > deadline) {
+        throw new EmbeddedPostgresError(
+          'start_failed',
+          `starting the embedded PostgreSQL: not ready after ${READY_MS / 1000} s. Its log is ${home.logFile}`,
+        );
+      }
+      await sleep(POLL_MS);
     }
-    if (Date.now() > deadline) {
-      child.kill('SIGINT');
-      throw new EmbeddedPostgresError(
-        'start_failed',
-        `starting the embedded PostgreSQL: not ready after ${READY_MS / 1000} s. Its log is ${home.logFile}`,
-      );
-    }
-    await sleep(POLL_MS);
+  } catch (error) {
+    child.kill('SIGINT');
+    throw error;
   }
   await ended;
-  return { output: await tail(home.logFile, log.size) };
+  return { output: await logSince(home.logFile, log.size) };
 }
 
 async function serverUrl(home: Home, port: number): Promise<string> {
-  let password: string;
+  return `postgresql://postgres:${await readPassword(home)}@127.0.0.1:${port}/postgres`;
+}
+
+async function readPassword(home: Home): Promise<string> {
   try {
-    password = (await readFile(home.passwordFile, 'utf8')).trim();
+    return (await readFile(home.passwordFile, 'utf8')).trim();
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw explainFileError(`reading ${home.passwordFile}`, error);
     throw new EmbeddedPostgresError(
@@ -270,7 +270,6 @@ async function serverUrl(home: Home, port: number): Promise<string> {
       `the embedded database's password, ${home.passwordFile}, is missing. Bring it back from a backup of that folder`,
     );
   }
-  return `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`;
 }
 
 /** Whether the server of this data answers; false while nothing listens or it is not ready. */
@@ -322,80 +321,13 @@ function versionMismatch(home: Home, made: number, major: number): EmbeddedPostg
     'version_mismatch',
     [
       `the embedded database in ${home.folder} was made by PostgreSQL ${made}, and this release brings PostgreSQL ${major}. Nothing was changed. To carry the data over:`,
-      `1. start the release that you ran before; it serves the data on 127.0.0.1, at the port in line 4 of ${join(home.data, 'postmaster.pid')}`,
-      `2. dump it: PGPASSWORD="$(cat ${home.passwordFile})" pg_dump -h 127.0.0.1 -p PORT -U postgres postgres > domain-steward.sql`,
-      `3. stop that release and move ${home.folder} away; keep it until all is well`,
-      '4. start this release without its tables (npm run migrate is not needed), load the dump with psql in the same way, and start again',
+      '1. in the release that you ran before: npm run migrate -- --serve, which says how to reach the data',
+      '2. in another terminal, with what it says: pg_dump … > domain-steward.sql; then end it with Ctrl-C',
+      `3. move ${home.folder} away; keep it until all is well`,
+      '4. in this release: npm run migrate -- --serve, and in another terminal: psql … < domain-steward.sql; then Ctrl-C, and start as usual',
       'Or load the dump into a PostgreSQL of your own and set DATABASE_URL.',
     ].join('\n'),
   );
-}
-
-function spawnOptions(home: Home): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
-  // Nothing of the bot's environment, which holds secrets and perhaps PG* variables of another server.
-  const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
-  for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
-    const value = process.env[name];
-    if (value !== undefined) env[name] = value;
-  }
-  return { cwd: home.folder, env, ...(home.runAs ?? {}) };
-}
-
-async function run(
-  file: string,
-  home: Home,
-  args: readonly string[],
-): Promise<{ code: number | null; text: string }> {
-  const child = spawn(file, args, { ...spawnOptions(home), stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(-4_000);
-    });
-  }
-  return { code: await whenEnded(child, undefined), text };
-}
-
-/** Settles when the process has ended; rejects when it could not be started at all. */
-function whenEnded(child: ChildProcess, binaries: Binaries | undefined): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    child.once('error', (cause) => {
-      const where = binaries?.folder ?? child.spawnfile;
-      const why =
-        systemCode(cause) === 'ENOENT'
-          ? 'the programs need glibc, which this system lacks (Alpine does): set DATABASE_URL'
-          : cause.message;
-      reject(
-        new EmbeddedPostgresError('start_failed', `running PostgreSQL's programs in ${where}: ${why}`, {
-          cause,
-        }),
-      );
-    });
-    child.once('close', resolve);
-  });
-}
-
-async function openLog(home: Home): Promise<{ handle: Awaited<ReturnType<typeof open>>; size: number }> {
-  const append = () => open(home.logFile, 'a', 0o600);
-  try {
-    let handle = await append().catch((error: unknown) => {
-      if (systemCode(error) !== 'EACCES') throw error;
-      return undefined; // root has run the bot once in another user's folder, and left a log of its own
-    });
-    if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
-      await handle?.close();
-      await rename(home.logFile, `${home.logFile}.1`);
-      handle = await append();
-    }
-    return { handle, size: (await handle.stat()).size };
-  } catch (error) {
-    throw explainFileError(`opening ${home.logFile}`, error);
-  }
-}
-
-async function tail(file: string, from: number): Promise<string> {
-  const text = (await readFile(file)).subarray(from).toString('utf8');
-  return text.trim().split('\n').slice(-15).join('\n');
 }
 
 async function freePort(): Promise<number> {

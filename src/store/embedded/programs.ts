@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+import type { Home } from './home.ts';
+
+const MAX_LOG_BYTES = 10_000_000;
+
+/** How PostgreSQL's programs are run: as whom, where, and with next to nothing in the environment. */
+export function spawnOptions(home: Home): {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  uid?: number;
+  gid?: number;
+} {
+  // Nothing of the bot's environment, which holds secrets and perhaps PG* variables of another server.
+  const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
+  for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return { cwd: home.folder, env, ...(home.runAs ?? {}) };
+}
+
+/** Runs a program to its end; `text` is the last of what it printed. */
+export async function run(
+  file: string,
+  home: Home,
+  args: readonly string[],
+): Promise<{ code: number | null; text: string }> {
+  const child = spawn(file, args, { ...spawnOptions(home), stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text = (text + chunk).slice(-4_000);
+    });
+  }
+  return { code: await whenEnded(child), text };
+}
+
+/** Settles when the process has ended; rejects when it could not be started at all. */
+export function whenEnded(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) => {
+      const why =
+        systemCode(cause) === 'ENOENT'
+          ? 'it needs glibc, which this system lacks (Alpine does). Set DATABASE_URL'
+          : cause.message;
+      reject(new EmbeddedPostgresError('start_failed', `running ${child.spawnfile}: ${why}`, { cause }));
+    });
+    child.once('close', resolve);
+  });
+}
+
+/** Opens the server's log to append to it, and begins a new one when it has grown long. */
+export async function openLog(home: Home): Promise<{ handle: FileHandle; size: number }> {
+  const append = () => open(home.logFile, 'a', 0o600);
+  try {
+    let handle = await append().catch((error: unknown) => {
+      if (systemCode(error) !== 'EACCES') throw error;
+      return undefined; // root has run the bot once in another user's folder, and left a log of its own
+    });
+    if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
+      await handle?.close();
+      await rename(home.logFile, `${home.logFile}.1`);
+      handle = await append();
+    }
+    return { handle, size: (await handle.stat()).size };
+  } catch (error) {
+    throw explainFileError(`opening ${home.logFile}`, error);
+  }
+}
+
+/** The last lines of what was logged since the file had the size `from`. */
+export async function logSince(file: string, from: number): Promise<string> {
+  const text = (await readFile(file)).subarray(from).toString('utf8');
+  return text.trim().split('\n').slice(-15).join('\n');
+}
