@@ -47,8 +47,8 @@ export class HostGate {
     this.#refuseWhileClosed();
     await this.#enter(signal);
     try {
-      this.#refuseWhileClosed();
       await this.#space(signal);
+      this.#refuseWhileClosed();
       return await request();
     } finally {
       this.#leave();

@@ -49,7 +49,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   /** The tightest threshold before the expiry: the digest then also names who registered the name. */
   readonly lastThreshold: boolean;
   readonly phase: LifePhase;
-  /** Last day on which what can be done in this phase can still be done. */
+  /** Last whole day on which what can be done in this phase can still be done: yesterday on the day of the expiry. */
   readonly lastSafeDay: Day | undefined;
   /** Last day of a restore, from the redemption on and in the grace before it. */
   readonly restoreUntil: Day | undefined;

@@ -49,6 +49,11 @@ describe('the feed, read back by a calendar library', () => {
     expect(after?.description).toContain('an estimate, made from');
   });
 
+  test('escapes what has a meaning in a text', async () => {
+    const text = (await feed([{ ...cafe, source: 'order' }])).replaceAll('\r\n ', '');
+    expect(text).toContain('DESCRIPTION:This date is an estimate\\, made from the last order.\\nRenew it');
+  });
+
   test('shows a name that is let go as decided', async () => {
     const [event] = await events([{ ...cafe, lapsing: true }]);
     expect(event?.summary).toBe('cafe.rest expires (let go as decided)');

@@ -314,32 +314,6 @@ describe('gentleness', () => {
     await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.lookup(name)));
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(100);
   });
-
-  test('a look-up that gives up while it waits frees its place', async () => {
-    const held: (() => void)[] = [];
-    registry.domain = (request, response) => {
-      held.push(() => json(response, record(request.url?.split('/').at(-1) ?? '')));
-    };
-    const asked = client();
-    const first = [asked.lookup('a.rest'), asked.lookup('b.rest')];
-    await vi.waitFor(() => expect(held.length).toBe(2), { interval: 2 });
-    const controller = new AbortController();
-    const impatient = asked.lookup('c.rest', controller.signal);
-    const patient = asked.lookup('d.rest');
-    controller.abort(new Error('enough'));
-    await expect(impatient).rejects.toThrow('enough');
-    for (const answer of held.splice(0)) answer();
-    await Promise.all(first);
-    await vi.waitFor(() => expect(held.length).toBe(1), { interval: 2 });
-    held[0]?.();
-    await expect(patient).resolves.toMatchObject({ kind: 'found' });
-    held.length = 0;
-    const later = [asked.lookup('e.rest'), asked.lookup('f.rest')];
-    await vi.waitFor(() => expect(held.length).toBe(2), { interval: 2 });
-    for (const answer of held) answer();
-    await Promise.all(later);
-    expect(registry.paths).not.toContain('/rdap/domain/c.rest');
-  });
 });
 
 describe('redirects', () => {
