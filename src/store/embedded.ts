@@ -7,7 +7,7 @@ import { type Home, prepareHome } from './embedded/home.ts';
 import { refuseOtherMachine } from './embedded/other-machine.ts';
 import { ensureRunning, type Server, stopServer } from './embedded/server.ts';
 
-export { EmbeddedPostgresError, type EmbeddedPostgresProblem } from './embedded/error.ts';
+export { EmbeddedPostgresError } from './embedded/error.ts';
 
 /** Longer than a start may take that somebody else has begun. */
 const LOCK_MS = 150_000;
