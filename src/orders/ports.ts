@@ -126,6 +126,12 @@ export interface MessageStore {
   recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<void>;
 }
 
+/** Reads the audit log. Implemented by the store. */
+export interface AuditStore {
+  /** Every event from `from` until before `to`, oldest first, with its order as it is now. */
+  auditTrail(from: Date, to: Date): AsyncIterable<{ readonly order: Order; readonly entry: HistoryEntry }>;
+}
+
 /** Who belongs to a Slack user group. Implemented by `slack`. */
 export interface Directory {
   /** @throws when Slack does not answer: nobody may be taken for an approver on a guess */

@@ -31,6 +31,7 @@ CREATE TABLE "orders" (
     "context" INTEGER,
     "names" TEXT[],
     "input" JSONB NOT NULL,
+    "has_secret_input" BOOLEAN NOT NULL,
     "sealed_input" BYTEA,
     "sealed_input_key_id" TEXT,
     "reason" TEXT,
@@ -134,6 +135,7 @@ CREATE TABLE "domains" (
     "added_at" TIMESTAMPTZ(3) NOT NULL,
     "registered_by" TEXT,
     "renewed_until" TIMESTAMPTZ(3),
+    "deleted_at" TIMESTAMPTZ(3),
     "checked_at" TIMESTAMPTZ(3),
     "next_check_at" TIMESTAMPTZ(3) NOT NULL,
     "check_problem" TEXT,
@@ -184,10 +186,7 @@ CREATE UNIQUE INDEX "accounts_team_id_user_id_slot_key" ON "accounts"("team_id",
 CREATE UNIQUE INDEX "orders_delivery_id_key" ON "orders"("delivery_id");
 
 -- CreateIndex
-CREATE INDEX "orders_state_expires_at_idx" ON "orders"("state", "expires_at");
-
--- CreateIndex
-CREATE INDEX "orders_state_lease_until_idx" ON "orders"("state", "lease_until");
+CREATE INDEX "orders_state_updated_at_idx" ON "orders"("state", "updated_at");
 
 -- CreateIndex
 CREATE INDEX "orders_requester_id_created_at_idx" ON "orders"("requester_id", "created_at");
