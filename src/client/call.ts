@@ -11,6 +11,7 @@ import {
 } from './errors.ts';
 import { ExchangeFault, exchange, exchangeAlone, type HttpAnswer, type HttpRequest } from './exchange.ts';
 import { type Decoded, decodeJson, encodeJson, type GeneralQuery, type ServiceAddress } from './json.ts';
+import { isRecord } from './record.ts';
 import { createMask, maskEnvelope } from './redact.ts';
 import { Secret } from './secret.ts';
 import type { Interface, Reading, ServiceTask } from './task.ts';
@@ -255,10 +256,11 @@ function masked({ text, escaped }: Decoded, envelope: Envelope, secrets: readonl
 }
 
 /** Every secret in an input or a signature. */
-function secretsIn(value: unknown): string[] {
-  if (value instanceof Secret) return [value.reveal()];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(secretsIn);
+function secretsIn(value: unknown, found: string[] = []): string[] {
+  if (value instanceof Secret) found.push(value.reveal());
+  else if (Array.isArray(value)) for (const inside of value) secretsIn(inside, found);
+  else if (isRecord(value)) for (const name in value) secretsIn(value[name], found);
+  return found;
 }
 
 /** Passwords that a message hands out are secrets whoever asked. */

@@ -74,12 +74,12 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
   ],
 };
 
-/** XML names of record fields that JSON calls differently. */
-export const RECORD_NAMES: ReadonlyMap<string, string> = new Map([
+/** XML names of a preregistration's fields that JSON calls differently. */
+export const RECORD_NAMES = [
   ['order_reference', 'orderReference'],
   ['prereg_config', 'preregConfig'],
   ['nserver', 'nameServers'],
-]);
+] as const;
 
 export type FieldValue = string | number | boolean | Secret | readonly string[];
 export interface FieldValues {

@@ -70,10 +70,12 @@ export function refuseSize(body: Buffer, maxBytes: number): void {
 
 /** @throws AnswerFault when a decoded value is nested deeper than any answer of the service. */
 export function refuseDepth(value: unknown, depth = 0): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (depth >= MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
-  for (const inside of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof inside === 'object' && inside !== null) refuseDepth(inside, depth + 1);
+  if (depth > MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) {
+    for (const inside of value) if (typeof inside === 'object') refuseDepth(inside, depth + 1);
+  } else if (isRecord(value)) {
+    // Every answer is walked, and `for…in` is several times as fast here as listing the keys.
+    for (const key in value) if (typeof value[key] === 'object') refuseDepth(value[key], depth + 1);
   }
 }
 

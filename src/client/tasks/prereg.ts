@@ -167,9 +167,21 @@ function presentElements<K extends string>(
   });
 }
 
+const FIELDS = [
+  ...(['name', 'created', 'updated', 'owner', 'ownerc', 'zonec', 'adminc', 'techc'] as const),
+  ...(['nameServers', 'status', 'phase', 'orderReference', 'preregConfig', 'recommended'] as const),
+];
+
+/** The fields by the names that the interfaces give them. */
+const FIELD_OF = new Map<string, (typeof FIELDS)[number]>([
+  ...FIELDS.map((field) => [field, field] as const),
+  ...RECORD_NAMES,
+]);
+
 /** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
 function readRecord(wire: Readonly<Record<string, unknown>>): Preregistration {
-  const known = {
+  const more: { [name: string]: unknown } = {};
+  const record = {
     name: text(wire['name']),
     created: text(wire['created']),
     updated: text(wire['updated']),
@@ -184,13 +196,14 @@ function readRecord(wire: Readonly<Record<string, unknown>>): Preregistration {
     orderReference: text(wire['orderReference'] ?? wire['order_reference']),
     preregConfig: texts(wire['preregConfig'] ?? wire['prereg_config']),
     recommended: flag(wire['recommended']),
+    more,
   };
-  const taken = new Map<string, unknown>(Object.entries(known));
-  const more = Object.keys(wire).flatMap((wireName) => {
-    const name = RECORD_NAMES.get(wireName) ?? wireName;
-    return taken.get(name) === undefined ? [[name, wire[wireName]] as const] : [];
-  });
-  return { ...known, more: Object.fromEntries(more) };
+  for (const wireName in wire) {
+    const field = FIELD_OF.get(wireName);
+    const taken = field !== undefined && record[field] !== undefined;
+    if (!taken && wireName !== '__proto__') more[field ?? wireName] = wire[wireName];
+  }
+  return record;
 }
 
 function text(value: unknown): string | undefined {
@@ -231,11 +244,12 @@ function nameServers(value: unknown): { readonly name: string }[] | undefined {
   return names.every((each) => each !== undefined) ? names.map((name) => ({ name })) : undefined;
 }
 
-function texts(value: unknown): Record<string, string> | undefined {
+function texts(value: unknown): Readonly<Record<string, string>> | undefined {
   if (!isRecord(value)) return undefined;
-  const entries = Object.keys(value).flatMap((name) => {
-    const each = text(value[name]);
-    return each === undefined ? [] : [[name, each] as const];
-  });
-  return Object.fromEntries(entries);
+  return isTexts(value) ? value : undefined;
+}
+
+function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
+  for (const name in value) if (typeof value[name] !== 'string') return false;
+  return true;
 }
