@@ -36,6 +36,8 @@ export interface Overrides {
 export interface Bot {
   /** Where its HTTP server listens. */
   readonly port: number;
+  /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
+  catchUp(): Promise<void>;
   /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
   stop(): Promise<void>;
 }
@@ -91,7 +93,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     closers.push(() => db.close());
     delete missing['database'];
 
-    const jobs = createJobs({ connectionString: databaseUrl, log });
+    const jobs = createJobs({ connectionString: databaseUrl, log, now });
     await jobs.start();
     const store = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
     const measured = createMetrics({ orders: () => store.figures(now()) });
@@ -205,6 +207,9 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     };
     return {
       port: server.port,
+      catchUp: async () => {
+        await recover();
+      },
       stop: () => {
         stopped ??= stop();
         return stopped;

@@ -58,8 +58,13 @@ const KEEP_DAYS = 14;
 /**
  * Jobs on pg-boss.
  * @param options.connectionString PostgreSQL
+ * @param options.now the clock that jobs' `startAfter` is told in
  */
-export function createJobs(options: { readonly connectionString: string; readonly log: Log }): Jobs {
+export function createJobs(options: {
+  readonly connectionString: string;
+  readonly log: Log;
+  readonly now: () => Date;
+}): Jobs {
   const { log } = options;
   const boss = new PgBoss({
     connectionString: options.connectionString,
@@ -118,14 +123,17 @@ export function createJobs(options: { readonly connectionString: string; readonl
 
     async enqueue(execute, jobs) {
       if (jobs.length === 0) return;
+      // The queue goes by the database's clock, `startAfter` by ours.
+      const ahead = options.now().getTime() - Date.now();
+      const due = (job: OrderJob) => new Date((job.startAfter ?? options.now()).getTime() - ahead);
       await boss.insert(
         jobs.map((job) => ({
           name: job.queue,
           data: job.data,
           retryLimit: 0,
           expireInSeconds: 300,
-          keepUntil: new Date((job.startAfter?.getTime() ?? Date.now()) + KEEP_DAYS * 86_400_000),
-          ...(job.startAfter === undefined ? {} : { startAfter: job.startAfter }),
+          keepUntil: new Date(due(job).getTime() + KEEP_DAYS * 86_400_000),
+          ...(job.startAfter === undefined ? {} : { startAfter: due(job) }),
         })),
         { db: { executeSql: execute } },
       );
