@@ -21,8 +21,8 @@ export interface DemoOptions {
   /** Everything the demo keeps lies here. */
   readonly dataDir: string;
   readonly log?: Log;
-  /** Files of the page. */
-  readonly page?: { readonly pageDir: string; readonly vendor: Readonly<Record<string, string>> };
+  /** Folder of the built page. */
+  readonly pageDir?: string;
   /** Settings of the bot over those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   /** PostgreSQL instead of the embedded one. */
@@ -70,7 +70,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       description: summary,
     })),
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
-    ...options.page,
+    ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
         const after = Number(query.get('after') ?? 0);
