@@ -1,0 +1,29 @@
+# syntax=docker/dockerfile:1
+# Build: docker build -t domain-steward .
+# The image needs a PostgreSQL (DATABASE_URL): the embedded one and the demo are left out.
+
+FROM node:26-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json tsconfig.page.json prisma.config.ts ./
+COPY prisma prisma
+COPY scripts scripts
+COPY src src
+RUN npm run build \
+  && rm -rf dist/demo \
+  && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:26-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build --chown=root:root /app/package.json ./
+COPY --from=build --chown=root:root /app/node_modules node_modules
+COPY --from=build --chown=root:root /app/prisma prisma
+COPY --from=build --chown=root:root /app/dist dist
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=15s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is the process, so that SIGTERM reaches it.
+CMD ["node", "dist/main.js"]
