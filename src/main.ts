@@ -236,7 +236,7 @@ async function migrateDatabase(url: string, log: Log): Promise<void> {
   if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
 }
 
-const identity = z.object({ team_id: z.string(), user_id: z.string() });
+const identity = z.object({ team_id: z.string(), user_id: z.string().default('') });
 
 async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
   const answer = await web.call('auth.test', {}, identity);
