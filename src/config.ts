@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import cronParser from 'cron-parser';
 import { z } from 'zod';
 import { Secret } from './client/secret.ts';
 import { parseDuration } from './duration.ts';
@@ -126,12 +127,20 @@ export const teamSettingParsers = {
   reminder_cron: z
     .string()
     .trim()
-    .refine(
-      (text) => /^[\d*,/\-A-Za-z?#L]+(\s+[\d*,/\-A-Za-z?#L]+){4}$/.test(text),
-      'must be a cron line of five fields',
-    ),
+    .refine(isCronLine, 'must be a cron line of five fields that comes round, such as 0 9 * * 1-5'),
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name'),
 } as const;
+
+/** Five fields that the job queue's own parser takes, and that some moment matches. */
+function isCronLine(line: string): boolean {
+  if (line.split(/\s+/).length !== 5) return false;
+  try {
+    cronParser.parseExpression(line, { tz: 'UTC' }).next();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isTimeZone(name: string): boolean {
   try {

@@ -1,18 +1,33 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from './config.ts';
 import { formatDuration } from './duration.ts';
 
-/** Where `/domain settings` keeps what it saves. Implemented by the store. */
-export interface SettingsStore {
-  all(): Promise<Readonly<Record<string, unknown>>>;
-  save(entries: Readonly<Record<string, string>>, by: string, at: Date): Promise<void>;
-}
-
+/** A setting by the name of its variable, in lower case. */
 export type SettingName = keyof typeof teamSettingParsers;
 
-export const SETTING_NAMES = z.enum(
-  Object.keys(teamSettingParsers) as [SettingName, ...SettingName[]],
-).options;
+/** One setting that somebody changed, with the texts before and after. */
+export interface SettingChange {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A line of the settings' audit log. */
+export interface SettingChanged extends SettingChange {
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Where `/domain settings` keeps what it saves. Implemented by the store. */
+export interface SettingsStore {
+  /** What was ever saved, by name. */
+  all(): Promise<Readonly<Record<string, unknown>>>;
+  /** Saves the changes and writes them to the audit log, all or none. */
+  save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<SettingChanged>;
+}
 
 /** Settings as the form shows them: the same texts as in the environment. */
 export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingName, string>> {
@@ -32,23 +47,24 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
 
 /** What was saved laid over the starting values. A saved text that no longer parses counts as not saved. */
 export function withSaved(start: TeamSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
-  const read = <Name extends SettingName>(
-    name: Name,
-  ): z.output<(typeof teamSettingParsers)[Name]> | undefined => {
-    const parsed = teamSettingParsers[name].safeParse(saved[name]);
-    return parsed.success ? (parsed.data as z.output<(typeof teamSettingParsers)[Name]>) : undefined;
-  };
+  const parsers = teamSettingParsers;
+  const read = <T>(name: SettingName, parser: z.ZodType<T>): T | undefined =>
+    parser.safeParse(saved[name]).data;
   return {
-    approvers: read('approvers') ?? start.approvers,
-    approvalsRequired: read('approvals_required') ?? start.approvalsRequired,
-    approvalTasks: read('approval_tasks') ?? start.approvalTasks,
-    approvalTtl: read('approval_ttl') ?? start.approvalTtl,
-    approvalRemindAfter: read('approval_remind_after') ?? start.approvalRemindAfter,
-    allowSelfApproval: read('allow_self_approval') ?? start.allowSelfApproval,
+    approvers: read('approvers', parsers.approvers) ?? start.approvers,
+    approvalsRequired: read('approvals_required', parsers.approvals_required) ?? start.approvalsRequired,
+    approvalTasks: read('approval_tasks', parsers.approval_tasks) ?? start.approvalTasks,
+    approvalTtl: read('approval_ttl', parsers.approval_ttl) ?? start.approvalTtl,
+    approvalRemindAfter:
+      read('approval_remind_after', parsers.approval_remind_after) ?? start.approvalRemindAfter,
+    allowSelfApproval: read('allow_self_approval', parsers.allow_self_approval) ?? start.allowSelfApproval,
+    // Saved as empty: an admin has turned the reminders off.
     reminderChannel:
-      saved['reminder_channel'] === '' ? undefined : (read('reminder_channel') ?? start.reminderChannel),
-    reminderDays: read('reminder_days') ?? start.reminderDays,
-    reminderCron: read('reminder_cron') ?? start.reminderCron,
-    reminderTimezone: read('reminder_timezone') ?? start.reminderTimezone,
+      saved['reminder_channel'] === ''
+        ? undefined
+        : (read('reminder_channel', parsers.reminder_channel) ?? start.reminderChannel),
+    reminderDays: read('reminder_days', parsers.reminder_days) ?? start.reminderDays,
+    reminderCron: read('reminder_cron', parsers.reminder_cron) ?? start.reminderCron,
+    reminderTimezone: read('reminder_timezone', parsers.reminder_timezone) ?? start.reminderTimezone,
   };
 }

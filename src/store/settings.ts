@@ -1,7 +1,9 @@
 import type { SettingsStore } from '../settings.ts';
 import type { Database } from './database.ts';
 
-/** What `/domain settings` saved, in PostgreSQL. */
+const BATCH = 500;
+
+/** What `/domain settings` saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Database): SettingsStore {
   return {
     async all() {
@@ -9,13 +11,34 @@ export function createSettingsStore({ prisma }: Database): SettingsStore {
       return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     },
 
-    async save(entries, by, at) {
-      await prisma.$transaction(
-        Object.entries(entries).map(([key, value]) => {
-          const saved = { value, updatedBy: by, updatedAt: at };
-          return prisma.setting.upsert({ where: { key }, create: { key, ...saved }, update: saved });
+    async save(changes, by, at) {
+      await prisma.$transaction([
+        ...changes.map(({ name, after }) => {
+          const saved = { value: after, updatedBy: by, updatedAt: at };
+          return prisma.setting.upsert({
+            where: { key: name },
+            create: { key: name, ...saved },
+            update: saved,
+          });
         }),
-      );
+        prisma.settingChange.createMany({
+          data: changes.map(({ name, before, after }) => ({ key: name, before, after, by, at })),
+        }),
+      ]);
+    },
+
+    async *changes(from, to) {
+      for (let after = 0n; ; ) {
+        const rows = await prisma.settingChange.findMany({
+          where: { id: { gt: after }, at: { gte: from, lt: to } },
+          orderBy: { id: 'asc' },
+          take: BATCH,
+        });
+        for (const { key, before, after: to, by, at } of rows) yield { name: key, before, after: to, by, at };
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < BATCH) return;
+        after = last.id;
+      }
     },
   };
 }

@@ -127,6 +127,18 @@ CREATE TABLE "settings" (
 );
 
 -- CreateTable
+CREATE TABLE "setting_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "key" TEXT NOT NULL,
+    "before" TEXT NOT NULL,
+    "after" TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "setting_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "domains" (
     "name" TEXT NOT NULL,
     "expires_at" TIMESTAMPTZ(3),
@@ -211,6 +223,9 @@ CREATE INDEX "order_events_at_idx" ON "order_events"("at");
 
 -- CreateIndex
 CREATE INDEX "revealable_secrets_expires_at_idx" ON "revealable_secrets"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "setting_changes_at_idx" ON "setting_changes"("at");
 
 -- CreateIndex
 CREATE INDEX "domains_expires_at_idx" ON "domains"("expires_at");
