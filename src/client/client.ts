@@ -68,7 +68,7 @@ export interface ServiceClient {
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'>): Promise<Verification>;
   /**
-   * Ends the sessions that the client opened, and its connections. A two-factor session that was handed in or out
+   * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor session that was handed in or out
    * outlives the client, unless `all` is asked for (on unlinking).
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
@@ -86,6 +86,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     secrets: credentialSecrets(credential),
   };
   const wayIn = createWayIn(line, options);
+  const running = new Set<Promise<unknown>>();
   let closed = false;
 
   function budgetOf({ timeoutMs, signal }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Budget {
@@ -115,29 +116,41 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     };
   }
 
+  async function carryOut<I, O>(
+    task: ServiceTask<I, O>,
+    input: I,
+    call: CallOptions,
+  ): Promise<CallResult<O>> {
+    refuseClosed(task.name);
+    const support = supports(task, call.interface);
+    const { ctid, keys, replyTo = options.replyTo } = call;
+    if ('unsupported' in support) {
+      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
+    }
+    const via = support.interface;
+    const budget = budgetOf(call);
+    const { activity, encoded } = encodeTask(line, task, input, via, { replyTo, ctid, keys }, ctid);
+    const first = await wayIn.sign(encoded, task, input, activity, budget);
+    await call.beforeSend?.();
+    try {
+      return await sendTask(line, task, input, activity, first.request, via, first.signature, budget);
+    } catch (error) {
+      if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
+      wayIn.refused(first.session);
+    }
+    const second = await wayIn.sign(encoded, task, input, activity, budget);
+    return sendTask(line, task, input, activity, second.request, via, second.signature, budget);
+  }
+
   return {
     supports,
 
-    async run(task, input, call = {}) {
-      refuseClosed(task.name);
-      const support = supports(task, call.interface);
-      const { ctid, keys, replyTo = options.replyTo } = call;
-      if ('unsupported' in support) {
-        throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
-      }
-      const via = support.interface;
-      const budget = budgetOf(call);
-      const { activity, encoded } = encodeTask(line, task, input, via, { replyTo, ctid, keys }, ctid);
-      const first = await wayIn.sign(encoded, task, input, activity, budget);
-      await call.beforeSend?.();
-      try {
-        return await sendTask(line, task, input, activity, first.request, via, first.signature, budget);
-      } catch (error) {
-        if (first.session === undefined || closed || !mayHaveEnded(task.effect, error)) throw error;
-        wayIn.refused(first.session);
-      }
-      const second = await wayIn.sign(encoded, task, input, activity, budget);
-      return sendTask(line, task, input, activity, second.request, via, second.signature, budget);
+    run(task, input, call = {}) {
+      const result = carryOut(task, input, call);
+      running.add(result);
+      const done = (): void => void running.delete(result);
+      result.then(done, done);
+      return result;
     },
 
     async verify(call = {}) {
@@ -156,8 +169,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     async close(sessions = 'own') {
       if (closed) return;
       closed = true;
+      await Promise.allSettled(running);
       await wayIn.end(sessions);
-      await agent.close();
+      // Not `close`: that would wait for connections that a call in vain has long given up.
+      await agent.destroy();
     },
   };
 }

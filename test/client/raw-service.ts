@@ -1,0 +1,97 @@
+import net from 'node:net';
+
+/** One request as its bytes came in. */
+export interface RawRequest {
+  /** e.g. `POST /v1/domain HTTP/1.1`. */
+  readonly line: string;
+  /** Header lines in the order and spelling of the wire. */
+  readonly headers: readonly string[];
+  readonly body: string;
+  /** The connection it came on, counted from 1. */
+  readonly connection: number;
+}
+
+export type Respond = (request: RawRequest, socket: net.Socket) => void;
+
+/** A service on a bare socket: sees every byte, and can misbehave in any way a socket can. */
+export interface RawService {
+  readonly origin: string;
+  readonly port: number;
+  readonly requests: RawRequest[];
+  connections: number;
+  /** Replaces what it does with requests from now on. */
+  respond: Respond;
+  close(): Promise<void>;
+}
+
+export async function startRawService(respond: Respond): Promise<RawService> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    service.connections += 1;
+    const connection = service.connections;
+    let received = Buffer.alloc(0);
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      for (;;) {
+        const head = received.indexOf('\r\n\r\n');
+        if (head === -1) return;
+        const [line = '', ...headers] = received.toString('latin1', 0, head).split('\r\n');
+        const length = headers.map((header) => /^content-length: (\d+)$/i.exec(header)?.[1]).find(Boolean);
+        const end = head + 4 + Number(length ?? 0);
+        if (received.length < end) return;
+        const body = received.toString('utf8', head + 4, end);
+        received = received.subarray(end);
+        const request = { line, headers, body, connection };
+        service.requests.push(request);
+        service.respond(request, socket);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the raw service has no port');
+  const service: RawService = {
+    origin: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    requests: [],
+    connections: 0,
+    respond,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+  return service;
+}
+
+/** The bytes of an answer. */
+export function http(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
+  const bytes = Buffer.from(body);
+  const head = [`HTTP/1.1 ${status} Status`, `content-length: ${bytes.length}`, ...headers].join('\r\n');
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]);
+}
+
+/** Answers every request alike. */
+export function always(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
+  return (_request, socket) => {
+    socket.write(http(status, body, headers));
+  };
+}
+
+export const OK_JSON = JSON.stringify({
+  stid: '20260701-app1-1',
+  status: { code: 'S0999', text: 'done', type: 'SUCCESS' },
+});
+
+export function xmlAnswer(code: string, data = '', more = ''): string {
+  return (
+    '<?xml version="1.0" encoding="utf-8"?>\n<response>\n  <result>\n' +
+    `    <data>${data}</data>\n    ${more}\n` +
+    `    <status><code>${code}</code><text>done</text><type>success</type></status>\n` +
+    '  </result>\n  <stid>20260701-app1-2</stid>\n</response>\n'
+  );
+}
