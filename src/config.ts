@@ -142,9 +142,11 @@ function isCronLine(line: string): boolean {
   }
 }
 
+/** A name that this runtime and the job queue both know. */
 function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
+    cronParser.parseExpression('0 0 * * *', { tz: name }).next();
     return true;
   } catch {
     return false;

@@ -175,6 +175,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         web,
         settings,
         settingsStore,
+        onSettingsSaved: async () => undefined,
         admins: config.admins,
         defaultContext: config.service.defaultContext,
         now,

@@ -5,6 +5,20 @@ import { formatDuration } from './duration.ts';
 /** A setting by the name of its variable, in lower case. */
 export type SettingName = keyof typeof teamSettingParsers;
 
+/** In the order of the form. */
+export const SETTING_NAMES = [
+  'approvers',
+  'approvals_required',
+  'approval_tasks',
+  'approval_ttl',
+  'approval_remind_after',
+  'allow_self_approval',
+  'reminder_channel',
+  'reminder_days',
+  'reminder_cron',
+  'reminder_timezone',
+] as const satisfies readonly SettingName[];
+
 /** One setting that somebody changed, with the texts before and after. */
 export interface SettingChange {
   readonly name: string;

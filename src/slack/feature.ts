@@ -19,6 +19,8 @@ export interface SlackDeps {
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
+  /** Told of settings that were just saved, for what does not read them anew each time. */
+  readonly onSettingsSaved: (settings: TeamSettings) => Promise<void>;
   /** `ADMINS`: may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
   /** Context offered in the link form. */

@@ -4,6 +4,7 @@ import { domains } from './domains.ts';
 import { createHelp } from './help.ts';
 import { link } from './link.ts';
 import { orders } from './orders.ts';
+import { settings } from './settings.ts';
 import { createTaskMenu } from './shortcut.ts';
 import { users } from './users.ts';
 
@@ -11,7 +12,7 @@ import { users } from './users.ts';
  * Everything that people can do, by subject. A new subject is a line here.
  */
 
-const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals];
+const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals, settings];
 
 /** The forms that the message shortcut offers. */
 const TASK_FORMS: readonly FormFeature[] = [domains, users].flatMap(({ forms }) => forms ?? []);
