@@ -1,15 +1,134 @@
 import { z } from 'zod';
-import type { Account, AccountStore } from '../accounts/account.ts';
-import type { Database, Prisma } from './database.ts';
+import type { Account, AccountStore, LinkMethod } from '../accounts/account.ts';
+import type { Sealed } from '../accounts/vault.ts';
+import { type Database, during, type Prisma, type Transaction } from './database.ts';
 
-const method = z.enum(['password', 'trusted_application', 'two_factor']);
+type Row = Prisma.AccountModel;
 
-function accountFromRow(row: Prisma.AccountModel): Account {
+/** Linked credentials on PostgreSQL. */
+export function createAccountStore({ prisma }: Database): AccountStore {
+  /** Changes of one person's accounts, one after the other: they touch several rows. */
+  const changeAccounts = <T>(
+    teamId: string,
+    userId: string,
+    change: (tx: Transaction) => Promise<T>,
+  ): Promise<T> =>
+    prisma.$transaction(async (tx) => {
+      const lock = JSON.stringify(['accounts', teamId, userId]);
+      await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))::text`;
+      return change(tx);
+    });
+
+  const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
+    tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
+
+  return {
+    list: (teamId, userId) =>
+      during('listing the accounts of a person', async () => {
+        const rows = await prisma.account.findMany({ where: { teamId, userId } });
+        // By context number, the application last.
+        return rows
+          .map(accountOf)
+          .sort((a, b) => (a.context ?? Number.POSITIVE_INFINITY) - (b.context ?? Number.POSITIVE_INFINITY));
+      }),
+
+    find: (id) =>
+      during(`reading account ${id}`, async () => {
+        const row = await prisma.account.findUnique({ where: { id } });
+        return row === null ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
+      }),
+
+    save: (account, sealed) =>
+      during(`saving account ${account.id}`, () =>
+        changeAccounts(account.teamId, account.userId, async (tx) => {
+          const { teamId, userId, slot, method, login } = account;
+          await deactivateAll(tx, teamId, userId);
+          const now = new Date();
+          const data = {
+            method,
+            login,
+            context: account.context ?? null,
+            application: account.application ?? null,
+            sealed: sealed.bytes,
+            keyId: sealed.keyId,
+            activeKey: activeKey(teamId, userId),
+            verifiedAt: account.verifiedAt ?? null,
+            updatedAt: now,
+          };
+          const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
+          if (kept.count > 0) return;
+          await tx.account.deleteMany({ where: { teamId, userId, slot } });
+          await tx.account.create({
+            data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
+          });
+        }),
+      ),
+
+    activate: (teamId, userId, slot) =>
+      during('choosing the active account of a person', () =>
+        changeAccounts(teamId, userId, async (tx) => {
+          const row = await tx.account.findUnique({
+            where: { teamId_userId_slot: { teamId, userId, slot } },
+            select: { id: true },
+          });
+          if (row === null) return false;
+          await deactivateAll(tx, teamId, userId);
+          await tx.account.update({
+            where: { id: row.id },
+            data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
+          });
+          return true;
+        }),
+      ),
+
+    remove: (ids) =>
+      during('forgetting accounts', async () => {
+        await prisma.account.deleteMany({ where: { id: { in: [...ids] } } });
+      }),
+
+    markVerified: (id, at) =>
+      during(`noting that account ${id} was accepted`, async () => {
+        await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at } });
+      }),
+
+    sealedWithOtherKey: (keyId, limit) =>
+      during('looking for credentials sealed with an older key', async () => {
+        const rows = await prisma.account.findMany({
+          where: { keyId: { not: keyId } },
+          orderBy: { id: 'asc' },
+          take: limit,
+        });
+        return rows.map((row) => ({ account: accountOf(row), sealed: sealedOf(row) }));
+      }),
+
+    reseal: (id, before, after) =>
+      during(`sealing account ${id} again`, async () => {
+        const { count } = await prisma.account.updateMany({
+          where: { id, sealed: before.bytes, keyId: before.keyId },
+          data: { sealed: after.bytes, keyId: after.keyId },
+        });
+        return count === 1;
+      }),
+  };
+}
+
+/** Unique: a person has at most one active account. */
+function activeKey(teamId: string, userId: string): string {
+  return `${teamId}:${userId}`;
+}
+
+const linkMethod = z.enum({
+  password: 'password',
+  trusted_application: 'trusted_application',
+  two_factor: 'two_factor',
+} as const satisfies { readonly [Method in LinkMethod]: Method });
+
+function accountOf(row: Row): Account {
   return {
     id: row.id,
     teamId: row.teamId,
     userId: row.userId,
-    method: method.parse(row.method),
+    method: linkMethod.parse(row.method),
     slot: row.slot,
     context: row.context ?? undefined,
     login: row.login,
@@ -19,93 +138,6 @@ function accountFromRow(row: Prisma.AccountModel): Account {
   };
 }
 
-function withSealed(row: Prisma.AccountModel) {
-  return { account: accountFromRow(row), sealed: { keyId: row.keyId, bytes: Uint8Array.from(row.sealed) } };
-}
-
-function activeKeyOf(teamId: string, userId: string): string {
-  return `${teamId}:${userId}`;
-}
-
-/** The linked accounts in PostgreSQL. */
-export function createAccountStore(database: Database): AccountStore {
-  const { prisma } = database;
-  return {
-    async list(teamId, userId) {
-      const rows = await prisma.account.findMany({ where: { teamId, userId }, orderBy: { slot: 'asc' } });
-      return rows.map(accountFromRow);
-    },
-
-    async find(id) {
-      const row = await prisma.account.findUnique({ where: { id } });
-      return row === null ? undefined : withSealed(row);
-    },
-
-    async save(account, sealed) {
-      const { teamId, userId, slot } = account;
-      const activeKey = activeKeyOf(teamId, userId);
-      const now = new Date();
-      const data = {
-        teamId,
-        userId,
-        slot,
-        method: account.method,
-        context: account.context ?? null,
-        login: account.login,
-        application: account.application ?? null,
-        sealed: sealed.bytes,
-        keyId: sealed.keyId,
-        activeKey,
-        verifiedAt: account.verifiedAt ?? null,
-        updatedAt: now,
-      };
-      await prisma.$transaction([
-        prisma.account.updateMany({ where: { activeKey }, data: { activeKey: null } }),
-        prisma.account.deleteMany({ where: { teamId, userId, slot, NOT: { id: account.id } } }),
-        prisma.account.upsert({
-          where: { id: account.id },
-          create: { id: account.id, createdAt: now, ...data },
-          update: data,
-        }),
-      ]);
-    },
-
-    async activate(teamId, userId, slot) {
-      const activeKey = activeKeyOf(teamId, userId);
-      return prisma.$transaction(async (tx) => {
-        const chosen = await tx.account.findUnique({
-          where: { teamId_userId_slot: { teamId, userId, slot } },
-        });
-        if (chosen === null) return false;
-        await tx.account.updateMany({ where: { activeKey }, data: { activeKey: null } });
-        await tx.account.update({ where: { id: chosen.id }, data: { activeKey } });
-        return true;
-      });
-    },
-
-    async remove(ids) {
-      await prisma.account.deleteMany({ where: { id: { in: [...ids] } } });
-    },
-
-    async markVerified(id, at) {
-      await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at } });
-    },
-
-    async sealedWithOtherKey(keyId, limit) {
-      const rows = await prisma.account.findMany({
-        where: { NOT: { keyId } },
-        orderBy: { id: 'asc' },
-        take: limit,
-      });
-      return rows.map(withSealed);
-    },
-
-    async reseal(id, before, after) {
-      const { count } = await prisma.account.updateMany({
-        where: { id, keyId: before.keyId, sealed: before.bytes },
-        data: { keyId: after.keyId, sealed: after.bytes },
-      });
-      return count === 1;
-    },
-  };
+function sealedOf(row: Row): Sealed {
+  return { bytes: row.sealed, keyId: row.keyId };
 }

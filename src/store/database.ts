@@ -1,66 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { PrismaClient } from './generated/client.ts';
+import { Prisma, PrismaClient } from './generated/client.ts';
 
-export type { PrismaClient } from './generated/client.ts';
 export { Prisma } from './generated/client.ts';
 
 /** What runs inside a transaction. */
-export type Transaction = Parameters<Parameters<PrismaClient['$transaction']>[0]>[0];
+export type Transaction = Prisma.TransactionClient;
 
-/** The open database. */
+/** The bot's connections to PostgreSQL. */
 export interface Database {
   readonly prisma: PrismaClient;
-  /** Whether the database answers within `timeoutMs`. */
+  /** @returns whether the database answers within `timeoutMs`; never throws */
   ping(timeoutMs: number): Promise<boolean>;
+  /** Waits for the queries under way and closes the connections. */
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
+  /** `postgresql://…` */
   readonly url: string;
+  /** Told about connections that broke while nobody used them. */
   readonly log?: Log;
+  /** Connections at once; further queries wait for one. */
   readonly maxConnections?: number;
 }
 
-/** A command must hear soon that the database is away, not hang with it. */
+const MAX_CONNECTIONS = 10;
+/** For a connection to the server, or for a free one of the pool. */
 const CONNECT_MS = 2_000;
+/** For one statement: the server gives it up. */
 const STATEMENT_MS = 10_000;
+/** For one statement: we give it up, should the server not even say that it did. */
+const ANSWER_MS = 12_000;
+/** The server closes a transaction of ours in which nothing happens. */
+const IDLE_IN_TRANSACTION_MS = 15_000;
 
-/** Opens a pool of connections; the first query connects. */
-export function openDatabase({ url, log, maxConnections = 10 }: DatabaseOptions): Database {
+/** Opens the database; connects with the first query. No query hangs for ever, whatever the server does. */
+export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: DatabaseOptions): Database {
+  const broken = (err: Error) => log?.warn({ err }, 'a connection to the database broke');
   const adapter = new PrismaPg(
     {
       connectionString: url,
       application_name: 'domain-steward',
       max: maxConnections,
+      keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
       statement_timeout: STATEMENT_MS,
-      // The server may be hung as well as gone: then no statement time-out of its own helps.
-      query_timeout: STATEMENT_MS + 1_000,
+      query_timeout: ANSWER_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
-    {
-      onPoolError: (err) => log?.warn({ err }, 'a connection to the database was lost'),
-      onConnectionError: (err) => log?.warn({ err }, 'a connection to the database was lost'),
-    },
+    { onPoolError: broken, onConnectionError: broken },
   );
-  const prisma = new PrismaClient({ adapter });
+  const prisma = new PrismaClient({
+    adapter,
+    transactionOptions: { maxWait: CONNECT_MS, timeout: STATEMENT_MS },
+    // Its messages quote the values of a query.
+    errorFormat: 'minimal',
+    log: [],
+  });
   return {
     prisma,
+
     async ping(timeoutMs) {
-      const answered = prisma.$queryRaw`SELECT 1`.then(
-        () => true,
-        () => false,
-      );
-      const late = new Promise<false>((resolve) => {
-        setTimeout(() => resolve(false), timeoutMs).unref();
-      });
-      return Promise.race([answered, late]);
+      const overdue = new AbortController();
+      try {
+        return await Promise.race([
+          prisma.$queryRaw`SELECT 1`.then(
+            () => true,
+            () => false,
+          ),
+          sleep(timeoutMs, false, { signal: overdue.signal }),
+        ]);
+      } finally {
+        overdue.abort();
+      }
     },
+
     close: () => prisma.$disconnect(),
   };
 }
 
-/** Whether an error says that a unique value is taken. */
+/** A query failed. The message names the activity and codes alone; what the database said is in `cause`. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  /** The server's SQLSTATE, else the adapter's or Prisma's own code. */
+  readonly code: string | undefined;
+
+  constructor(activity: string, cause: unknown) {
+    const code = codeOf(cause);
+    super(`${activity}: the database failed${code === undefined ? '' : ` (${code})`}`, { cause });
+    this.code = code;
+  }
+}
+
+/**
+ * Runs a piece of work on the database.
+ * @param activity what is being done, as it stands in the log: `committing order x7…`
+ * @throws {StoreError} whatever goes wrong
+ */
+export async function during<T>(activity: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof StoreError ? error : new StoreError(activity, error);
+  }
+}
+
+/** Whether a query failed because a row with the same key is there. */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'P2002';
+  return error instanceof Prisma.PrismaClientKnownRequestError && codeOf(error) === UNIQUE_VIOLATION;
+}
+
+/** SQLSTATE (PostgreSQL, appendix A). */
+const UNIQUE_VIOLATION = '23505';
+
+const AdapterMeta = z.object({
+  driverAdapterError: z.object({
+    cause: z.object({ originalCode: z.string().optional(), kind: z.string() }),
+  }),
+});
+
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof Prisma.PrismaClientKnownRequestError) {
+    const meta = AdapterMeta.safeParse(error.meta);
+    return meta.success
+      ? (meta.data.driverAdapterError.cause.originalCode ?? meta.data.driverAdapterError.cause.kind)
+      : error.code;
+  }
+  if (error instanceof Prisma.PrismaClientInitializationError) return error.errorCode;
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,33 +1,38 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
-import {
-  type ItemResult,
-  type LogEntry,
-  ORDER_STATES,
-  ORDER_TASK_NAMES,
-  type Order,
-  type OrderItem,
-} from '../orders/order.ts';
-import type { HistoryEntry } from '../orders/ports.ts';
-import type { Prisma } from './database.ts';
+import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
+import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
+import { Prisma } from './database.ts';
 
 /*
- * Rows in and out. What comes from a JSON column is checked like everything else that comes from outside.
+ * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like
+ * everything else that comes from outside.
  */
 
-const optional = <T extends z.ZodType>(schema: T) =>
-  schema.nullish().transform((value) => value ?? undefined);
+/** A moment, as a column (`Date`) or within an aggregate (ISO 8601). */
+const moment = z.coerce.date();
+const optionalMoment = moment.nullable().transform((date) => date ?? undefined);
+const optionalText = z
+  .string()
+  .nullable()
+  .transform((text) => text ?? undefined);
+const optionalNumber = z
+  .number()
+  .nullable()
+  .transform((number) => number ?? undefined);
 
-const itemResult = z.object({
+/** Fields that a newer release has added are kept. */
+const itemResult = z.looseObject({
   summary: z.string(),
-  code: z.string().optional(),
-  text: z.string().optional(),
-  stid: z.string().optional(),
-  httpStatus: z.number().optional(),
-  messages: z.array(z.object({ code: z.string().optional(), text: z.string().optional() })).optional(),
-  errorKind: z.string().optional(),
-  hasSecret: z.boolean().optional(),
-  settledBy: z.string().optional(),
+  code: z.string().exactOptional(),
+  text: z.string().exactOptional(),
+  stid: z.string().exactOptional(),
+  httpStatus: z.number().exactOptional(),
+  messages: z
+    .array(z.looseObject({ code: z.string().exactOptional(), text: z.string().exactOptional() }))
+    .exactOptional(),
+  errorKind: z.string().exactOptional(),
+  hasSecret: z.boolean().exactOptional(),
+  settledBy: z.string().exactOptional(),
 });
 
 const item = z.object({
@@ -36,138 +41,208 @@ const item = z.object({
   ctid: z.string(),
   state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
   attempts: z.number(),
-  notBefore: optional(z.date()),
-  sentAt: optional(z.date()),
-  answeredAt: optional(z.date()),
-  result: optional(itemResult),
+  notBefore: optionalMoment,
+  sentAt: optionalMoment,
+  answeredAt: optionalMoment,
+  result: itemResult.nullable().transform((result) => result ?? undefined),
 });
 
 const task = z.enum(ORDER_TASK_NAMES);
 const state = z.enum(ORDER_STATES);
-const kind = z.enum([
-  'requested',
-  'confirmed',
-  'approved',
-  'denied',
-  'cancelled',
-  'ran_out',
-  'nudged',
-  'claimed',
-  'sending',
-  'held_back',
-  'answered',
-  'stopped',
-  'released',
-  'settled',
-  'finished',
-]) satisfies z.ZodType<LogEntry['kind']>;
 
-/** What is read with every order. */
-export const ORDER_PARTS = {
-  items: { orderBy: { n: 'asc' } },
-  approvals: { orderBy: { at: 'asc' } },
-} as const satisfies Prisma.OrderInclude;
+/** Rows of {@link selectOrders}. */
+export const orderRows = z.array(
+  z
+    .object({
+      id: z.string(),
+      task,
+      state,
+      version: z.number(),
+      requester_id: z.string(),
+      account_id: z.string(),
+      account_login: z.string(),
+      account_method: z.string(),
+      context: optionalNumber,
+      input: z.unknown(),
+      has_secret_input: z.boolean(),
+      reason: optionalText,
+      channel_id: z.string(),
+      thread_ts: optionalText,
+      approvals_required: z.number(),
+      retry_of: optionalText,
+      delivery_id: z.string(),
+      expires_at: optionalMoment,
+      nudge_at: optionalMoment,
+      worker_id: z.string().nullable(),
+      lease_until: moment.nullable(),
+      created_at: moment,
+      closed_at: optionalMoment,
+      items: z.array(item),
+      approvals: z.array(z.object({ userId: z.string(), at: moment })),
+    })
+    .transform(
+      (row): Order => ({
+        id: row.id,
+        task: row.task,
+        state: row.state,
+        version: row.version,
+        requesterId: row.requester_id,
+        account: {
+          id: row.account_id,
+          login: row.account_login,
+          method: row.account_method,
+          context: row.context,
+        },
+        items: row.items,
+        input: row.input,
+        hasSecretInput: row.has_secret_input,
+        reason: row.reason,
+        channelId: row.channel_id,
+        threadTs: row.thread_ts,
+        approvals: row.approvals,
+        approvalsRequired: row.approvals_required,
+        expiresAt: row.expires_at,
+        nudgeAt: row.nudge_at,
+        claim:
+          row.worker_id === null || row.lease_until === null
+            ? undefined
+            : { workerId: row.worker_id, leaseUntil: row.lease_until },
+        retryOf: row.retry_of,
+        deliveryId: row.delivery_id,
+        createdAt: row.created_at,
+        closedAt: row.closed_at,
+      }),
+    ),
+);
 
-export type OrderRow = Prisma.OrderGetPayload<{ include: typeof ORDER_PARTS }>;
-
-/** An order out of its rows. */
-export function orderFromRow(row: OrderRow): Order {
-  return {
-    id: row.id,
-    task: task.parse(row.task),
-    state: state.parse(row.state),
-    version: row.version,
-    requesterId: row.requesterId,
-    account: {
-      id: row.accountId,
-      login: row.accountLogin,
-      method: row.accountMethod,
-      context: row.context ?? undefined,
-    },
-    items: row.items.map((each) => withoutUndefinedResult(item.parse(each))),
-    input: row.input,
-    hasSecretInput: row.hasSecretInput,
-    reason: row.reason ?? undefined,
-    channelId: row.channelId,
-    threadTs: row.threadTs ?? undefined,
-    approvals: row.approvals.map(({ userId, at }) => ({ userId, at })),
-    approvalsRequired: row.approvalsRequired,
-    expiresAt: row.expiresAt ?? undefined,
-    nudgeAt: row.nudgeAt ?? undefined,
-    claim:
-      row.workerId === null || row.leaseUntil === null
-        ? undefined
-        : { workerId: row.workerId, leaseUntil: row.leaseUntil },
-    retryOf: row.retryOf ?? undefined,
-    deliveryId: row.deliveryId,
-    createdAt: row.createdAt,
-    closedAt: row.closedAt ?? undefined,
-  };
+/**
+ * Orders with their items and approvals, in one round trip.
+ * @param rest what follows `FROM orders o`
+ */
+export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    SELECT o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
+      o.context, o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required,
+      o.retry_of, o.delivery_id, o.expires_at, o.nudge_at, o.worker_id, o.lease_until, o.created_at,
+      o.closed_at,
+      (
+        SELECT json_agg(json_build_object(
+          'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
+          'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result
+        ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
+      ) AS items,
+      (
+        SELECT coalesce(
+          json_agg(json_build_object('userId', a.user_id, 'at', a.at) ORDER BY a.at, a.user_id), '[]'
+        ) FROM approvals a WHERE a.order_id = o.id
+      ) AS approvals
+    FROM orders o ${rest}`;
 }
 
-/** Optional members that are absent are left out, not set to undefined. */
-function withoutUndefinedResult(parsed: z.output<typeof item>): OrderItem {
-  const { result, ...rest } = parsed;
-  return { ...rest, result: result === undefined ? undefined : compact(result) };
+/** Every kind of event once: the compiler misses none. */
+const KINDS = {
+  requested: 'requested',
+  confirmed: 'confirmed',
+  approved: 'approved',
+  denied: 'denied',
+  cancelled: 'cancelled',
+  ran_out: 'ran_out',
+  nudged: 'nudged',
+  claimed: 'claimed',
+  sending: 'sending',
+  held_back: 'held_back',
+  answered: 'answered',
+  stopped: 'stopped',
+  released: 'released',
+  settled: 'settled',
+  finished: 'finished',
+} as const satisfies { readonly [Kind in LogEntry['kind']]: Kind };
+
+const event = {
+  order_id: z.string(),
+  version: z.number(),
+  at: moment,
+  actor: z.string(),
+  kind: z.enum(KINDS),
+  state,
+  detail: z.record(z.string(), z.unknown()),
+};
+
+/** Rows of {@link selectEvents}. */
+export const eventRows = z.array(
+  z.object(event).transform(({ order_id, ...entry }): HistoryEntry => ({ orderId: order_id, ...entry })),
+);
+
+/** The audit log of one order, oldest first. */
+export function selectEvents(orderId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
+    WHERE order_id = ${orderId} ORDER BY id`;
 }
 
-function compact(result: z.output<typeof itemResult>): ItemResult {
-  const { messages, ...rest } = result;
-  return {
-    ...definedOnly(rest),
-    summary: result.summary,
-    ...(messages === undefined ? {} : { messages: messages.map(definedOnly) }),
-  };
+/** Rows of {@link selectAllEvents}. */
+export const numberedEventRows = z.array(
+  z
+    .object({ id: z.bigint(), ...event })
+    .transform(({ id, order_id, ...entry }): { id: bigint; entry: HistoryEntry } => ({
+      id,
+      entry: { orderId: order_id, ...entry },
+    })),
+);
+
+/** Events of all orders but drafts, oldest first. @param after the last one of the batch before; 0 at first */
+export function selectAllEvents(from: Date, to: Date, after: bigint, limit: number): Prisma.Sql {
+  return Prisma.sql`
+    SELECT e.id, e.order_id, e.version, e.at, e.actor, e.kind, e.state, e.detail
+    FROM order_events e JOIN orders o ON o.id = e.order_id
+    WHERE e.at >= ${from} AND e.at < ${to} AND e.id > ${after} AND o.state <> 'DRAFT'
+    ORDER BY e.id LIMIT ${limit}`;
 }
 
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-function definedOnly<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Defined<T>;
+/** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
+export function whereFilter({ states, requesterId, name, task, limit }: OrderFilter): Prisma.Sql {
+  const conditions = [
+    states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
+    ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
+    ...(task === undefined ? [] : [Prisma.sql`o.task = ${task}`]),
+    ...(name === undefined
+      ? []
+      : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),
+  ];
+  return Prisma.sql`
+    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }
 
-/** The columns of an order that a change may touch. */
-export function changedColumns(before: Order, after: Order, now: Date): Prisma.OrderUpdateManyMutationInput {
-  return {
-    state: after.state,
-    version: after.version,
-    expiresAt: after.expiresAt ?? null,
-    nudgeAt: after.nudgeAt ?? null,
-    closedAt: after.closedAt ?? null,
-    updatedAt: now,
-    // The heartbeat moves the lease without a new version: it is written only when the claim itself changed.
-    ...(before.claim === after.claim
-      ? {}
-      : { workerId: after.claim?.workerId ?? null, leaseUntil: after.claim?.leaseUntil ?? null }),
-  };
-}
+/** What has not moved for this long may have lost its job. */
+const NEGLECT_MS = 15_000;
+/** Orders of each kind in one go. */
+const NEGLECT_LIMIT = 500;
 
-/** What is unknown to Prisma about JSON: a value that came out of `JSON.parse` or goes into `JSON.stringify`. */
-export function toJson(value: unknown): Prisma.InputJsonValue {
-  return JSON.parse(JSON.stringify(value ?? null));
-}
+/** Rows of {@link selectNeglected}. */
+export const neglectedRows = z.array(
+  z.object({ kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_nudge', 'unshown']), id: z.string() }),
+);
 
-export function historyFromRow(row: {
-  readonly orderId: string;
-  readonly version: number;
-  readonly at: Date;
-  readonly actor: string;
-  readonly kind: string;
-  readonly state: string;
-  readonly detail: unknown;
-}): HistoryEntry {
-  return {
-    orderId: row.orderId,
-    version: row.version,
-    at: row.at,
-    actor: row.actor,
-    kind: kind.parse(row.kind),
-    state: state.parse(row.state),
-    detail: z.record(z.string(), z.unknown()).parse(row.detail),
-  };
-}
-
-/** The sealed secret in two columns, or undefined when it was wiped or never was. */
-export function sealedFrom(bytes: Uint8Array | null, keyId: string | null): Sealed | undefined {
-  return bytes === null || keyId === null ? undefined : { bytes: Uint8Array.from(bytes), keyId };
+/** Orders that need a hand, with what for; of each kind the oldest first. */
+export function selectNeglected(now: Date): Prisma.Sql {
+  const since = new Date(now.getTime() - NEGLECT_MS);
+  const kinds = [
+    Prisma.sql`SELECT 'abandoned' AS kind, id, lease_until AS since FROM orders
+      WHERE state = 'EXECUTING' AND lease_until < ${now}`,
+    // Its job stands in for the items that wait for their time; the first of them has had its time.
+    Prisma.sql`SELECT 'unclaimed' AS kind, o.id, o.updated_at AS since FROM orders o
+      WHERE o.state = 'APPROVED' AND o.updated_at < ${since} AND EXISTS (
+        SELECT FROM order_items i WHERE i.order_id = o.id AND i.state = 'WAITING'
+          AND (i.not_before IS NULL OR i.not_before < ${since})
+      )`,
+    Prisma.sql`SELECT 'overdue' AS kind, id, expires_at AS since FROM orders
+      WHERE state = 'PENDING' AND expires_at <= ${now}`,
+    Prisma.sql`SELECT 'to_nudge' AS kind, id, nudge_at AS since FROM orders
+      WHERE state = 'PENDING' AND nudge_at <= ${now}`,
+    Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
+      WHERE shown_version < version AND state <> 'DRAFT' AND updated_at < ${since}
+        AND (notify_lease IS NULL OR notify_lease <= ${now})`,
+  ];
+  const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
+  return Prisma.sql`SELECT kind, id FROM (${Prisma.join(limited, ' UNION ALL ')}) AS neglected`;
 }

@@ -1,0 +1,31 @@
+import type { AuditStore } from '../orders/ports.ts';
+import { type Database, during, Prisma } from './database.ts';
+import { numberedEventRows, orderRows, selectAllEvents, selectOrders } from './rows.ts';
+
+/** Lines read at once: the memory that an export takes, however long it is. */
+const BATCH = 500;
+
+/** The audit log of all orders, on PostgreSQL. @param batch lines read at once */
+export function createAuditStore({ prisma }: Database, batch = BATCH): AuditStore {
+  return {
+    async *auditTrail(from, to) {
+      for (let last = 0n; ; ) {
+        const { events, orders } = await during('reading the audit log', async () => {
+          const events = numberedEventRows.parse(
+            await prisma.$queryRaw(selectAllEvents(from, to, last, batch)),
+          );
+          const ids = [...new Set(events.map(({ entry }) => entry.orderId))];
+          const rows = await prisma.$queryRaw(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids})`));
+          return { events, orders: new Map(orderRows.parse(rows).map((order) => [order.id, order])) };
+        });
+        for (const { entry } of events) {
+          const order = orders.get(entry.orderId);
+          if (order !== undefined) yield { order, entry };
+        }
+        const end = events.at(-1);
+        if (end === undefined || events.length < batch) return;
+        last = end.id;
+      }
+    },
+  };
+}
