@@ -171,6 +171,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         teamId: bot.teamId,
         accounts,
         orders,
+        audit: store,
         directory,
         web,
         settings,

@@ -16,6 +16,8 @@ export interface SlackDirectory extends Directory {
    * @param homeTeamId the person's own workspace as a signed request of Slack named it, if it did
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
+  /** What a person calls themselves, or undefined when Slack does not say. */
+  nameOf(userId: string): Promise<string | undefined>;
   /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
@@ -31,6 +33,7 @@ const userAnswer = z.object({
   }),
 });
 
+const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
 const groupAnswer = done.extend({ users: z.array(z.string()) });
 const conversationAnswer = done.extend({ channel: z.object({ id: z.string() }) });
 
@@ -74,6 +77,11 @@ export function createDirectory(web: SlackWeb, teamId: string, now: () => number
     async membersOf(groupId) {
       const { users } = await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer);
       return users;
+    },
+
+    async nameOf(userId) {
+      const { user } = await web.call('users.info', { user: userId }, nameAnswer);
+      return user.real_name;
     },
 
     async directMessage(userId) {

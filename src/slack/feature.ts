@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Orders } from '../orders/orders.ts';
+import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
@@ -15,6 +16,7 @@ export interface SlackDeps {
   readonly teamId: string;
   readonly accounts: Accounts;
   readonly orders: Orders;
+  readonly audit: AuditStore;
   readonly directory: SlackDirectory;
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;

@@ -1,5 +1,6 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { approvals } from './approvals.ts';
+import { audit } from './audit.ts';
 import { domains } from './domains.ts';
 import { createHelp } from './help.ts';
 import { link } from './link.ts';
@@ -12,7 +13,7 @@ import { users } from './users.ts';
  * Everything that people can do, by subject. A new subject is a line here.
  */
 
-const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals, settings];
+const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals, settings, audit];
 
 /** The forms that the message shortcut offers. */
 const TASK_FORMS: readonly FormFeature[] = [domains, users].flatMap(({ forms }) => forms ?? []);

@@ -1,0 +1,118 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { BYTE_ORDER_MARK, csvLine } from '../csv.ts';
+import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
+import { uploadFile } from '../upload.ts';
+import { AUDIT_COLUMNS, type NameOf, orderRow, settingRow } from '../views/audit.ts';
+import { code, count, say } from '../views/kit.ts';
+
+/*
+ * The audit log as a CSV file, for admins.
+ */
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 30;
+
+/** Whole days in UTC, the last one included. */
+interface Span {
+  readonly first: string;
+  readonly last: string;
+}
+
+function spanOf(words: readonly string[], now: Date): Span | { readonly problem: string } {
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const [first = day(now.getTime() - DEFAULT_DAYS * DAY_MS), last = day(now.getTime())] = words;
+  const wrong = [first, last].find((word) => !isDay(word));
+  if (words.length > 2 || wrong !== undefined) {
+    const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} is not a date`;
+    return {
+      problem: `${what}. Give the first and the last day, such as \`/domain audit 2026-01-01 2026-03-31\`.`,
+    };
+  }
+  if (first > last) return { problem: `${code(first)} is after ${code(last)}. Give the earlier day first.` };
+  return { first, last };
+}
+
+function isDay(word: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(word)) return false;
+  const at = Date.parse(`${word}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(word);
+}
+
+/** Names each person once an export; a person whom Slack does not name is their id. */
+function namer({ directory }: SlackDeps): NameOf {
+  const names = new Map<string, Promise<string>>();
+  return (userId) => {
+    if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
+    const known =
+      names.get(userId) ??
+      directory.nameOf(userId).then(
+        (name) => (name === undefined ? userId : `${name} (${userId})`),
+        () => userId,
+      );
+    names.set(userId, known);
+    return known;
+  };
+}
+
+async function* csvOf(deps: SlackDeps, from: Date, to: Date, onRow: () => void): AsyncGenerator<string> {
+  const nameOf = namer(deps);
+  yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
+  for await (const { order, entry } of deps.audit.auditTrail(from, to)) {
+    onRow();
+    yield csvLine(await orderRow(order, entry, nameOf));
+  }
+  for await (const change of deps.settingsStore.changes(from, to)) {
+    onRow();
+    yield csvLine(await settingRow(change, nameOf));
+  }
+}
+
+async function runAudit(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const span = spanOf(call.words, deps.now());
+  if ('problem' in span) return call.tell(say(span.problem));
+  const from = new Date(`${span.first}T00:00:00Z`);
+  const to = new Date(Date.parse(`${span.last}T00:00:00Z`) + DAY_MS);
+  const days = `${span.first} to ${span.last}`;
+  // Slack wants to know the length first, so the file is written to disk before it goes out.
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
+  try {
+    const path = join(folder, 'audit.csv');
+    let rows = 0;
+    const lines = csvOf(deps, from, to, () => {
+      rows += 1;
+    });
+    await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
+    if (rows === 0) return await call.tell(say(`Nothing happened from ${days} (UTC), so there is no file.`));
+    await uploadFile(deps.web, {
+      path,
+      filename: `domain-steward-audit-${span.first}-to-${span.last}.csv`,
+      channelId: await deps.directory.directMessage(person.id),
+      comment: `The audit log from ${days} (UTC): ${count(rows, 'line')}.`,
+    });
+    deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
+    await call.tell(
+      say(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+export const audit: Feature = {
+  commands: [
+    {
+      name: 'audit',
+      usage: 'audit [FROM] [TO]',
+      summary: 'Get the audit log as a CSV file: the last 30 days, or those you say',
+      example: '/domain audit 2026-01-01 2026-03-31',
+      needs: 'admin',
+      run: runAudit,
+    },
+  ],
+};

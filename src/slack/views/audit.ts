@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { accountName } from '../../accounts/account.ts';
+import type { Order } from '../../orders/order.ts';
+import type { HistoryEntry } from '../../orders/ports.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { SettingChanged } from '../../settings.ts';
+
+/*
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting.
+ */
+
+/** The first row. Machines read these names, so they stay. */
+export const AUDIT_COLUMNS = [
+  'time_utc',
+  'event',
+  'by',
+  'order',
+  'state',
+  'task',
+  'names',
+  'asked_by',
+  'account',
+  'reason',
+  'decided_by',
+  'decision_reason',
+  'ctid',
+  'sent',
+  'outcome',
+  'service_code',
+  'service_text',
+  'service_messages',
+  'stid',
+  'result',
+  'retry_of',
+] as const;
+
+type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string>>>;
+
+/** How a person is named in the file; `system` is the bot. */
+export type NameOf = (userId: string) => Promise<string>;
+
+const text = z.string().optional().catch(undefined);
+const detailOf = z.object({
+  name: text,
+  ctid: text,
+  reason: text,
+  summary: text,
+  why: text,
+  outcome: text,
+  result: z
+    .object({
+      summary: text,
+      code: text,
+      text,
+      stid: text,
+      messages: z
+        .array(z.object({ code: text, text }))
+        .optional()
+        .catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+
+/** Events whose row says what went out, or is to go out. */
+const SENT: ReadonlySet<HistoryEntry['kind']> = new Set(['requested', 'sending']);
+/** Events that are a person's decision about the order. */
+const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set(['approved', 'denied', 'settled']);
+
+/** An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none. */
+export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<string[]> {
+  const detail = detailOf.parse(entry.detail);
+  const { result } = detail;
+  const approvers = order.approvals.filter(({ at }) => at <= entry.at).map(({ userId }) => userId);
+  const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
+  return cells({
+    time_utc: entry.at.toISOString(),
+    event: entry.kind,
+    by: await nameOf(entry.actor),
+    order: order.id,
+    state: entry.state,
+    task: order.task,
+    names: detail.name ?? order.items.map(({ name }) => name).join(' '),
+    asked_by: await nameOf(order.requesterId),
+    account: accountName(order.account),
+    reason: order.reason ?? '',
+    decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
+    decision_reason: DECISIONS.has(entry.kind) ? (detail.reason ?? '') : '',
+    ctid: detail.ctid ?? '',
+    sent: SENT.has(entry.kind) ? sentInput(order) : '',
+    outcome: detail.outcome ?? '',
+    service_code: result?.code ?? '',
+    service_text: result?.text ?? '',
+    service_messages: (result?.messages ?? [])
+      .map((message) => [message.code, message.text].filter(Boolean).join(' '))
+      .join('; '),
+    stid: result?.stid ?? '',
+    result: result?.summary ?? detail.summary ?? detail.why ?? '',
+    retry_of: order.retryOf ?? '',
+  });
+}
+
+/** A setting that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function settingRow(change: SettingChanged, nameOf: NameOf): Promise<string[]> {
+  return cells({
+    time_utc: change.at.toISOString(),
+    event: 'setting_changed',
+    by: await nameOf(change.by),
+    task: 'settings',
+    names: change.name,
+    result: `from "${change.before}" to "${change.after}"`,
+  });
+}
+
+function cells(row: Row): string[] {
+  return AUDIT_COLUMNS.map((column) => row[column] ?? '');
+}
+
+function sentInput(order: Order): string {
+  const { secretField } = taskNamed(order.task);
+  const secret = order.hasSecretInput && secretField !== undefined ? { [secretField]: '[secret]' } : {};
+  const input = typeof order.input === 'object' && order.input !== null ? order.input : {};
+  return JSON.stringify({ ...input, ...secret });
+}
