@@ -66,6 +66,7 @@ CREATE TABLE "order_items" (
     "sent_at" TIMESTAMPTZ(3),
     "answered_at" TIMESTAMPTZ(3),
     "result" JSONB,
+    "followed_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "order_items_pkey" PRIMARY KEY ("order_id","n")
 );
@@ -141,12 +142,16 @@ CREATE TABLE "setting_changes" (
 -- CreateTable
 CREATE TABLE "domains" (
     "name" TEXT NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 0,
     "expires_at" TIMESTAMPTZ(3),
     "expiry_source" TEXT,
     "added_by" TEXT NOT NULL,
     "added_at" TIMESTAMPTZ(3) NOT NULL,
     "registered_by" TEXT,
     "renewed_until" TIMESTAMPTZ(3),
+    "renewed_at" TIMESTAMPTZ(3),
+    "previous_expires_at" TIMESTAMPTZ(3),
+    "moved_at" TIMESTAMPTZ(3),
     "deleted_at" TIMESTAMPTZ(3),
     "checked_at" TIMESTAMPTZ(3),
     "next_check_at" TIMESTAMPTZ(3) NOT NULL,
@@ -172,6 +177,19 @@ CREATE TABLE "reminders" (
     "posted_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "reminders_pkey" PRIMARY KEY ("name","expires_at","threshold")
+);
+
+-- CreateTable
+CREATE TABLE "digests" (
+    "id" TEXT NOT NULL,
+    "scheduled_for" TIMESTAMPTZ(3) NOT NULL,
+    "lease_until" TIMESTAMPTZ(3) NOT NULL,
+    "channel_id" TEXT,
+    "ts" TEXT,
+    "completed_at" TIMESTAMPTZ(3),
+    "complained_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "digests_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -228,13 +246,22 @@ CREATE INDEX "revealable_secrets_expires_at_idx" ON "revealable_secrets"("expire
 CREATE INDEX "setting_changes_at_idx" ON "setting_changes"("at");
 
 -- CreateIndex
-CREATE INDEX "domains_expires_at_idx" ON "domains"("expires_at");
+CREATE INDEX "domains_expires_at_name_idx" ON "domains"("expires_at", "name");
 
 -- CreateIndex
 CREATE INDEX "domains_next_check_at_idx" ON "domains"("next_check_at");
 
 -- CreateIndex
+CREATE INDEX "domains_deleted_at_idx" ON "domains"("deleted_at");
+
+-- CreateIndex
+CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");
+
+-- CreateIndex
 CREATE INDEX "reminders_digest_id_idx" ON "reminders"("digest_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "digests_scheduled_for_key" ON "digests"("scheduled_for");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_hash");
