@@ -31,8 +31,9 @@ import {
   valuesOf,
   viewPayload,
 } from './payload.ts';
+import { tell } from './tell.ts';
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
-import { code, hasNewBlocks, type Message, say, section, withoutNewBlocks } from './views/kit.ts';
+import { code, escapeText, type Message, say, section } from './views/kit.ts';
 import { done, SlackProblem, webClientOptions } from './web.ts';
 
 export interface SlackAppOptions {
@@ -119,14 +120,15 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       channelId: from.channelId,
       threadTs: from.threadTs,
       deliveryId: from.deliveryId,
-      tell: (message) => tell(deps, from, message),
+      tell: (message, options) => tell(deps, from, message, options),
       open: async (view) => {
         try {
           await deps.web.call('views.open', { trigger_id: from.triggerId, view }, done);
+          return true;
         } catch (error) {
           if (error instanceof SlackProblem && /trigger/.test(error.code ?? '')) {
-            await tell(deps, from, say('Opening the form took too long for Slack. Please try once more.'));
-            return;
+            await tell(deps, from, say('Opening this took too long for Slack. Try once more.'));
+            return false;
           }
           throw error;
         }
@@ -331,16 +333,23 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     try {
       if (outcome.kind === 'errors') {
         const again = await feature.render(teller, origin, values);
-        await update(formView({ ...again, problems: Object.values(outcome.errors) }));
+        await update(formView({ ...again, problems: Object.values(outcome.errors).map(escapeText) }));
       } else if (outcome.kind === 'view') {
         await update(outcome.view);
-      } else {
+      } else if (outcome.say === undefined || isPlain(outcome.say)) {
         await update(noticeView(feature.form.title, asSections(outcome.say ?? say('Done.'))));
+      } else {
+        // Buttons and tables belong in the channel: a view cannot be left open with them.
+        await update(
+          noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
+        );
+        await teller.tell(outcome.say);
       }
     } catch (error) {
       // The person has closed the view.
       if (!(error instanceof SlackProblem)) throw error;
-      const text = outcome.kind === 'errors' ? Object.values(outcome.errors).join(' ') : 'Done.';
+      const text =
+        outcome.kind === 'errors' ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
       await teller.tell(outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : say(text));
     }
   }
@@ -402,74 +411,13 @@ function after(ms: number): Promise<undefined> {
   });
 }
 
-/** Says something to one person: through the delivery's own address, else as an ephemeral, else directly. */
-async function tell(
-  deps: SlackDeps,
-  to: {
-    readonly person: Person;
-    readonly channelId: string | undefined;
-    readonly threadTs: string | undefined;
-    readonly responseUrl: string | undefined;
-  },
-  message: Message,
-): Promise<void> {
-  if (to.responseUrl !== undefined) {
-    if (await respond(to.responseUrl, message)) return;
-    if (
-      hasNewBlocks(message.blocks) &&
-      (await respond(to.responseUrl, { ...message, blocks: withoutNewBlocks(message.blocks) }))
-    )
-      return;
-  }
-  if (to.channelId !== undefined && to.channelId !== '') {
-    try {
-      await deps.web.call(
-        'chat.postEphemeral',
-        {
-          channel: to.channelId,
-          user: to.person.id,
-          ...(to.threadTs === undefined ? {} : { thread_ts: to.threadTs }),
-          text: message.text,
-          blocks: withoutNewBlocks(message.blocks),
-        },
-        done,
-      );
-      return;
-    } catch (error) {
-      if (!(error instanceof SlackProblem) || error.kind !== 'refused') throw error;
-    }
-  }
-  const channel = await deps.directory.directMessage(to.person.id);
-  await deps.web.call(
-    'chat.postMessage',
-    { channel, text: message.text, blocks: withoutNewBlocks(message.blocks) },
-    done,
-  );
-}
-
-async function respond(url: string, message: Message): Promise<boolean> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        response_type: 'ephemeral',
-        replace_original: false,
-        text: message.text,
-        blocks: message.blocks,
-      }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(5_000),
-    });
-    const text = await response.text();
-    return response.ok && !text.includes('"ok":false');
-  } catch {
-    return false;
-  }
-}
-
 function asSections(message: Message) {
-  return [section(message.text)];
+  return message.blocks.filter((block) => block.type === 'section');
+}
+
+/** Nothing but sentences. */
+function isPlain(message: Message): boolean {
+  return message.blocks.every((block) => block.type === 'section');
 }
 
 /** One sentence for a person about something unexpected, with a reference that stands in the log as well. */

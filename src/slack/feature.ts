@@ -7,6 +7,7 @@ import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
+import { cleanReason } from './parse.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 import type { Message } from './views/kit.ts';
 import type { SlackWeb } from './web.ts';
@@ -41,10 +42,16 @@ export interface Interaction {
   readonly threadTs: string | undefined;
   /** Names this delivery: the same when Slack delivers it again. */
   readonly deliveryId: string;
-  /** Says something to this person alone. */
-  tell(message: Message): Promise<void>;
-  /** Opens a modal; has to happen within 3 seconds of what the person did. */
-  open(view: ModalView): Promise<void>;
+  /**
+   * Says something to this person alone.
+   * @param options.replace in place of the message whose button was pressed, where Slack still takes that
+   */
+  tell(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
+  /**
+   * Opens a modal; has to happen within 3 seconds of what the person did.
+   * @returns false when it was too late: the person has been told
+   */
+  open(view: ModalView): Promise<boolean>;
 }
 
 export interface CommandCall extends Interaction {
@@ -93,6 +100,8 @@ export interface Command {
 export interface FormFeature {
   readonly form: Form;
   readonly needs: Needs;
+  /** Why the person's active account cannot do what the form is for; undefined when it can. */
+  refusal?(call: Interaction): Promise<Message | undefined>;
   /** The form as it stands for these values; fields may depend on them. */
   render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
   submit(call: SubmissionCall): Promise<Submitted>;
@@ -122,6 +131,11 @@ export function textOf(values: FormValues, name: string): string | undefined {
   const value = values[name];
   const text = (typeof value === 'string' ? value : value?.join('\n'))?.trim();
   return text === '' ? undefined : text;
+}
+
+/** The reason that a form gives, if any. */
+export function reasonOf(values: FormValues): string | undefined {
+  return cleanReason(textOf(values, 'reason') ?? '');
 }
 
 /** A value of a form as lines, or as what was picked; blank ones left out. */

@@ -1,3 +1,7 @@
+import { truncate } from './views/kit.ts';
+
+const MAX_REASON = 1_000;
+
 /** What stands after `/domain`. */
 export interface CommandLine {
   /** Lower case; empty when nothing was typed. */
@@ -21,8 +25,14 @@ export function parseCommandLine(text: string): CommandLine {
   return {
     subcommand: subcommand.toLowerCase(),
     words,
-    reason: reason === undefined || reason === '' ? undefined : unescapeText(reason).slice(0, 1_000),
+    reason: cleanReason(unescapeText(reason ?? '')),
   };
+}
+
+/** Somebody's reason without characters that nobody can see, cut to a length; undefined when nothing is left. */
+export function cleanReason(text: string): string | undefined {
+  const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
+  return clean === '' ? undefined : truncate(clean, MAX_REASON);
 }
 
 /** Slack sends `&`, `<` and `>` of what was typed as entities. */

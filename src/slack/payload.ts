@@ -88,6 +88,7 @@ const origin = z.object({
   channelId: z.string(),
   threadTs: z.string().optional(),
   subject: z.string().optional(),
+  accountId: z.string().optional(),
 });
 
 /** Where a form came from; undefined when it is none of ours. */
@@ -100,10 +101,11 @@ export function originOf(payload: ViewPayload): FormOrigin | undefined {
   }
   const parsed = origin.safeParse(metadata);
   if (!parsed.success) return undefined;
-  const { channelId, threadTs, subject } = parsed.data;
+  const { channelId, threadTs, subject, accountId } = parsed.data;
   return {
     channelId,
     ...(threadTs === undefined ? {} : { threadTs }),
     ...(subject === undefined ? {} : { subject }),
+    ...(accountId === undefined ? {} : { accountId }),
   };
 }

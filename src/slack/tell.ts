@@ -1,0 +1,84 @@
+import type { Person } from './directory.ts';
+import type { SlackDeps } from './feature.ts';
+import { withPlainFallback } from './notifier.ts';
+import { hasNewBlocks, type Message, withoutNewBlocks } from './views/kit.ts';
+import { done, SlackProblem } from './web.ts';
+
+/** Where a person can be reached alone. */
+export interface Reach {
+  readonly person: Person;
+  /** Undefined in the Home tab. */
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  /** The delivery's own address; takes five answers within 30 minutes. */
+  readonly responseUrl: string | undefined;
+}
+
+const RESPONSE_MS = 5_000;
+
+/**
+ * Says something to one person: through the delivery's own address, else as an ephemeral, else directly.
+ * @param options.replace in place of the message whose button was pressed; beside it where Slack refuses that
+ * @throws {SlackProblem} when none of the ways is open
+ */
+export async function tell(
+  deps: Pick<SlackDeps, 'web' | 'directory'>,
+  to: Reach,
+  message: Message,
+  options: { readonly replace?: boolean } = {},
+): Promise<void> {
+  if (to.responseUrl !== undefined && (await answer(to.responseUrl, message, options.replace ?? false)))
+    return;
+  if (to.channelId !== undefined && to.channelId !== '') {
+    const { channelId, threadTs } = to;
+    try {
+      await withPlainFallback(message, (blocks) =>
+        deps.web.call(
+          'chat.postEphemeral',
+          {
+            channel: channelId,
+            user: to.person.id,
+            ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+            text: message.text,
+            blocks,
+          },
+          done,
+        ),
+      );
+      return;
+    } catch (error) {
+      if (!(error instanceof SlackProblem) || error.kind !== 'refused') throw error;
+    }
+  }
+  const channel = await deps.directory.directMessage(to.person.id);
+  await withPlainFallback(message, (blocks) =>
+    deps.web.call('chat.postMessage', { channel, text: message.text, blocks }, done),
+  );
+}
+
+async function answer(url: string, message: Message, replace: boolean): Promise<boolean> {
+  if (await respond(url, message, replace)) return true;
+  if (!hasNewBlocks(message.blocks)) return false;
+  return respond(url, { ...message, blocks: withoutNewBlocks(message.blocks) }, replace);
+}
+
+async function respond(url: string, message: Message, replace: boolean): Promise<boolean> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        response_type: 'ephemeral',
+        replace_original: replace,
+        text: message.text,
+        blocks: message.blocks,
+      }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(RESPONSE_MS),
+    });
+    const text = await response.text();
+    return response.ok && !text.includes('"ok":false');
+  } catch {
+    return false;
+  }
+}
