@@ -150,13 +150,9 @@ export async function sendTask<I, O>(
 ): Promise<CallResult<O>> {
   const answer = await receive(line, task, activity, request, budget);
   const { decoded, unreadable } = decode(line, via, answer);
-  const secrets = [
-    ...line.secrets,
-    ...secretsIn(signature),
-    ...secretsIn(input),
-    ...(decoded === undefined ? [] : namedSecrets(decoded.envelope)),
-  ];
-  const envelope = decoded === undefined ? undefined : masked(decoded, decoded.envelope, secrets);
+  const sent = [...line.secrets, ...secretsIn(signature), ...secretsIn(input)];
+  const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
+  const envelope = decoded === undefined ? undefined : masked(decoded, secrets);
   const { status, headers } = answer;
   const details = {
     httpStatus: status,
@@ -185,10 +181,8 @@ export async function sendTask<I, O>(
 
   let reading: Reading<O>;
   try {
-    reading = task.output(
-      { envelope: decoded.envelope, interface: via, setCookie: list(headers['set-cookie']) },
-      input,
-    );
+    const read = task.readsSecrets === true ? decoded.envelope : envelope;
+    reading = task.output({ envelope: read, interface: via, setCookie: list(headers['set-cookie']) }, input);
   } catch (error) {
     const what = error instanceof AnswerFault ? error.message : 'the answer could not be read';
     throw serviceError(openKind(task), activity, what, details);
@@ -199,7 +193,7 @@ export async function sendTask<I, O>(
     output: reading.output,
     envelope: nothingMore
       ? envelope
-      : maskEnvelope(reading.envelope ?? decoded.envelope, createMask([...secrets, ...found])),
+      : maskEnvelope(reading.envelope ?? envelope, createMask([...secrets, ...found])),
     interface: via,
     httpStatus: status,
   };
@@ -250,7 +244,7 @@ function decode(
   }
 }
 
-function masked({ text, escaped }: Decoded, envelope: Envelope, secrets: readonly string[]): Envelope {
+function masked({ envelope, text, escaped }: Decoded, secrets: readonly string[]): Envelope {
   const mayEcho = escaped || secrets.some((secret) => secret !== '' && text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }

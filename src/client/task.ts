@@ -77,6 +77,11 @@ export interface ServiceTask<I, O> {
   readonly json?: JsonShape<I>;
   readonly xml?: XmlShape<I>;
   readonly input: z.ZodType<I>;
+  /**
+   * Whether the output is made of secrets in the answer. Such a task reads the answer as it came, so that no mask
+   * damages a secret; it must hand on nothing of it in the clear. Other tasks read it masked.
+   */
+  readonly readsSecrets?: boolean;
   output(answer: Answer, input: I): Reading<O>;
 }
 

@@ -1,4 +1,9 @@
-import type { Credential } from '../../src/client/auth.ts';
+import type {
+  Credential,
+  PasswordCredential,
+  TrustedApplicationCredential,
+  TwoFactorCredential,
+} from '../../src/client/auth.ts';
 import {
   createServiceClient,
   type ServiceClient,
@@ -10,21 +15,21 @@ import { Secret } from '../../src/client/secret.ts';
 export const PASSWORD = 'pä55 wörd/+&';
 export const SHARED_SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-export const password: Credential = {
+export const password: PasswordCredential = {
   method: 'password',
   user: 'customer',
   context: 4,
   password: new Secret(PASSWORD),
 };
 
-export const application: Credential = {
+export const application: TrustedApplicationCredential = {
   method: 'trusted_application',
   uuid: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
   application: 'domain steward',
   password: new Secret(PASSWORD),
 };
 
-export const twoFactor: Credential = {
+export const twoFactor: TwoFactorCredential = {
   method: 'two_factor',
   user: 'customer',
   context: 4,

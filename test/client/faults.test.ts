@@ -1,6 +1,8 @@
 import net from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { buildConnector, Client } from 'undici';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { CallOptions, ServiceClient, ServiceClientOptions } from '../../src/client/client.ts';
+import { exchange, type HttpRequest } from '../../src/client/exchange.ts';
 import { domainDelete, domainRenew } from '../../src/client/tasks/domain.ts';
 import { preregSearch } from '../../src/client/tasks/prereg.ts';
 import { clientOf, errorOf, password } from './clients.ts';
@@ -106,6 +108,38 @@ describe('provably nothing left', () => {
       failure,
     );
     expect(service.connections).toBe(0);
+  });
+});
+
+describe('a connection that comes about too late', () => {
+  it('carries nothing of a request that was given up', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const connect = buildConnector({});
+    let connected = false;
+    const dispatcher = new Client(service.origin, {
+      connect: (options, callback) => {
+        setTimeout(() => {
+          connected = true;
+          connect(options, callback);
+        }, 40);
+      },
+    });
+    closers.push(() => dispatcher.destroy());
+    const request: HttpRequest = {
+      origin: service.origin,
+      path: '/',
+      method: 'POST',
+      headers: [],
+      body: '{}',
+    };
+    const fault = await exchange(dispatcher, request, { timeoutMs: 10, maxBytes: 1000 }).catch(
+      (error) => error,
+    );
+    expect(fault).toMatchObject({ sent: false });
+    expect(connected).toBe(false);
+    await vi.waitUntil(() => service.connections === 1);
+    await dispatcher.close();
+    expect(service.requests, 'the request left after it was reported as not sent').toHaveLength(0);
   });
 });
 

@@ -152,6 +152,7 @@ export const domainAuthInfo = defineTask({
   activity: (input) => `fetching the auth code of ${input.name}`,
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
+  readsSecrets: true,
   output: ({ envelope }): Reading<AuthInfo> => {
     const code = findText(envelopeValues(envelope), AUTH_NAMES);
     if (code !== undefined) {

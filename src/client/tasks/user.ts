@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../envelope.ts';
 import { jsonFields, USER_FIELDS, xmlFields } from '../fields.ts';
-import { isRecord } from '../record.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, type Reading } from '../task.ts';
 
@@ -56,14 +55,13 @@ export const userCreate = defineTask({
   }),
   json: { method: 'POST', path: () => ['user'], body: (input) => jsonFields(USER_FIELDS, input) },
   xml: { code: '1301001', elements: (input) => [['user', xmlFields(USER_FIELDS, input)]] },
+  readsSecrets: true,
   output: ({ envelope }, input): Reading<CreatedUser> => {
     const password = generatedPassword(envelope.messages);
-    const data = isRecord(envelope.object?.data) ? envelope.object.data : {};
-    const created = Number(data['context'] ?? input.context);
     return {
       output: {
-        user: typeof data['user'] === 'string' ? data['user'] : input.user,
-        context: Number.isInteger(created) ? created : input.context,
+        user: input.user,
+        context: input.context,
         ...(password === undefined ? {} : { password: new Secret(password) }),
       },
       secrets: password === undefined ? [] : [password],
