@@ -50,6 +50,10 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
       statement_timeout: STATEMENT_MS,
       query_timeout: ANSWER_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      // The adapter leaves the offset off the moments that it writes and passes over it in those that it reads.
+      onConnect: async (client) => {
+        await client.query("SET TIME ZONE 'UTC'");
+      },
     },
     { onPoolError: broken, onConnectionError: broken },
   );

@@ -1,0 +1,164 @@
+import pg from 'pg';
+import { expect } from 'vitest';
+import type { Sealed } from '../../src/accounts/vault.ts';
+import { ctidOf, type Order, type OrderEvent, transition } from '../../src/orders/order.ts';
+import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+/** A moment to begin from; the store has no clock of its own. */
+export const T0 = new Date('2026-03-08T06:59:59.123Z');
+
+export function at(seconds: number): Date {
+  return new Date(T0.getTime() + seconds * 1_000);
+}
+
+export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
+
+export const SHOW = (orderId: string): OrderJob => ({ queue: 'order.show', data: { orderId } });
+
+let count = 0;
+
+/** A new order of one name that nobody else has, unless names are given. */
+export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]): Order {
+  count += 1;
+  const id = changes.id ?? `order-${count}`;
+  const all = names ?? [`name-${count}.rest`];
+  return {
+    id,
+    task: 'renew',
+    state: 'PENDING',
+    version: 1,
+    requesterId: 'U0ALICE',
+    account: { id: 'account-1', login: 'alice', method: 'password', context: 4 },
+    items: all.map((name, index) => ({
+      n: index + 1,
+      name,
+      ctid: ctidOf(id, index + 1, all.length),
+      state: 'WAITING',
+      attempts: 0,
+      notBefore: undefined,
+      sentAt: undefined,
+      answeredAt: undefined,
+      result: undefined,
+    })),
+    input: { names: all, period: 1 },
+    hasSecretInput: false,
+    reason: undefined,
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    approvals: [],
+    approvalsRequired: 1,
+    expiresAt: at(3_600),
+    nudgeAt: at(600),
+    claim: undefined,
+    retryOf: undefined,
+    deliveryId: `delivery-${id}`,
+    createdAt: T0,
+    closedAt: undefined,
+    ...changes,
+  };
+}
+
+/** The order store on a database of its own, with a table in the place of the job queue. */
+export async function startRig() {
+  const testDatabase = await createTestDatabase();
+  const admin = new pg.Client({ connectionString: testDatabase.url });
+  await admin.connect();
+  // Far from UTC and with a change to summer time next to T0: no moment may depend on the server's zone.
+  await admin.query(`
+    ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York';
+    CREATE TABLE queued (queue text NOT NULL, order_id text NOT NULL);`);
+  const database: Database = openDatabase({ url: testDatabase.url });
+  const woken: string[][] = [];
+  let failing = false;
+  const store = createOrderStore(database, {
+    enqueue: async (execute, jobs) => {
+      for (const { queue, data } of jobs) {
+        await execute('INSERT INTO queued (queue, order_id) VALUES ($1, $2) RETURNING queue', [
+          queue,
+          data.orderId,
+        ]);
+      }
+      if (failing) throw new Error('the queue is broken');
+    },
+    onCommitted: (queues) => woken.push([...queues]),
+  });
+
+  return {
+    store,
+    database,
+    url: testDatabase.url,
+    /** What was told to wake up. */
+    woken,
+    /** SQL past the store. */
+    async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+      return (await admin.query(text, values)).rows;
+    },
+    /** The queue fails after its work. */
+    async whileQueueFails(work: () => Promise<void>) {
+      failing = true;
+      try {
+        await work();
+      } finally {
+        failing = false;
+      }
+    },
+    async queued(orderId: string): Promise<string[]> {
+      const { rows } = await admin.query<{ queue: string }>(
+        'SELECT queue FROM queued WHERE order_id = $1 ORDER BY ctid',
+        [orderId],
+      );
+      return rows.map((row) => row.queue);
+    },
+    /** Keeps an order and returns it as the store gives it back. */
+    async keep(order: Order, jobs: readonly OrderJob[] = []): Promise<Order> {
+      const conflict = await store.create(
+        order,
+        order.hasSecretInput ? SEALED : undefined,
+        [{ kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} }],
+        jobs,
+      );
+      expect(conflict, 'a new order met a conflict').toBeUndefined();
+      return this.read(order.id);
+    },
+    async read(id: string): Promise<Order> {
+      const order = await store.load(id);
+      if (order === undefined) throw new Error(`order ${id} is not in the store`);
+      return order;
+    },
+    /** Applies an event to the order as it is, and returns it as the store gives it back. */
+    async apply(id: string, event: OrderEvent, at: Date, extra: Partial<OrderCommit> = {}): Promise<Order> {
+      expect(await store.commit({ ...changeOf(await this.read(id), event, at), ...extra })).toEqual({
+        ok: true,
+      });
+      return this.read(id);
+    },
+    async end() {
+      await database.close();
+      await admin.end();
+      await testDatabase.drop();
+    },
+  };
+}
+
+export type Rig = Awaited<ReturnType<typeof startRig>>;
+
+/** What an event makes of an order, ready to commit. */
+export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
+  const result = transition(before, event, at);
+  if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal}`);
+  return { before, after: result.order, log: result.log, jobs: [] };
+}
+
+/** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
+export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
+  await rig.keep(order);
+  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', standing: ['U0BOB'] }, at(1));
+  let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker', leaseUntil: at(20) }, at(2));
+  for (let n = 1; n <= sent; n += 1) {
+    now = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, at(3));
+  }
+  return now;
+}

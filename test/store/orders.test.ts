@@ -1,0 +1,440 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ItemResult, Order } from '../../src/orders/order.ts';
+import type { OrderCommit } from '../../src/orders/ports.ts';
+import { at, changeOf, newOrder, type Rig, SEALED, SHOW, startRig, T0, underWay } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+const approve = (by: string) => ({ type: 'approved', by, standing: [by] }) as const;
+const answer = (
+  outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
+  result: ItemResult = { summary: 'Done.' },
+  n = 1,
+) => ({ type: 'answered', n, outcome, result }) as const;
+const sealedOf = async (id: string) =>
+  (await rig.sql('SELECT sealed_input, sealed_input_key_id FROM orders WHERE id = $1', [id]))[0];
+
+describe('what is kept comes back', () => {
+  test('a new order with everything in it', async () => {
+    const order = newOrder(
+      {
+        task: 'transfer',
+        reason: 'client paid – ünïcode 🦊',
+        threadTs: '1795254798.026000',
+        hasSecretInput: true,
+        retryOf: 'order-0',
+        input: { name: 'a.rest', nested: { list: [1, 'zwei', null, true] }, quote: `'"\\` },
+        approvalsRequired: 2,
+      },
+      ['a.rest', 'b.rest', 'c.rest'],
+    );
+    expect(await rig.keep(order)).toEqual(order);
+    expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
+  });
+
+  test('an order of a trusted application, approved at once, with nothing optional in it', async () => {
+    const order = newOrder({
+      state: 'APPROVED',
+      account: { id: 'a2', login: 'uuid', method: 'trusted_application', context: undefined },
+      expiresAt: undefined,
+      nudgeAt: undefined,
+    });
+    expect(await rig.keep(order)).toEqual(order);
+    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+  });
+
+  test('every change on the way to an answer, with its history', async () => {
+    const order = newOrder();
+    const sent = await underWay(rig, order);
+    expect(sent).toMatchObject({
+      state: 'EXECUTING',
+      version: 4,
+      approvals: [{ userId: 'U0BOB', at: at(1) }],
+      expiresAt: undefined,
+      nudgeAt: undefined,
+      claim: { workerId: 'worker', leaseUntil: at(20) },
+      items: [{ state: 'SENT', sentAt: at(3), attempts: 1 }],
+    });
+    const result: ItemResult = {
+      summary: 'Done.',
+      code: 'S0105',
+      text: 'Renewed',
+      stid: '20260308-app-1',
+      httpStatus: 200,
+      messages: [{ code: 'M1', text: 'one' }, { text: 'two' }],
+      hasSecret: true,
+    };
+    const done = await rig.apply(order.id, answer('SUCCEEDED', result), at(4));
+    expect(done).toMatchObject({ state: 'SUCCEEDED', version: 5, closedAt: at(4), claim: undefined });
+    expect(done.items[0]).toEqual({ ...sent.items[0], state: 'SUCCEEDED', answeredAt: at(4), result });
+
+    const history = await rig.store.history(order.id);
+    expect(history.map((entry) => [entry.kind, entry.actor, entry.state, entry.version])).toEqual([
+      ['requested', 'U0ALICE', 'PENDING', 1],
+      ['approved', 'U0BOB', 'APPROVED', 2],
+      ['claimed', 'system', 'EXECUTING', 3],
+      ['sending', 'system', 'EXECUTING', 4],
+      ['answered', 'system', 'SUCCEEDED', 5],
+      ['finished', 'system', 'SUCCEEDED', 5],
+    ]);
+    expect(history[3]).toEqual({
+      orderId: order.id,
+      kind: 'sending',
+      actor: 'system',
+      state: 'EXECUTING',
+      version: 4,
+      at: at(3),
+      detail: { n: 1, name: order.items[0]?.name, ctid: order.id },
+    });
+  });
+
+  test('an item that is held back, given back and taken up again', async () => {
+    const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
+    await underWay(rig, order, 1);
+    const heldBack = {
+      type: 'held_back',
+      workerId: 'worker',
+      n: 1,
+      notBefore: at(60),
+      why: 'The service is busy.',
+    } as const;
+    const held = await rig.apply(order.id, heldBack, at(4));
+    expect(held.items).toMatchObject([
+      { state: 'WAITING', notBefore: at(60), sentAt: undefined, attempts: 1 },
+      { state: 'WAITING', notBefore: undefined, attempts: 0 },
+    ]);
+    const released = await rig.apply(order.id, { type: 'released' }, at(5));
+    expect(released).toMatchObject({ state: 'APPROVED', claim: undefined, items: held.items });
+  });
+
+  test('an outcome with characters that PostgreSQL cannot hold', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    const text = 'a\0b \ud83d c \\u0000';
+    const done = await rig.apply(order.id, answer('FAILED', { summary: text, messages: [{ text }] }), at(4));
+    const kept = 'a\uFFFDb \uFFFD c \\u0000';
+    expect(done.items[0]?.result).toEqual({ summary: kept, messages: [{ text: kept }] });
+  });
+
+  test('nothing, where there is no such order', async () => {
+    expect(await rig.store.load('nobody')).toBeUndefined();
+    expect(await rig.store.sealedInput('nobody')).toBeUndefined();
+    expect(await rig.store.history('nobody')).toEqual([]);
+    expect(await rig.store.takeRevealable('nobody', 1, T0)).toBeUndefined();
+  });
+});
+
+describe('compare and swap', () => {
+  test('of 20 who approve at once exactly one is counted', async () => {
+    const before = await rig.keep(newOrder());
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        rig.store.commit({
+          ...changeOf(before, approve(`U${index}`), at(1)),
+          jobs: [{ queue: 'order.execute', data: { orderId: before.id } }],
+        }),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+    expect(outcomes.filter((outcome) => !outcome.ok)[0]).toEqual({
+      ok: false,
+      conflictingOrderId: undefined,
+    });
+    const now = await rig.read(before.id);
+    expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
+    expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
+    expect(await rig.store.history(before.id), 'a line of a loser was kept').toHaveLength(2);
+    expect(await rig.queued(before.id), 'jobs of losers were queued').toEqual(['order.execute']);
+  });
+
+  test('of 20 workers that claim at once exactly one has it, and a change without jobs is whole too', async () => {
+    const before = await rig.keep(newOrder({ state: 'APPROVED' }));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        rig.store.commit(
+          changeOf(before, { type: 'claimed', workerId: `w${index}`, leaseUntil: at(20) }, at(1)),
+        ),
+      ),
+    );
+    const winner = outcomes.findIndex((outcome) => outcome.ok);
+    expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+    expect((await rig.read(before.id)).claim?.workerId).toBe(`w${winner}`);
+    expect(await rig.store.history(before.id)).toHaveLength(2);
+  });
+
+  test('who read too early changes no item either', async () => {
+    const order = newOrder();
+    const stale = await underWay(rig, order);
+    await rig.apply(order.id, answer('SUCCEEDED'), at(4));
+    const late = changeOf(stale, answer('FAILED', { summary: 'Late.' }), at(5));
+    expect(
+      await rig.store.commit({ ...late, revealable: { n: 1, sealed: SEALED, expiresAt: at(60) } }),
+    ).toEqual({ ok: false, conflictingOrderId: undefined });
+    expect((await rig.read(order.id)).items[0]).toMatchObject({ state: 'SUCCEEDED' });
+    expect(await rig.store.takeRevealable(order.id, 1, T0)).toBeUndefined();
+  });
+
+  test('a change without a line in the audit log is refused', async () => {
+    const before = await rig.keep(newOrder());
+    const change: OrderCommit = { ...changeOf(before, approve('U0BOB'), at(1)), log: [] };
+    await expect(rig.store.commit(change)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('audit log') },
+    });
+  });
+});
+
+describe('jobs', () => {
+  test('are queued with the change, and who works on them is woken after it, but not for later', async () => {
+    const order = newOrder();
+    rig.woken.length = 0;
+    await rig.keep(order, [
+      SHOW(order.id),
+      { queue: 'order.expire', data: { orderId: order.id }, startAfter: at(3_600) },
+    ]);
+    expect(await rig.queued(order.id)).toEqual(['order.show', 'order.expire']);
+    expect(rig.woken).toEqual([['order.show']]);
+
+    rig.woken.length = 0;
+    await rig.store.enqueue([SHOW(order.id), SHOW(order.id)]);
+    expect(await rig.queued(order.id)).toHaveLength(4);
+    expect(rig.woken).toEqual([['order.show']]);
+  });
+
+  test('go with the order when it cannot be kept', async () => {
+    const order = newOrder();
+    rig.woken.length = 0;
+    await rig.whileQueueFails(async () => {
+      await expect(rig.keep(order, [SHOW(order.id)])).rejects.toMatchObject({
+        name: 'StoreError',
+        message: `keeping the new order ${order.id}: the database failed`,
+      });
+    });
+    expect(await rig.store.load(order.id)).toBeUndefined();
+    expect(await rig.queued(order.id), 'a job outlived its order').toEqual([]);
+    expect(rig.woken).toEqual([]);
+  });
+
+  test('take the change with them when they cannot be queued', async () => {
+    const before = await rig.keep(newOrder());
+    await rig.whileQueueFails(async () => {
+      await expect(
+        rig.store.commit({ ...changeOf(before, approve('U0BOB'), at(1)), jobs: [SHOW(before.id)] }),
+      ).rejects.toMatchObject({ cause: { message: 'the queue is broken' } });
+    });
+    expect(await rig.read(before.id)).toEqual(before);
+    expect(await rig.store.history(before.id)).toHaveLength(1);
+    expect(await rig.queued(before.id)).toEqual([]);
+  });
+});
+
+describe('one open order a task and name', () => {
+  test('of 20 asked for at once one is kept, and the others are told which', async () => {
+    const orders = Array.from({ length: 20 }, () => newOrder({}, ['wanted.rest']));
+    const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [], [])));
+    const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
+    expect(kept, 'exactly one order may be open for a task and name').toHaveLength(1);
+    expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
+  });
+
+  test('orders for the same names in another sequence do not lock each other', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `both-${index}.rest`);
+    for (let round = 0; round < 5; round += 1) {
+      const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
+      const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [], [])));
+      expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
+      for (const order of orders) {
+        if ((await rig.store.load(order.id)) === undefined) continue;
+        await rig.sql('UPDATE order_items SET open_key = NULL WHERE order_id = $1', [order.id]);
+      }
+    }
+  });
+
+  test('another task or a closed order does not stand in the way; an unknown outcome does', async () => {
+    const first = newOrder({}, ['again.rest']);
+    await underWay(rig, first);
+    expect(await rig.store.create(newOrder({ task: 'restore' }, ['again.rest']), undefined, [], [])).toBe(
+      undefined,
+    );
+    await rig.apply(first.id, answer('UNKNOWN'), at(4));
+    const next = newOrder({}, ['again.rest', 'more.rest']);
+    expect(await rig.store.create(next, undefined, [], [])).toEqual({ conflictingOrderId: first.id });
+    await rig.apply(first.id, { type: 'settled', by: 'U0BOB', outcome: 'FAILED', reason: undefined }, at(5));
+    expect(await rig.store.create(next, undefined, [], [])).toBeUndefined();
+  });
+
+  test('asked with the same delivery it is the same order, open or closed', async () => {
+    const order = await rig.keep(newOrder());
+    const again = newOrder({ deliveryId: order.deliveryId });
+    expect(await rig.store.create(again, undefined, [], [SHOW(again.id)])).toEqual({
+      conflictingOrderId: order.id,
+    });
+    await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
+    expect(await rig.store.create(again, undefined, [], [])).toEqual({ conflictingOrderId: order.id });
+    expect(await rig.queued(again.id)).toEqual([]);
+  });
+
+  test('a draft bars nobody; confirmed too late it learns which order is in its way', async () => {
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+    const drafts = await Promise.all(
+      [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
+    );
+    const outcomes = await Promise.all(
+      drafts.map((draft) =>
+        rig.store.commit({ ...changeOf(draft, confirmed, at(1)), jobs: [SHOW(draft.id)] }),
+      ),
+    );
+    const winner = drafts[outcomes.findIndex((outcome) => outcome.ok)];
+    const loser = drafts[outcomes.findIndex((outcome) => !outcome.ok)];
+    if (winner === undefined || loser === undefined) throw new Error('both drafts became open orders');
+    expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
+    expect(await rig.read(loser.id)).toEqual(loser);
+    expect(await rig.queued(loser.id)).toEqual([]);
+    expect(await rig.store.history(loser.id)).toHaveLength(1);
+  });
+});
+
+describe('secrets', () => {
+  const secretOrder = (changes: Partial<Order> = {}) => newOrder({ hasSecretInput: true, ...changes });
+
+  test.each([
+    ['denied', { type: 'denied', by: 'U0BOB', reason: undefined }],
+    ['cancelled', { type: 'cancelled', by: 'U0ALICE' }],
+    ['expired', { type: 'ran_out' }],
+    ['failed before it is sent', { type: 'stopped', summary: 'The account is gone.' }],
+  ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
+    const order = await rig.keep(secretOrder());
+    const closed = await rig.apply(order.id, event, at(7_200));
+    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+    expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
+    expect(closed.hasSecretInput, 'a retry must know that there was a secret').toBe(true);
+  });
+
+  test.each(['SUCCEEDED', 'FAILED', 'UNKNOWN'] as const)(
+    'the sealed input is there until the order is %s',
+    async (outcome) => {
+      const order = secretOrder();
+      await underWay(rig, order);
+      expect(await rig.store.sealedInput(order.id)).toEqual(SEALED);
+      await rig.apply(order.id, answer(outcome), at(4));
+      expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+      expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
+    },
+  );
+
+  async function withResult(expiresAt: Date): Promise<string> {
+    const order = newOrder();
+    await underWay(rig, order);
+    const revealable = { n: 1, sealed: SEALED, expiresAt };
+    await rig.apply(order.id, answer('SUCCEEDED', { summary: 'Done.', hasSecret: true }), at(4), {
+      revealable,
+    });
+    return order.id;
+  }
+
+  test('a secret result goes to exactly one of 10 who ask at once', async () => {
+    const id = await withResult(at(3_600));
+    const taken = await Promise.all(Array.from({ length: 10 }, () => rig.store.takeRevealable(id, 1, at(5))));
+    expect(taken.filter((each) => each !== 'gone')).toEqual([SEALED]);
+    expect(taken.filter((each) => each === 'gone')).toHaveLength(9);
+    expect(
+      await rig.sql('SELECT sealed, key_id, revealed_at FROM revealable_secrets WHERE order_id = $1', [id]),
+    ).toEqual([{ sealed: null, key_id: null, revealed_at: at(5) }]);
+    expect(await rig.store.takeRevealable(id, 2, at(5))).toBeUndefined();
+  });
+
+  test('a secret result is not shown after its time, and is swept', async () => {
+    const id = await withResult(at(3_600));
+    const young = await withResult(at(7_200));
+    expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
+    expect((await rig.store.sweep(at(3_600))).secrets).toBe(1);
+    expect(await rig.sql('SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1', [id])).toEqual([
+      { sealed: null, key_id: null },
+    ]);
+    expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
+    expect(await rig.store.takeRevealable(young, 1, at(3_600))).toEqual(SEALED);
+  });
+});
+
+describe('drafts', () => {
+  test('are forgotten with all that belongs to them when they run out, and others stay', async () => {
+    const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), hasSecretInput: true }));
+    const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
+    const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
+    expect((await rig.store.sweep(at(900))).drafts).toBe(1);
+    expect(await rig.store.load(old.id)).toBeUndefined();
+    expect(await rig.store.history(old.id)).toEqual([]);
+    expect(await rig.read(young.id)).toEqual(young);
+    expect(await rig.read(pending.id)).toEqual(pending);
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+    expect(await rig.store.commit(changeOf(old, confirmed, at(899)))).toEqual({
+      ok: false,
+      conflictingOrderId: undefined,
+    });
+  });
+});
+
+describe('the lease', () => {
+  test('is extended by its worker alone, while the order is carried out', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    expect(await rig.store.extendLease(order.id, 'worker', at(40))).toBe(true);
+    expect(await rig.store.extendLease(order.id, 'another', at(50))).toBe(false);
+    expect((await rig.read(order.id)).claim?.leaseUntil).toEqual(at(40));
+    await rig.apply(order.id, answer('SUCCEEDED'), at(4));
+    expect(await rig.store.extendLease(order.id, 'worker', at(60))).toBe(false);
+  });
+
+  test('that was extended beside a change is not set back by it', async () => {
+    const order = newOrder({}, ['lease-1.rest', 'lease-2.rest']);
+    const before = await underWay(rig, order);
+    await rig.store.extendLease(order.id, 'worker', at(40));
+    const sending = { type: 'sending', workerId: 'worker', n: 2 } as const;
+    expect(await rig.store.commit(changeOf(before, sending, at(30)))).toEqual({ ok: true });
+    expect((await rig.read(order.id)).claim, 'the worker would be taken for dead').toEqual({
+      workerId: 'worker',
+      leaseUntil: at(40),
+    });
+  });
+});
+
+describe('lists', () => {
+  test('by state, person, task and name, the newest first', async () => {
+    const make = (seconds: number, changes: Partial<Order>, names?: string[]) =>
+      rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LISTS', ...changes }, names));
+    const first = await make(1, {});
+    const second = await make(2, { task: 'restore', state: 'APPROVED' }, ['list-a.rest', 'list-b.rest']);
+    const third = await make(3, {}, ['list-b.rest']);
+    const draft = await make(4, { task: 'delete', state: 'DRAFT' }, ['list-b.rest']);
+    await make(5, { requesterId: 'U0OTHER' });
+    const found = async (filter: Omit<Parameters<Rig['store']['list']>[0], 'limit'>, limit = 10) =>
+      (await rig.store.list({ requesterId: 'U0LISTS', limit, ...filter })).map((order) => order.id);
+
+    expect(await found({})).toEqual([third.id, second.id, first.id]);
+    expect(await found({}, 2)).toEqual([third.id, second.id]);
+    expect(await found({ states: ['APPROVED', 'DRAFT'] })).toEqual([draft.id, second.id]);
+    expect(await found({ states: [] })).toEqual([]);
+    expect(await found({ task: 'restore' })).toEqual([second.id]);
+    expect(await found({ name: 'list-b.rest' })).toEqual([third.id, second.id]);
+    expect(await found({ name: 'list-b.rest', task: 'renew', states: ['PENDING'] })).toEqual([third.id]);
+    expect((await rig.store.list({ name: 'list-a.rest', limit: 1 }))[0]).toEqual(second);
+  });
+
+  test('the latest of a task by a person in a context', async () => {
+    const make = (seconds: number, changes: Partial<Order>) =>
+      rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LATEST', ...changes }));
+    const account = { id: 'a', login: 'l', method: 'password' };
+    await make(1, { account: { ...account, context: 4 } });
+    const newest = await make(2, { account: { ...account, context: 4 } });
+    await make(3, { account: { ...account, context: 1 } });
+    await make(4, { account: { ...account, context: 4 }, task: 'restore' });
+    await make(5, { account: { ...account, context: 4 }, state: 'DRAFT' });
+    const application = await make(6, { account: { ...account, context: undefined } });
+    expect(await rig.store.latest('renew', 'U0LATEST', 4)).toEqual(newest);
+    expect(await rig.store.latest('renew', 'U0LATEST', undefined)).toEqual(application);
+    expect(await rig.store.latest('create', 'U0LATEST', 4)).toBeUndefined();
+  });
+});
