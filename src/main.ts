@@ -21,15 +21,20 @@ import { showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
-import { startEmbeddedPostgres } from './store/embedded.ts';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createSettingsStore } from './store/settings.ts';
 
 /** What tests may put in place of the real thing. */
 export interface Overrides {
+  /** The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, as their other ends do. */
   readonly now?: () => Date;
   readonly log?: Log;
+  /** How long a worker may be silent before its order is taken for abandoned, in milliseconds. */
+  readonly leaseMs?: number;
+  /** How often neglected orders are looked for, in milliseconds. */
+  readonly recoveryMs?: number;
 }
 
 /** A running bot. */
@@ -47,10 +52,13 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-const RECOVERY_MS = 10_000;
+/** An order that ran out is noticed within 5 s even if its job is lost. */
+const RECOVERY_MS = 4_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
+/** Before whoever sent the signal loses patience. */
+const STOP_MS = 9_500;
 /** How long a database or Slack may be away at start before the process gives up. */
 const PATIENCE_MS = 120_000;
 
@@ -75,13 +83,17 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   const server: HttpServer = await startServer({
     port: config.port,
     log,
-    now,
     slack: () => (slackApp?.connected() === true ? slackApp.requestListener : undefined),
     metrics: async () => ({
       contentType: metrics?.contentType ?? 'text/plain',
       text: (await metrics?.text()) ?? '',
     }),
     readiness: () => readiness(missing, database, slackApp),
+  }).catch((cause: unknown) => {
+    throw new StartError(
+      `The HTTP server cannot listen on PORT ${config.port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another PORT.`,
+      { cause },
+    );
   });
   closers.push(() => server.close());
 
@@ -95,6 +107,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
 
     const jobs = createJobs({ connectionString: databaseUrl, log, now });
     await jobs.start();
+    closers.push(() => jobs.close());
     const store = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
     const measured = createMetrics({ orders: () => store.figures(now()) });
     metrics = measured;
@@ -119,7 +132,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
           jsonAuth: config.service.auth,
           timeoutMs: config.service.timeout,
           replyTo: config.service.replyTo,
-          now: () => now().getTime(),
         }),
     });
     closers.push(() => accounts.close());
@@ -143,6 +155,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       clientFor: accounts.clientFor,
       accountExists: async (id: string) => (await findAccount(id)) !== undefined,
       workerId: randomUUID(),
+      ...(overrides.leaseMs === undefined ? {} : { leaseMs: overrides.leaseMs }),
       observe: measured.serviceRequest,
     };
 
@@ -160,7 +173,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         log.error({ err }, 'looking for neglected orders'),
       );
     await recover();
-    const recovery = setInterval(recover, RECOVERY_MS);
+    const recovery = setInterval(recover, overrides.recoveryMs ?? RECOVERY_MS);
+    closers.push(async () => clearInterval(recovery));
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
@@ -203,7 +217,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
       stopWork.abort();
       if (drained.includes(false)) await Promise.race([jobs.idle(), sleep(LAST_WORDS_MS)]);
-      await jobs.close();
       await closeAll();
       log.info('stopped');
     };
@@ -287,24 +300,28 @@ async function readiness(
   return found;
 }
 
+/** Errors whose message says to the operator what to do. */
+const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
+
 async function main(): Promise<void> {
-  let bot: Bot;
-  try {
-    bot = await startBot(loadConfig());
-  } catch (error) {
-    const known = error instanceof ConfigError || error instanceof StartError;
-    process.stderr.write(
-      `${known || !(error instanceof Error) ? String((error as Error).message) : error.stack}\n`,
-    );
-    process.exit(1);
-  }
+  const starting = Promise.resolve().then(() => startBot(loadConfig()));
+  // From the first moment: process 1 of a container does not end by a signal that it does not handle.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      bot.stop().then(
+      const stopped = starting.then((bot) => bot.stop());
+      Promise.race([stopped, sleep(STOP_MS)]).then(
         () => process.exit(0),
         () => process.exit(1),
       );
     });
+  }
+  try {
+    await starting;
+  } catch (error) {
+    const known = FOR_OPERATORS.some((type) => error instanceof type);
+    const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
+    process.stderr.write(`${text}\n`);
+    process.exit(1);
   }
 }
 

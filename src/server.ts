@@ -19,7 +19,6 @@ export interface ServerOptions {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
-  readonly now: () => Date;
 }
 
 export interface HttpServer {
@@ -94,12 +93,20 @@ async function route(
 
 function takeFromSlack(options: ServerOptions, request: IncomingMessage, response: ServerResponse): void {
   const slack = options.slack();
-  if (slack === undefined) return answer(response, 503, { error: 'not ready' });
-  if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
+  if (slack === undefined) {
+    answer(response, 503, { error: 'not ready' });
+    return;
+  }
+  if (request.method !== 'POST') {
+    answer(response, 405, { error: 'POST only' });
+    return;
+  }
   const timestamp = Number(request.headers['x-slack-request-timestamp']);
-  const skew = Math.abs(options.now().getTime() / 1_000 - timestamp);
-  if (!(skew <= CLOCK_LEEWAY_SECONDS))
-    return answer(response, 401, { error: 'the request is not of this moment' });
+  const skew = Math.abs(Date.now() / 1_000 - timestamp);
+  if (!(skew <= CLOCK_LEEWAY_SECONDS)) {
+    answer(response, 401, { error: 'the request is not of this moment' });
+    return;
+  }
   // Bolt knows the media types without parameters only.
   const [mediaType] = (request.headers['content-type'] ?? '').split(';');
   request.headers['content-type'] = mediaType?.trim().toLowerCase() ?? '';

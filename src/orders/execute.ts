@@ -19,15 +19,20 @@ export interface ExecuteDeps {
   /** The client that carries an account's credential, or undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly accountExists: (accountId: string) => Promise<boolean>;
+  /** Told that the service has accepted an account's credential. */
+  readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
   readonly workerId: string;
+  /** How long this worker may be silent before its order is taken for abandoned; {@link LEASE_MS} when left out. */
+  readonly leaseMs?: number;
   /** Told of every request to the service: task, outcome, seconds. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
 }
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
-const HEARTBEAT_MS = 5_000;
+/** Signs of life within one lease. */
+const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
 const PARALLEL_ITEMS = 4;
 /** A secret result can be looked at for this long. */
@@ -44,20 +49,21 @@ class ClaimLost extends Error {
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
  */
 export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
+  const { leaseMs = LEASE_MS } = deps;
   const claimed = await changeOrder(deps, orderId, async (order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     const gone = await groundGone(deps, order);
     if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
-    const leaseUntil = new Date(deps.now().getTime() + LEASE_MS);
+    const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     return { event: { type: 'claimed', workerId: deps.workerId, leaseUntil } };
   });
   if (!claimed.ok || claimed.order.state !== 'EXECUTING') return;
 
   const heartbeat = setInterval(() => {
     deps.store
-      .extendLease(orderId, deps.workerId, new Date(deps.now().getTime() + LEASE_MS))
+      .extendLease(orderId, deps.workerId, new Date(deps.now().getTime() + leaseMs))
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'extending the lease of an order'));
-  }, HEARTBEAT_MS);
+  }, leaseMs / HEARTBEATS);
   try {
     await sendItems(deps, claimed.order, signal);
     await handOn(deps, orderId);
