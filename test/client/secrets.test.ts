@@ -147,12 +147,12 @@ describe('a service that echoes secrets', () => {
     const input = { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' } as const;
     const two = client(twoFactor);
     expectNoSecret(await two.run(redirectUpdate, input));
-    service.respond = always(
-      400,
-      xmlAnswer('E1', '', `<msg><text>${escapeXml(`${own} ${hash}`)}</text></msg>`),
-    );
-    expectNoSecret(await errorOf(client(twoFactor).run(redirectUpdate, input)));
+    const refusal = (text: string): string =>
+      xmlAnswer('E1', '', `<msg><text>${escapeXml(text)}</text></msg>`);
+    service.respond = always(400, refusal(`${own} ${hash}`));
     expectNoSecret(await errorOf(two.run(redirectUpdate, input)));
+    service.respond = always(400, refusal(`${own} 287082`));
+    expectNoSecret(await errorOf(client(twoFactor).run(redirectUpdate, input)));
     expectNoSecret(two);
   });
 
