@@ -154,6 +154,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       log,
       clientFor: accounts.clientFor,
       accountExists: async (id: string) => (await findAccount(id)) !== undefined,
+      accepted: accounts.accepted,
       workerId: randomUUID(),
       ...(overrides.leaseMs === undefined ? {} : { leaseMs: overrides.leaseMs }),
       observe: measured.serviceRequest,

@@ -30,6 +30,8 @@ export interface Accounts {
   use(userId: string, slot: string): Promise<Account | undefined>;
   /** The client that carries an account's credential, or undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
+  /** The service has accepted an account's credential: an account that was not yet used counts as checked. */
+  accepted(accountId: string): Promise<void>;
   /** Seals rows of older keys with the current one. @returns how many were re-sealed */
   reseal(): Promise<number>;
   /** Ends all sessions. */
@@ -45,6 +47,14 @@ export interface AccountsDeps {
   readonly createClient: (credential: Credential) => ServiceClient;
 }
 
+/** One client a sealed credential: another credential in the same account gets another client. */
+interface HeldClient {
+  readonly sealed: Sealed;
+  readonly client: ServiceClient;
+  /** The service has accepted it, and the account's row says so. */
+  readonly verified: boolean;
+}
+
 /** Idle clients beyond this are closed: each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 const RESEAL_BATCH = 100;
@@ -56,8 +66,7 @@ function ownerOf(account: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly
 
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { teamId, store, vault } = deps;
-  /** One client a sealed credential: another credential in the same account gets another client. */
-  const clients = new Map<string, { readonly sealed: Sealed; readonly client: ServiceClient }>();
+  const clients = new Map<string, HeldClient>();
 
   const closeClient = async (accountId: string, sessions: 'own' | 'all') => {
     const held = clients.get(accountId);
@@ -158,11 +167,28 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }
       const credential = credentialFromText(vault.open(found.sealed, ownerOf(found.account)));
       const client = deps.createClient(credential);
-      clients.set(accountId, { sealed: found.sealed, client });
+      clients.set(accountId, {
+        sealed: found.sealed,
+        client,
+        verified: found.account.verifiedAt !== undefined,
+      });
       if (held !== undefined) void held.client.close().catch(() => undefined);
       const oldest = clients.keys().next();
       if (clients.size > MAX_CLIENTS && oldest.done !== true) void closeClient(oldest.value, 'own');
       return client;
+    },
+
+    async accepted(accountId) {
+      const held = clients.get(accountId);
+      if (held === undefined || held.verified) return;
+      clients.set(accountId, { ...held, verified: true });
+      try {
+        await store.markVerified(accountId, deps.now());
+      } catch (err) {
+        // Noted at its next use.
+        if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
+        deps.log.warn({ err, accountId }, 'noting that an account was accepted');
+      }
     },
 
     async reseal() {

@@ -149,6 +149,7 @@ async function sendItem(
     'request to the service ended',
   );
   await commitOutcome(deps, order, item, outcome, signal);
+  if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
 function eventOfError(

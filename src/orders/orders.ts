@@ -12,9 +12,11 @@ import {
   confirmOrder,
   type OrderRequest,
   type RequestOutcome,
+  refusalOfAccount,
   requestOrder,
 } from './request.ts';
 import * as settle from './settle.ts';
+import { taskNamed } from './tasks.ts';
 
 export interface OrdersDeps {
   readonly store: OrderStore;
@@ -29,6 +31,8 @@ export interface OrdersDeps {
 /** What people can do with orders: the use cases, with their parts joined. */
 export interface Orders {
   request(request: OrderRequest): Promise<RequestOutcome>;
+  /** Why an account cannot do a task, asked before a form opens; undefined when it can. */
+  refusalOfAccount(task: OrderTaskName, account: Account): Promise<string | undefined>;
   confirm(orderId: string, userId: string): Promise<ConfirmOutcome>;
   approve(orderId: string, userId: string): Promise<ChangeOutcome>;
   deny(orderId: string, userId: string, reason: string | undefined): Promise<ChangeOutcome>;
@@ -59,6 +63,7 @@ export function createOrders(deps: OrdersDeps): Orders {
   };
   return {
     request: (request) => requestOrder(all, request),
+    refusalOfAccount: (task, account) => refusalOfAccount(all, taskNamed(task), account),
     confirm: (orderId, userId) => confirmOrder(all, orderId, userId),
     approve: (orderId, userId) => decide.approveOrder(all, orderId, userId),
     deny: (orderId, userId, reason) => decide.denyOrder(all, orderId, userId, reason),

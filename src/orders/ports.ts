@@ -103,6 +103,8 @@ export interface OrderStore {
   sweep(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Hands a revealable secret out, once: it is gone from the store when this answers. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
+  /** Takes back what was handed out and could not be shown. Its hour goes on. */
+  returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
 }
 
 /** Where a message about an order stands. */

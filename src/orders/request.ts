@@ -28,6 +28,8 @@ export interface OrderRequest {
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
   readonly requesterId: string;
+  /** Who acted, where that is somebody else: an approver may retry for the requester. */
+  readonly askedBy?: string;
   /** The person's active account, if any is linked. */
   readonly account: Account | undefined;
   readonly channelId: string;
@@ -104,7 +106,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   };
   const log: LogEntry = {
     kind: 'requested',
-    actor: request.requesterId,
+    actor: request.askedBy ?? request.requesterId,
     state,
     version: order.version,
     at: now,
@@ -165,8 +167,9 @@ export function jobsAfter(order: Order): OrderJob[] {
   }
 }
 
-async function refusalOfAccount(
-  deps: RequestDeps,
+/** Why an account cannot do a task and what to do instead, or undefined when it can. */
+export async function refusalOfAccount(
+  deps: Pick<RequestDeps, 'clientFor'>,
   task: OrderTask,
   account: Account,
 ): Promise<string | undefined> {

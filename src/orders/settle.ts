@@ -77,6 +77,7 @@ export async function retryOrder(
     secret: undefined,
     reason: order.reason,
     requesterId: order.requesterId,
+    askedBy: userId,
     account,
     channelId: order.channelId,
     threadTs: order.threadTs,
@@ -87,7 +88,13 @@ export async function retryOrder(
 }
 
 export type RevealOutcome =
-  | { readonly kind: 'revealed'; readonly secret: Secret; readonly order: Order }
+  | {
+      readonly kind: 'revealed';
+      readonly secret: Secret;
+      readonly order: Order;
+      /** It could not be shown: it can be asked for again until its hour is over. */
+      readonly giveBack: () => Promise<void>;
+    }
   | { readonly kind: 'refused'; readonly why: string };
 
 /** Shows the secret result of an order to its requester, once. */
@@ -113,5 +120,10 @@ export async function revealSecret(
       why: 'It was shown already, or its hour is over, and it is gone. Ask for it again.',
     };
   }
-  return { kind: 'revealed', secret: deps.vault.open(sealed, resultOwner(order, item.n)), order };
+  return {
+    kind: 'revealed',
+    secret: deps.vault.open(sealed, resultOwner(order, item.n)),
+    order,
+    giveBack: () => deps.store.returnRevealable(orderId, item.n, sealed),
+  };
 }

@@ -122,7 +122,8 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
         return {
           ok: false,
           problems: parsed.error.issues.map((issue) => ({
-            field: String(issue.path[0] ?? ''),
+            // `names` for its third line, `parent_user` for a field of an object.
+            field: issue.path.filter((part) => typeof part === 'string').join('_'),
             problem: issue.message,
           })),
         };
@@ -159,6 +160,7 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
+const TOO_MANY_NAMES = `Give at most ${MAX_NAMES} names in one order, so that its approver can read it.`;
 
 const domainName = z.string('Give a domain name, such as cafe.rest.').transform((text, context) => {
   const parsed = parseDomainName(text);
@@ -174,13 +176,28 @@ const hostName = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const contactId = z.coerce
-  .number('Give the contact’s id, a whole number.')
-  .int('Give the contact’s id, a whole number.')
-  .positive('Give the contact’s id, a whole number above 0.')
-  .max(2_147_483_647, 'That number is too large for a contact’s id.');
+/** A number as it is stored, or as people type it: `1e3`, `0x1f` and an empty text are none. */
+const wholeNumber = (message: string) =>
+  z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .trim()
+          .regex(/^[+-]?\d{1,15}$/)
+          .transform(Number),
+      ],
+      message,
+    )
+    .pipe(z.int(message));
 
-const years = z.coerce.number('Give the period in whole years.').int('Give the period in whole years.');
+const GIVE_CONTACT = 'Give the contact’s id, a whole number above 0.';
+const contactId = wholeNumber(GIVE_CONTACT)
+  .pipe(z.number().positive(GIVE_CONTACT))
+  .pipe(z.number().max(2_147_483_647, 'That number is too large for a contact’s id.'));
+
+const years = wholeNumber('Give the period in whole years, such as 2.');
 
 const delegation = {
   name: domainName,
@@ -217,30 +234,37 @@ function needed(secret: Secret | undefined): Secret {
   return secret;
 }
 
+/** Characters that nobody can see or that are half of one: neither the interfaces nor the database carry them. */
+const UNSEEN = /[\p{Cc}\p{Cs}]/u;
+
+const requiredText = (message: string, max = 255) =>
+  z
+    .string(message)
+    .trim()
+    .min(1, message)
+    .max(max, `Use at most ${max} characters.`)
+    .refine((text) => !UNSEEN.test(text), 'It contains a character that cannot be seen. Type it again.');
+
 /** A text that is left out when it is empty: "what is left empty is not sent". */
-const optionalText = (max: number) =>
+const optionalText = (max = 255) =>
   z
     .string()
     .trim()
     .max(max, `Use at most ${max} characters.`)
+    .refine((text) => !UNSEEN.test(text), 'It contains a character that cannot be seen. Type it again.')
     .transform((text) => (text === '' ? undefined : text))
     .optional();
 
-const requiredText = (message: string, max = 255) =>
-  z.string(message).trim().min(1, message).max(max, `Use at most ${max} characters.`);
-
-const optionalNumber = z.coerce
-  .number('Give a whole number.')
-  .int('Give a whole number.')
-  .nonnegative('Give a whole number from 0.')
-  .max(2_147_483_647, 'That number is too large.')
+const GIVE_NUMBER = 'Give a whole number from 0.';
+const optionalNumber = wholeNumber(GIVE_NUMBER)
+  .pipe(z.number().nonnegative(GIVE_NUMBER))
+  .pipe(z.number().max(2_147_483_647, 'That number is too large.'))
   .optional();
 
-const contextNumber = z.coerce
-  .number('Give the context’s number, such as 4.')
-  .int('Give the context’s number, such as 4.')
-  .positive('Give the context’s number, such as 4.')
-  .max(2_147_483_647, 'That number is too large for a context.');
+const GIVE_CONTEXT = 'Give the context’s number, such as 4.';
+const contextNumber = wholeNumber(GIVE_CONTEXT)
+  .pipe(z.number().positive(GIVE_CONTEXT))
+  .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.'));
 
 const email = z.email('Give an e-mail address, such as anna@example.com.');
 
@@ -274,8 +298,8 @@ const renew = defineOrderTask({
     names: z
       .array(domainName)
       .min(1, 'Give at least one name.')
-      .max(MAX_NAMES, `Give at most ${MAX_NAMES} names in one order.`)
-      .transform((names) => [...new Set(names)]),
+      .transform((names) => [...new Set(names)])
+      .pipe(z.array(z.string()).max(MAX_NAMES, TOO_MANY_NAMES)),
     period: years,
   }),
   names: (input) => input.names,
@@ -339,36 +363,69 @@ const nameservers = defineOrderTask({
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
+/** A web address, with or without its scheme: `www.example.com/menu`. */
+const WEB_ADDRESS = /^(?:https?:\/\/)?[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?$/i;
+
+/** What is wrong with where a redirect leads; an e-mail redirect leads to an e-mail address. */
+function targetProblems(field: 'target' | 'backup', target: string | undefined, type: string): Problem[] {
+  if (target === undefined) return [];
+  const fits = type === 'email' ? email.safeParse(target).success : WEB_ADDRESS.test(target);
+  const problem =
+    type === 'email'
+      ? 'An e-mail redirect leads to an e-mail address, such as anna@example.com.'
+      : 'Give a web address, such as https://www.example.com/menu.';
+  return fits ? [] : [{ field, problem }];
+}
+
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
   input: z.object({
-    source: requiredText('Give the redirect’s source, such as www.cafe.rest.').refine(
-      (source) => !/[\s/]/.test(source),
-      'Give the source as a host name or an e-mail address, without blanks or slashes.',
-    ),
+    source: requiredText('Give the redirect’s source, such as www.cafe.rest.').transform((text, context) => {
+      const host = parseHostName(text);
+      if (host.ok) return host.value.ascii;
+      // What is no host name, such as an e-mail address, goes out as it is.
+      if (/^[!-.0-~]+$/.test(text)) return text;
+      context.addIssue({
+        code: 'custom',
+        message: 'Give the source as a host name or an e-mail address, without blanks or slashes.',
+      });
+      return z.NEVER;
+    }),
     target: requiredText('Give the target, such as https://www.example.com/menu.', 2_000),
     type: z.enum(['DOMAIN', 'domain', 'email'], 'Choose a type.'),
     mode: z.enum(['HTTP', 'frame', 'single'], 'Choose a mode.'),
-    title: optionalText(255),
+    title: optionalText(),
     backup: optionalText(2_000),
   }),
   names: (input) => [input.source],
+  problems: ({ target, backup, type }) => [
+    ...targetProblems('target', target, type),
+    ...targetProblems('backup', backup, type),
+  ],
   wire: (input) => input,
 });
+
+/** Service API, section "SSL contact": international format. */
+const phoneNumber = z
+  .string()
+  .trim()
+  .regex(/^(\+[1-9][0-9 ().-]{4,30})?$/, 'Give the number in international format, such as +49-30-5550100.')
+  .transform((text) => (text === '' ? undefined : text))
+  .optional();
 
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
   input: z.object({
     id: contactId,
-    fname: optionalText(255),
-    lname: optionalText(255),
-    title: optionalText(255),
-    organization: optionalText(255),
-    address: z.array(z.string().trim().min(1).max(255)).max(10, 'Give at most 10 lines.').optional(),
+    fname: optionalText(),
+    lname: optionalText(),
+    title: optionalText(),
+    organization: optionalText(),
+    address: z.array(requiredText('Leave no line empty.')).max(10, 'Give at most 10 lines.').optional(),
     pcode: optionalText(32),
-    city: optionalText(255),
+    city: optionalText(),
     country: z
       .string()
       .trim()
@@ -376,9 +433,9 @@ const sslContact = defineOrderTask({
       .regex(/^([A-Z]{2})?$/, 'Give the country’s two-letter code, such as DE.')
       .transform((text) => (text === '' ? undefined : text))
       .optional(),
-    state: optionalText(255),
-    phone: optionalText(64),
-    fax: optionalText(64),
+    state: optionalText(),
+    phone: phoneNumber,
+    fax: phoneNumber,
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],

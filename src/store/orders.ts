@@ -189,6 +189,14 @@ export function createOrderStore(
         return was > 0 ? 'gone' : undefined;
       }),
 
+    returnRevealable: (orderId, n, sealed) =>
+      during(`taking back a secret result of order ${orderId}`, async () => {
+        await prisma.revealableSecret.updateMany({
+          where: { orderId, n, sealed: null, NOT: { revealedAt: null } },
+          data: { sealed: sealed.bytes, keyId: sealed.keyId, revealedAt: null },
+        });
+      }),
+
     figures: (now) =>
       during('counting orders', async () => {
         const [states, oldest] = await Promise.all([
