@@ -27,6 +27,9 @@ export const ORDER_TASK_NAMES = [
 ] as const;
 export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
 
+/** The tasks whose success changes what the watch list knows of a name. */
+export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
+
 export const ORDER_STATES = [
   'DRAFT',
   'PENDING',
