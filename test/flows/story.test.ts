@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+} from '../../src/demo/service/accounts.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  orderOf,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+
+/*
+ * The main job from the command to the result in the thread: one person asks, another one approves.
+ */
+
+let t: TestDemo;
+beforeAll(async () => {
+  t = await startTestDemo();
+});
+afterAll(() => t.stop());
+
+const alice = () => t.workspace.as('U0ALICE');
+const bob = () => t.workspace.as('U0BOB');
+
+/** Asks and has it approved by Bob. */
+async function approved(order: SeenOrder): Promise<SeenOrder> {
+  await bob().click(order.card, 'order_approve');
+  return order;
+}
+
+const DELEGATION = {
+  ownerc: String(SANDBOX_CONTACTS[0]),
+  adminc: String(SANDBOX_CONTACTS[1]),
+  techc: String(SANDBOX_CONTACTS[2]),
+  nameServers: SANDBOX_NAMESERVERS.join('\n'),
+};
+const DELEGATION_ON_THE_WIRE = {
+  ownerc: { id: SANDBOX_CONTACTS[0] },
+  adminc: { id: SANDBOX_CONTACTS[1] },
+  techc: { id: SANDBOX_CONTACTS[2] },
+  nameServers: SANDBOX_NAMESERVERS.map((name) => ({ name })),
+};
+
+test('without a linked account a person is told so at the command', async () => {
+  const told = await toldAfter(t.workspace, alice(), () =>
+    alice().command(DOMAINS, '/domain renew cafe.rest 2'),
+  );
+  expect(told).toContain('/domain link');
+  expect(t.workspace.messages(DOMAINS), 'a card was posted all the same').toEqual([]);
+});
+
+test('an account is linked once the service accepts it, and shown without its password', async () => {
+  const { user, password } = SANDBOX_ACCOUNTS.alice;
+  const view = await openForm(t.workspace, alice(), '/domain link');
+  const wrong = await alice().submit(view, { user, context: '4', password: 'not-the-password' });
+  expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
+  expect(await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain whoami'))).toContain(
+    '/domain link',
+  );
+
+  const told = await toldAfter(t.workspace, alice(), () =>
+    alice().submit(view, { user, context: '4', password }),
+  );
+  expect(told).toMatch(/alice in context 4.*LIVE/s);
+  expect(alice().openedViews(), 'the form stayed open').toEqual([]);
+  const logins = t.service.requestsFor({ task: 'session.create' });
+  expect(logins.map(({ status, body }) => [status, body])).toMatchObject([
+    [expect.any(Number), { user, context: 4 }],
+    [200, { user, context: 4 }],
+  ]);
+  expect(await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain whoami'))).toMatch(
+    /active.*alice in context 4/s,
+  );
+});
+
+describe('renewing cafe.rest for two years', () => {
+  let order: SeenOrder;
+
+  test('posts a card that says all that a click does', async () => {
+    order = await ask(t.workspace, alice(), '/domain renew cafe.rest 2 -- client paid');
+    expect(orderOf(order.card)).toEqual({
+      id: order.id,
+      task: 'renew',
+      names: 'cafe.rest',
+      state: 'PENDING',
+    });
+    const card = textOf(order.card);
+    for (const said of [
+      'Renew cafe.rest for 2 years',
+      'Waiting for approval',
+      '<@U0ALICE>',
+      'client paid',
+      '*LIVE* (context 4)',
+      'alice in context 4',
+      'Costs money',
+      order.id,
+    ]) {
+      expect(card, 'the card').toContain(said);
+    }
+    expect(buttonsOf(order.card)).toEqual(['order_approve', 'order_deny', 'order_cancel']);
+    expect(order.card.thread_ts).toBeUndefined();
+  });
+
+  test.each([
+    ['Alice herself', 'U0ALICE', /somebody else|An approver/i],
+    ['Dave of another workspace', 'U0DAVE', /members of this workspace/],
+    ['Ada, who is no approver', 'U0ADA', /approvers/i],
+  ])('a click by %s changes nothing but tells them why not', async (_who, userId, why) => {
+    const person = t.workspace.as(userId);
+    const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
+    expect(told).toMatch(why);
+    expect(order.state).toBe('PENDING');
+    expect(requestsOf(t.service, order)).toEqual([]);
+  });
+
+  test('Bob’s click sends exactly one request, with the credentials of Alice', async () => {
+    await bob().click(order.card, 'order_approve');
+    const reply = await order.ends('SUCCEEDED');
+
+    const requests = requestsOf(t.service, order);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({
+      interface: 'json',
+      method: 'POST',
+      path: '/v1/domain/cafe.rest/_renew',
+      body: { period: 2 },
+      query: { ctid: [order.id] },
+      // The sandbox checked user, context and password; its log masks them.
+      way: 'credentials',
+      user: 'alice',
+      headers: { 'x-service-context': '4' },
+      status: 200,
+      carriedOut: true,
+    });
+    expect(t.service.requestsFor({ task: 'domain.renew' })).toHaveLength(1);
+    expect(t.service.state.charges).toMatchObject([
+      { task: 'domain.renew', name: 'cafe.rest', years: 2, user: 'alice', context: 4, ctid: order.id },
+    ]);
+
+    expect(reply.thread_ts).toBe(order.card.ts);
+    const said = textOf(reply);
+    expect(said).toContain(requests[0]?.answerCode ?? 'no code');
+    expect(said).toMatch(/Transaction `\d{8}-sandbox1-\d+`/);
+    expect(said).toContain('<@U0ALICE>');
+    expect(orderOf(reply)).toEqual({ id: order.id, task: 'renew', names: 'cafe.rest', state: 'SUCCEEDED' });
+    expect(buttonsOf(order.card), 'a finished card').toEqual([]);
+  });
+
+  test('its history names everybody who had a hand in it', async () => {
+    const told = await toldAfter(t.workspace, alice(), () =>
+      alice().command(DOMAINS, `/domain order ${order.id}`),
+    );
+    expect(told).toMatch(/asked by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*succeeded/s);
+    expect(
+      await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain orders cafe.rest')),
+    ).toContain(order.id);
+  });
+});
+
+test('the request leaves within 200 ms of the click', async () => {
+  const order = await ask(t.workspace, alice(), '/domain renew bar.rest');
+  const clicked = Date.now();
+  await approved(order);
+  await order.ends('SUCCEEDED');
+  const sent = requestsOf(t.service, order)[0]?.at ?? Number.POSITIVE_INFINITY;
+  // The promise is for an idle machine; tests share theirs.
+  expect(sent - clicked, 'ms from the click to the request').toBeLessThan(1_000);
+});
+
+test('create: problems stand at the fields, then the order goes its way', async () => {
+  const view = await openForm(t.workspace, alice(), '/domain create brasserie.rest');
+  const wrong = await alice().submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
+  expect(wrong).toMatchObject({
+    outcome: 'errors',
+    sent: true,
+    errors: { nameServers: expect.stringMatching(/2/) },
+  });
+  const order = await orderAfter(t.workspace, () => alice().submit(view, DELEGATION));
+  expect(textOf(order.card)).toContain('Register brasserie.rest');
+  expect(textOf(order.card)).toContain(SANDBOX_NAMESERVERS[0]);
+  await approved(order);
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order)).toMatchObject([
+    {
+      method: 'POST',
+      path: '/v1/domain',
+      body: { name: 'brasserie.rest', ...DELEGATION_ON_THE_WIRE, confirmOrder: true },
+    },
+  ]);
+});
+
+test('transfer: the auth code reaches the service and nobody else', async () => {
+  const { name, authCode } = SANDBOX_TRANSFER;
+  const view = await openForm(t.workspace, alice(), `/domain transfer ${name}`);
+  const order = await orderAfter(t.workspace, () => alice().submit(view, { ...DELEGATION, auth: authCode }));
+  const waiting = await t.dump();
+  await approved(order);
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order)).toMatchObject([
+    { method: 'POST', path: '/v1/domain/_transfer', body: { name, ...DELEGATION_ON_THE_WIRE }, status: 200 },
+  ]);
+
+  const hex = Buffer.from(authCode).toString('hex');
+  const places = {
+    'the messages': JSON.stringify(t.workspace.messages(DOMAINS)),
+    'what people were told': JSON.stringify(alice().ephemerals().concat(bob().ephemerals())),
+    'the calls to Slack': JSON.stringify(t.workspace.calls),
+    'the log': t.logged(),
+    'the database while it waited': waiting,
+    'the database at the end': await t.dump(),
+  };
+  for (const [place, text] of Object.entries(places)) {
+    expect(text.includes(authCode), `the auth code stands in ${place}`).toBe(false);
+    expect(text.includes(hex), `the auth code stands in ${place}, in hex`).toBe(false);
+    expect(text.includes(SANDBOX_ACCOUNTS.alice.password), `the password stands in ${place}`).toBe(false);
+    expect(
+      text.includes(Buffer.from(SANDBOX_ACCOUNTS.alice.password).toString('hex')),
+      `the password stands in ${place}, in hex`,
+    ).toBe(false);
+  }
+  const sealed = (dump: string) => dump.split('\n').find((row) => row.includes(`"id": "${order.id}"`));
+  expect(sealed(waiting), 'the sealed auth code of a waiting order').toMatch(/"sealed_input": "\\\\x/);
+  expect(sealed(await t.dump()), 'it is wiped at the end').toContain('"sealed_input": null');
+});
+
+test('restore: a deleted name comes back', async () => {
+  const order = await approved(await ask(t.workspace, alice(), '/domain restore gone.rest'));
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order)).toMatchObject([
+    { method: 'POST', path: '/v1/domain/gone.rest/_restore', body: null, status: 200 },
+  ]);
+});
+
+test('several names are one order with a request each', async () => {
+  const order = await approved(
+    await ask(t.workspace, alice(), '/domain renew bakery.rest brunch.rest nobody-has-this.rest 3'),
+  );
+  const reply = await order.ends('FAILED');
+  expect(
+    requestsOf(t.service, order)
+      .map(({ ctid, path, body, status }) => [ctid, path, body, status === 200])
+      .sort(),
+  ).toEqual([
+    [`${order.id}.1`, '/v1/domain/bakery.rest/_renew', { period: 3 }, true],
+    [`${order.id}.2`, '/v1/domain/brunch.rest/_renew', { period: 3 }, true],
+    [`${order.id}.3`, '/v1/domain/nobody-has-this.rest/_renew', { period: 3 }, false],
+  ]);
+  expect(textOf(reply)).toMatch(
+    /bakery\.rest\*: Done.*brunch\.rest\*: Done.*nobody-has-this\.rest\*: Failed/s,
+  );
+
+  const again = await orderAfter(t.workspace, () => alice().click(order.card, 'order_retry'));
+  expect(orderOf(again.card)).toMatchObject({ names: 'nobody-has-this.rest', state: 'PENDING' });
+});
+
+test('from a message, the card and the result go into that message’s thread', async () => {
+  const message = alice().say(DOMAINS, 'deli.rest runs out soon, who renews it?');
+  await alice().shortcut('domain_here', message);
+  const menu = await t.workspace.waitFor(() => alice().openedViews().at(-1), { what: 'the menu' });
+  const next = await alice().submit(menu, { task: 'renew' });
+  if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
+  const order = await orderAfter(t.workspace, () =>
+    alice().submit(next.view, { names: 'deli.rest', period: '1' }),
+  );
+  expect(order.card.thread_ts).toBe(message.ts);
+  await approved(order);
+  expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
+});
+
+test('where the bot is not, the card comes as a direct message with the way to invite it', async () => {
+  const order = await orderAfter(
+    t.workspace,
+    () => alice().command('C0NOBOT', '/domain renew soup.rest'),
+    'D0ALICE',
+  );
+  expect(textOf(order.card)).toContain('/invite');
+  expect(t.workspace.messages('C0NOBOT')).toEqual([]);
+  await alice().click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
+});
+
+test('a second account in the demo system is another one, and is said so', async () => {
+  await link(t.workspace, alice(), SANDBOX_ACCOUNTS.aliceDemoSystem);
+  const order = await ask(t.workspace, alice(), '/domain renew try.rest');
+  expect(textOf(order.card)).toContain('*DEMO* (context 1)');
+  await alice().command(DOMAINS, '/domain use 4');
+  await approved(order);
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order), 'the account it was asked with, not the active one').toMatchObject([
+    { headers: { 'x-service-context': '1' }, status: 200 },
+  ]);
+});

@@ -1,0 +1,282 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type Demo, startDemo } from '../../src/demo/demo.ts';
+import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import type { SandboxService } from '../../src/demo/service/server.ts';
+import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase } from './database.ts';
+
+export const DOMAINS = 'C0DOMAINS';
+
+export interface TestDemoOptions {
+  /** Settings of the bot over those of the demo. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly socketMode?: boolean;
+}
+
+/** The whole of it, real: sandbox service, workspace and bot, on a database of its own. */
+export interface TestDemo {
+  readonly demo: Demo;
+  readonly service: SandboxService;
+  readonly workspace: Workspace;
+  readonly botUrl: string;
+  readonly databaseUrl: string;
+  /** Everything the bot logged, down to `debug`. */
+  readonly logged: () => string;
+  /** Every row of every table, as text; bytes in hex. */
+  dump(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startTestDemo(options: TestDemoOptions = {}): Promise<TestDemo> {
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
+  let logged = '';
+  const log = createLog('debug', {
+    write: (line) => {
+      logged += line;
+    },
+  });
+  const demo = await startDemo({
+    port: 0,
+    dataDir,
+    databaseUrl: database.url,
+    log,
+    ...(options.settings === undefined ? {} : { settings: options.settings }),
+    ...(options.socketMode === undefined ? {} : { socketMode: options.socketMode }),
+  });
+  return {
+    demo,
+    service: demo.service,
+    workspace: demo.workspace,
+    botUrl: `http://127.0.0.1:${demo.bot.port}`,
+    databaseUrl: database.url,
+    logged: () => logged,
+    dump: () => dumpOf(database.url),
+    async stop() {
+      await demo.stop();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function dumpOf(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname IN ('public', 'pgboss')`,
+    );
+    const rows: string[] = [];
+    for (const { name } of tables.rows) {
+      const found = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${name} t`);
+      rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
+    }
+    return rows.join('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+/** The view on top of what a person has open, once the command has opened it. */
+export async function openForm(
+  workspace: Workspace,
+  person: Actor,
+  text: string,
+  channel = DOMAINS,
+): Promise<View> {
+  const before = new Set(person.openedViews().map(({ id }) => id));
+  await person.command(channel, text);
+  return workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), {
+    what: `the form of ${text}`,
+  });
+}
+
+export interface Credentials {
+  readonly user: string;
+  readonly context: number;
+  readonly password: string;
+}
+
+/** Links an account through the form, Alice's of the live context unless told otherwise. */
+export async function link(
+  workspace: Workspace,
+  person: Actor,
+  { user, context, password }: Credentials = SANDBOX_ACCOUNTS.alice,
+): Promise<void> {
+  const view = await openForm(workspace, person, '/domain link');
+  await toldAfter(workspace, person, async () => {
+    const result = await person.submit(view, { user, context: String(context), password });
+    if (result.outcome !== 'closed') throw new Error(`linking ${user}: ${JSON.stringify(result)}`);
+  });
+}
+
+/** What a message's metadata says of an order, if it says anything. */
+export function orderOf(
+  message: Message,
+):
+  | { readonly id: string; readonly task: string; readonly names: string; readonly state: string }
+  | undefined {
+  if (message.metadata?.event_type !== 'domain_order') return undefined;
+  const payload = message.metadata.event_payload;
+  return {
+    id: String(payload['order_id']),
+    task: String(payload['task']),
+    names: String(payload['names']),
+    state: String(payload['state']),
+  };
+}
+
+/** An order as people see it: its card and the card's thread. */
+export class SeenOrder {
+  readonly id: string;
+  readonly channel: string;
+  readonly #workspace: Workspace;
+
+  constructor(workspace: Workspace, id: string, channel: string) {
+    this.#workspace = workspace;
+    this.id = id;
+    this.channel = channel;
+  }
+
+  /** Every message about the order, card first. */
+  messages(): Message[] {
+    return this.#workspace.messages(this.channel).filter((message) => orderOf(message)?.id === this.id);
+  }
+
+  get card(): Message {
+    const [card] = this.messages();
+    if (card === undefined) throw new Error(`order ${this.id} has no card in ${this.channel}`);
+    return card;
+  }
+
+  /** The card's state. */
+  get state(): string {
+    return orderOf(this.card)?.state ?? '';
+  }
+
+  replies(): Message[] {
+    return this.messages().slice(1);
+  }
+
+  /** Waits until the card shows the state. */
+  async becomes(state: string, timeoutMs = 8_000): Promise<Message> {
+    return this.#workspace.waitFor(() => (this.state === state ? this.card : undefined), {
+      what: `the card of order ${this.id} (${this.state}) to show ${state}`,
+      timeoutMs,
+    });
+  }
+
+  /** Waits for the reply that says how the order stands. */
+  async reply(state: string, timeoutMs = 8_000): Promise<Message> {
+    return this.#workspace.waitFor(() => this.replies().find((reply) => orderOf(reply)?.state === state), {
+      what: `a reply of order ${this.id} that says ${state}`,
+      timeoutMs,
+    });
+  }
+
+  /** Waits until both the card and the thread say it. */
+  async ends(state: string, timeoutMs = 8_000): Promise<Message> {
+    const reply = await this.reply(state, timeoutMs);
+    await this.becomes(state, timeoutMs);
+    return reply;
+  }
+}
+
+/** Does something that asks for an order, and waits for the order's card. */
+export async function orderAfter(
+  workspace: Workspace,
+  act: () => Promise<unknown>,
+  channel = DOMAINS,
+): Promise<SeenOrder> {
+  const before = new Set(workspace.messages(channel).map((message) => orderOf(message)?.id));
+  await act();
+  const id = await workspace.waitFor(
+    () =>
+      workspace
+        .messages(channel)
+        .map((message) => orderOf(message)?.id)
+        .find((each) => each !== undefined && !before.has(each)),
+    { what: `the card of a new order in ${channel}` },
+  );
+  return new SeenOrder(workspace, id, channel);
+}
+
+/** Asks by a command whose line is complete. */
+export function ask(
+  workspace: Workspace,
+  person: Actor,
+  text: string,
+  channel = DOMAINS,
+): Promise<SeenOrder> {
+  return orderAfter(workspace, () => person.command(channel, text), channel);
+}
+
+/** Does something and waits for what the person alone is told after it. */
+export async function toldAfter(
+  workspace: Workspace,
+  person: Actor,
+  act: () => Promise<unknown>,
+): Promise<string> {
+  const before = person.ephemerals().length;
+  await act();
+  return workspace.waitFor(
+    () => {
+      const message = person.ephemerals()[before];
+      return message === undefined ? undefined : textOf(message);
+    },
+    { what: `${person.user.real_name} to be told something` },
+  );
+}
+
+/** All texts of a message or view, blocks included, as one. */
+export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: string }): string {
+  const texts: string[] = message.text === undefined ? [] : [message.text];
+  const collect = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(collect);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        if (key === 'text' && typeof inner === 'string') texts.push(inner);
+        else collect(inner);
+      }
+    }
+  };
+  collect(message.blocks);
+  return texts.join('\n');
+}
+
+/** The ids of the buttons that a message shows. */
+export function buttonsOf(message: Pick<Message, 'blocks'>): string[] {
+  return [...JSON.stringify(message.blocks).matchAll(/"action_id":"([^"]+)"/g)].map(([, id]) => id ?? '');
+}
+
+/** The `action_id` of the button that a delivery says was pressed. */
+export function pressed(payload: Workspace['deliveries'][number]['payload']): string | undefined {
+  const { actions } = payload;
+  const [action] = Array.isArray(actions) ? actions : [];
+  return typeof action === 'object' && action !== null && 'action_id' in action
+    ? String(action['action_id'])
+    : undefined;
+}
+
+/** Requests of an order that reached the service. */
+export function requestsOf(service: SandboxService, order: SeenOrder): SandboxService['requests'] {
+  return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
+}
+
+/** Waits until something is so that no event tells of. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  timeoutMs = 8_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
