@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createVault, VaultError } from '../../src/accounts/vault.ts';
+import { Secret } from '../../src/client/secret.ts';
+
+const oldKey = { id: '2025', key: randomBytes(32) };
+const newKey = { id: '2026', key: randomBytes(32) };
+const vault = createVault([newKey, oldKey]);
+const owner = ['account', 'T0STEWARD', 'U0ALICE', '4'];
+
+describe('the vault', () => {
+  it('gives back any text, for the owner it was sealed for', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, anyOwner) => {
+        const wellFormed = text.toWellFormed();
+        const sealed = vault.seal(new Secret(wellFormed), anyOwner);
+        expect(vault.open(sealed, anyOwner).reveal()).toBe(wellFormed);
+      }),
+    );
+  });
+
+  it('never makes the same bytes twice', () => {
+    const sealed = Array.from({ length: 100 }, () =>
+      Buffer.from(vault.seal(new Secret('same'), owner).bytes).toString('hex'),
+    );
+    expect(new Set(sealed).size).toBe(100);
+  });
+
+  it.each([
+    ['another person', ['account', 'T0STEWARD', 'U0BOB', '4']],
+    ['another context', ['account', 'T0STEWARD', 'U0ALICE', '1']],
+    ['another team', ['account', 'T0OTHER', 'U0ALICE', '4']],
+    ['the same parts cut elsewhere', ['account', 'T0STEWARDU0ALICE', '4']],
+    ['nobody', []],
+  ])('does not open for %s', (_name, other) => {
+    const sealed = vault.seal(new Secret('hunter2'), owner);
+    expect(() => vault.open(sealed, other)).toThrow(VaultError);
+  });
+
+  it('does not open with any bit flipped', () => {
+    const sealed = vault.seal(new Secret('hunter2'), owner);
+    for (let bit = 0; bit < sealed.bytes.length * 8; bit += 1) {
+      const bytes = Uint8Array.from(sealed.bytes);
+      bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(() => vault.open({ ...sealed, bytes }, owner), `bit ${bit}`).toThrow(VaultError);
+    }
+  });
+
+  it('does not open when cut, whatever is left as the tag', () => {
+    const sealed = vault.seal(new Secret('hunter2'), owner);
+    for (let length = 0; length < sealed.bytes.length; length += 1) {
+      const bytes = sealed.bytes.slice(0, length);
+      expect(() => vault.open({ ...sealed, bytes }, owner), `${length} bytes`).toThrow(VaultError);
+    }
+  });
+
+  it('opens what older keys sealed, and says which key is missing', () => {
+    const sealed = createVault([oldKey]).seal(new Secret('hunter2'), owner);
+    expect(vault.open(sealed, owner).reveal()).toBe('hunter2');
+    expect(vault.currentKeyId).toBe('2026');
+    expect(() => createVault([newKey]).open(sealed, owner)).toThrow(/key "2025" is not in CREDENTIALS_KEYS/);
+  });
+
+  it('does not take one key’s row for another’s', () => {
+    const sealed = vault.seal(new Secret('hunter2'), owner);
+    expect(() => vault.open({ ...sealed, keyId: '2025' }, owner)).toThrow(VaultError);
+  });
+
+  it('says nothing of the secret in its errors', () => {
+    const sealed = vault.seal(new Secret('hunter2'), owner);
+    try {
+      vault.open(sealed, ['somebody else']);
+      expect.unreachable('it opened');
+    } catch (error) {
+      expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
+    }
+  });
+});
+
+describe('a secret', () => {
+  it('prints as [secret], however it is turned into text', () => {
+    const secret = new Secret('hunter2');
+    const texts = [
+      String(secret),
+      `${secret}`,
+      JSON.stringify({ secret }),
+      inspect(secret),
+      inspect({ deep: { secret } }, { depth: 9, showHidden: true }),
+      Object.values(secret).join(),
+    ];
+    for (const text of texts) expect(text).not.toContain('hunter2');
+    expect(JSON.stringify({ secret })).toBe('{"secret":"[secret]"}');
+    expect(secret.reveal()).toBe('hunter2');
+  });
+});
