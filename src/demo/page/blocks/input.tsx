@@ -1,0 +1,67 @@
+import { useSurface } from '../chat.ts';
+import { withEmoji } from '../emoji.ts';
+import { placed } from '../forms.ts';
+import { type JsonObject, objectOf, textOf, wordsOf } from '../json.ts';
+import { Control } from './controls.tsx';
+
+const GROUPS = [
+  'checkboxes',
+  'radio_buttons',
+  'multi_static_select',
+  'multi_users_select',
+  'multi_channels_select',
+  'multi_conversations_select',
+];
+
+/** A labelled input with its hint and what is wrong with what was put in. */
+export function InputBlock({ block }: { block: JsonObject }) {
+  const surface = useSurface();
+  const element = objectOf(block, 'element');
+  const place = placed(block, element);
+  if (place === undefined) return null;
+  const id = `${surface.id}-${place.blockId}`;
+  const hint = wordsOf(block, 'hint');
+  const error = surface.errors[place.blockId];
+  const describedBy = [error !== undefined && `${id}-error`, hint !== '' && `${id}-hint`]
+    .filter(Boolean)
+    .join(' ');
+  const label = withEmoji(wordsOf(block, 'label'));
+  const optional = block['optional'] === true;
+  const isGroup = GROUPS.includes(textOf(element, 'type') ?? '');
+  const shown = (
+    <>
+      {label}
+      {optional && <span class="optional"> (optional)</span>}
+    </>
+  );
+  return (
+    <div class="input">
+      {isGroup ? (
+        <div class="label">{shown}</div>
+      ) : (
+        <label class="label" htmlFor={id}>
+          {shown}
+        </label>
+      )}
+      <Control
+        place={place}
+        id={id}
+        {...(isGroup && { label })}
+        describedBy={describedBy === '' ? undefined : describedBy}
+        invalid={error !== undefined}
+        required={!optional}
+        focused={element?.['focus_on_load'] === true}
+      />
+      {error !== undefined && (
+        <p class="error" id={`${id}-error`}>
+          {withEmoji(error)}
+        </p>
+      )}
+      {hint !== '' && (
+        <p class="hint" id={`${id}-hint`}>
+          {withEmoji(hint)}
+        </p>
+      )}
+    </div>
+  );
+}

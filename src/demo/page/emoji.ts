@@ -1,0 +1,65 @@
+const EMOJI: Readonly<Record<string, string>> = {
+  alarm_clock: '⏰',
+  arrow_right: '➡️',
+  ballot_box_with_check: '☑️',
+  bell: '🔔',
+  bulb: '💡',
+  calendar: '📅',
+  chart_with_upwards_trend: '📈',
+  clipboard: '📋',
+  date: '📅',
+  eyes: '👀',
+  fire: '🔥',
+  gear: '⚙️',
+  hourglass: '⌛',
+  hourglass_flowing_sand: '⏳',
+  inbox_tray: '📥',
+  information_source: 'ℹ️',
+  key: '🔑',
+  large_blue_circle: '🔵',
+  large_green_circle: '🟢',
+  large_orange_circle: '🟠',
+  large_red_circle: '🔴',
+  large_yellow_circle: '🟡',
+  link: '🔗',
+  lock: '🔒',
+  mag: '🔍',
+  mailbox: '📫',
+  memo: '📝',
+  moneybag: '💰',
+  mute: '🔇',
+  no_bell: '🔕',
+  no_entry: '⛔',
+  no_entry_sign: '🚫',
+  outbox_tray: '📤',
+  page_facing_up: '📄',
+  question: '❓',
+  recycle: '♻️',
+  red_circle: '🔴',
+  repeat: '🔁',
+  robot_face: '🤖',
+  rotating_light: '🚨',
+  smile: '😄',
+  spiral_calendar_pad: '🗓️',
+  tada: '🎉',
+  thumbsup: '👍',
+  wastebasket: '🗑️',
+  warning: '⚠️',
+  wave: '👋',
+  white_check_mark: '✅',
+  white_circle: '⚪',
+  x: '❌',
+  zzz: '💤',
+  '+1': '👍',
+  '-1': '👎',
+};
+
+/** The character of a shortcode without its colons, or undefined when it is not known here. */
+export function emojiOf(name: string): string | undefined {
+  return Object.hasOwn(EMOJI, name) ? EMOJI[name] : undefined;
+}
+
+/** A plain text with its known shortcodes replaced. */
+export function withEmoji(text: string): string {
+  return text.replace(/:([a-z0-9_+-]+):/g, (whole, name: string) => emojiOf(name) ?? whole);
+}

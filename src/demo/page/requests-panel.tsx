@@ -1,0 +1,104 @@
+import { useState } from 'preact/hooks';
+import type { SeenRequest } from './host.ts';
+
+interface RequestsPanelProps {
+  requests: readonly SeenRequest[];
+  close(): void;
+}
+
+/** The requests that reached the sandbox of the domain service: one sees that exactly one left. */
+export function RequestsPanel({ requests, close }: RequestsPanelProps) {
+  const [lookups, setLookups] = useState(false);
+  const shown = requests.filter((request) => lookups || !isLookup(request));
+  return (
+    <aside class="pane requests" aria-labelledby="requests-title">
+      <header class="pane-head">
+        <h2 id="requests-title">Requests</h2>
+        <p class="topic">What reached the domain service</p>
+        <button type="button" class="icon-button" aria-label="Close the requests" onClick={close}>
+          ✕
+        </button>
+      </header>
+      <label class="choice requests-filter">
+        <input
+          type="checkbox"
+          checked={lookups}
+          onChange={({ currentTarget }) => setLookups(currentTarget.checked)}
+        />
+        Show look-ups of expiry dates (RDAP) too
+      </label>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
+      <section class="requests-list" aria-label="List of requests" tabIndex={0}>
+        {shown.length === 0 && <p class="quiet">Nothing yet. A request appears here when one is sent.</p>}
+        <ol>
+          {shown.map((request) => (
+            <li key={request.n}>
+              <Request request={request} />
+            </li>
+          ))}
+        </ol>
+      </section>
+    </aside>
+  );
+}
+
+/** Whether it asks the directory for a date, which is no task of the service. */
+export function isLookup({ task }: SeenRequest): boolean {
+  return task?.startsWith('rdap.') === true;
+}
+
+function Request({ request }: { request: SeenRequest }) {
+  const { method, path, task, name, status, answerCode, durationMs, fault, carriedOut, ctid, user, context } =
+    request;
+  const good = status !== null && status < 300;
+  const mark = durationMs === null ? 'open' : good ? 'good' : 'bad';
+  return (
+    <details class="request">
+      <summary>
+        <span class="request-line">
+          <b class={`method method-${method.toLowerCase()}`}>{method}</b> <code>{path}</code>
+        </span>
+        <span class="request-line quiet">
+          <span class={`answer answer-${mark}`}>
+            {durationMs === null ? 'under way' : (status ?? 'no answer')}
+            {answerCode !== null && ` ${answerCode}`}
+          </span>
+          {[task, name].filter((part) => part !== null).join(' ')}
+        </span>
+      </summary>
+      <dl>
+        <Fact
+          name="Account"
+          value={user === null ? null : `${user}${context === null ? '' : `, context ${context}`}`}
+        />
+        <Fact name="Order" value={ctid} />
+        <Fact name="Carried out" value={carriedOut ? 'yes' : 'no'} />
+        <Fact name="Fault" value={fault} />
+        <Fact name="Took" value={durationMs === null ? null : `${durationMs} ms`} />
+      </dl>
+      <Sent title="Query" value={Object.keys(request.query).length > 0 ? request.query : null} />
+      <Sent title="Headers" value={request.headers} />
+      <Sent title="Body" value={request.body} />
+    </details>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string | null }) {
+  if (value === null) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function Sent({ title, value }: { title: string; value: unknown }) {
+  if (value === null || value === undefined || value === '') return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <pre class="pre">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'preact/hooks';
+import { moveClock } from './api.ts';
+import { useChat } from './chat.ts';
+import { clockTime } from './dates.ts';
+import type { ClockState } from './host.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const STEPS = [
+  { text: '+1 hour', ms: HOUR_MS },
+  { text: '+1 day', ms: DAY_MS },
+  { text: '+7 days', ms: 7 * DAY_MS },
+  { text: '+30 days', ms: 30 * DAY_MS },
+] as const;
+
+/** `+7 days`, `+1 day 2 hours`; nothing when the clock is right. */
+export function shiftInWords(aheadMs: number): string {
+  const hours = Math.round(aheadMs / HOUR_MS);
+  if (hours === 0) return '';
+  const parts = [
+    [Math.floor(hours / 24), 'day'],
+    [hours % 24, 'hour'],
+  ] as const;
+  const words = parts
+    .filter(([amount]) => amount > 0)
+    .map(([n, unit]) => `${n} ${unit}${n === 1 ? '' : 's'}`);
+  return `+${words.join(' ')}`;
+}
+
+/** Shows the clock of the bot and the sandbox, and moves it. */
+export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: ClockState): void }) {
+  const { me, target, warn } = useChat();
+  const [real, setReal] = useState(Date.now());
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    const ticking = setInterval(() => setReal(Date.now()), 10_000);
+    return () => clearInterval(ticking);
+  }, []);
+  const now = real + clock.aheadMs;
+  const day = new Intl.DateTimeFormat('en-US', {
+    weekday: 'short',
+    month: 'short',
+    day: 'numeric',
+    year: 'numeric',
+    timeZone: me.tz,
+  }).format(now);
+  const shift = shiftInWords(clock.aheadMs);
+  const move = (by: Parameters<typeof moveClock>[0]): void => {
+    setBusy(true);
+    moveClock(by)
+      .then(moved)
+      .catch((error: unknown) => warn(String(error)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <fieldset class="time" aria-label="Clock of the demonstration" aria-busy={busy}>
+      <span class="time-now" role="status">
+        <span aria-hidden="true">🕒 </span>
+        {day}, {clockTime(now, me.tz)}
+        {shift !== '' && <b> ({shift})</b>}
+      </span>
+      {STEPS.map(({ text, ms }) => (
+        <button
+          key={text}
+          type="button"
+          class={target?.kind === 'time' && ms === 7 * DAY_MS ? 'time-step next' : 'time-step'}
+          disabled={busy}
+          onClick={() => move({ addMs: ms })}
+        >
+          {text}
+        </button>
+      ))}
+      {shift !== '' && (
+        <button type="button" class="time-step" disabled={busy} onClick={() => move({ reset: true })}>
+          Back to now
+        </button>
+      )}
+    </fieldset>
+  );
+}
