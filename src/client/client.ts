@@ -77,7 +77,11 @@ export interface ServiceClient {
 /** @throws ServiceError `invalid_input` when an address cannot be used. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { credential } = options;
-  const agent = new Agent({ connections: 64, keepAliveMaxTimeout: 30_000 });
+  const agent = new Agent({
+    connections: 64,
+    keepAliveMaxTimeout: 30_000,
+    connect: { timeout: options.timeoutMs },
+  });
   const line: Line = {
     dispatcher: agent,
     ...readAddresses(options),

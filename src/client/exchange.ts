@@ -127,7 +127,9 @@ export function exchange(
 
 /** Sends one request on a connection of its own, which no earlier answer and no idle close can have spoiled. */
 export async function exchangeAlone(request: HttpRequest, limits: ExchangeLimits): Promise<HttpAnswer> {
-  const dispatcher = new Client(request.origin);
+  // Destroying a client does not stop a connection that is coming about; its own timeout does.
+  const timeout = Math.max(1, Math.ceil(limits.timeoutMs));
+  const dispatcher = new Client(request.origin, { connect: { timeout } });
   try {
     return await exchange(dispatcher, request, limits, true);
   } finally {

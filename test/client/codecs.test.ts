@@ -51,6 +51,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
           return;
         }
         const written = writeXml(elements);
+        expect(written, 'a parser would turn a carriage return into a line feed').not.toContain('\r');
         expect(written).toMatch(/^<user>[^<>]*<\/user><password>[^<>]*<\/password>$/);
         const values = [...written.matchAll(/<(user|password)>([^<]*)</g)].map(([, , value = '']) =>
           readText(value),
@@ -142,27 +143,32 @@ describe('an answer that is cut', () => {
     }
   });
 
+  const STATUS = '<status><code>S1</code><text>ok</text></status>';
+  const whole = (inside: string): string => `<response><result>${STATUS}${inside}</result></response>`;
+
   it.each([
-    ['two roots', '<a/><b/>'],
-    ['text behind the root', '<response/>x'],
-    ['crossed elements', '<response><result><a><b></a></b></result></response>'],
-    ['a comment without an end', '<response></response><!-- x'],
-    ['an instruction without an end', '<response></response><?x'],
-    ['a section without an end', '<response><![CDATA[</response>'],
-    ['an attribute without an end', '<response a="></response>'],
-    ['a bare ampersand', '<response>a & b</response>'],
-    ['a document type', '<!DOCTYPE response><response/>'],
-    ['an entity', '<!DOCTYPE r [<!ENTITY a "b">]><response>&a;</response>'],
-    ['a hidden document type', '<response><!doctype x></response>'],
-    ['no response', '<answer><result><status><code>S1</code></status></result></answer>'],
-    ['no result', '<response><status><code>S1</code></status></response>'],
-    ['no code', '<response><result><status><code> </code></status></result></response>'],
-    [
-      'a name of JavaScript',
-      '<response><result><__proto__/><status><code>S1</code></status></result></response>',
-    ],
-    ['an unknown encoding', '<?xml version="1.0" encoding="UTF-7"?><response/>'],
+    ['two roots', `${whole('')}<response/>`],
+    ['text behind the root', `${whole('')}x`],
+    ['text before the root', `x${whole('')}`],
+    ['crossed elements', whole('<a><b></a></b>')],
+    ['an end without a beginning', `</a>${whole('')}`],
+    ['a comment without an end', `${whole('')}<!-- x`],
+    ['an instruction without an end', `${whole('')}<?x`],
+    ['a section without an end', whole('<![CDATA[')],
+    ['an attribute without an end', whole('<a b="></a>')],
+    ['an attribute twice', whole('<a b="1" b="2"/>')],
+    ['a bare ampersand', whole('a & b')],
+    ['a document type', `<!DOCTYPE response>${whole('')}`],
+    ['an entity', `<!DOCTYPE response [<!ENTITY a "b">]>${whole('<a>&a;</a>')}`],
+    ['a document type inside', whole('<!doctype x>')],
+    ['more than 64 levels', whole('<a>'.repeat(63) + '</a>'.repeat(63))],
+    ['no response', whole('').replaceAll('response', 'answer')],
+    ['no result', `<response>${STATUS}</response>`],
+    ['no code', whole('').replace('S1', ' ')],
+    ['a name of JavaScript', whole('<__proto__/>')],
+    ['an unknown encoding', `<?xml version="1.0" encoding="UTF-7"?>${whole('')}`],
   ])('or has %s is refused', (_name, xml) => {
+    expect(decodeXml(Buffer.from(whole('<a>&amp;</a>'))).envelope.status.code).toBe('S1');
     expect(() => decodeXml(Buffer.from(xml))).toThrow(AnswerFault);
   });
 });
@@ -176,11 +182,11 @@ describe('answers made to hurt are refused quickly and cheaply', () => {
       { length: 9 },
       (_, n) => `<!ENTITY lol${n + 1} "${`&lol${n === 0 ? '' : n};`.repeat(10)}">`,
     ).join('') +
-    ']><response>&lol9;</response>';
+    `]>${xmlAnswer('S1', '<a>&lol9;</a>').split('\n').slice(1).join('\n')}`;
 
   it.each<[string, (body: Buffer) => unknown, () => Buffer]>([
     ['XML with a document type', decodeXml, () => Buffer.from(bomb)],
-    ['XML 20,000 levels deep', decodeXml, () => Buffer.from(deep('<a>', '</a>', ''))],
+    ['XML 20,000 levels deep', decodeXml, () => Buffer.from(xmlAnswer('S1', deep('<a>', '</a>', '')))],
     ['XML with 20,000 open quotes', decodeXml, () => Buffer.from('<a b=">'.repeat(20_000))],
     ['100 MB of XML', decodeXml, () => Buffer.alloc(100_000_000, '<a></a>')],
     ['JSON 20,000 levels deep', decodeJson, () => Buffer.from(deep('[', ']', ''))],

@@ -111,6 +111,19 @@ describe('provably nothing left', () => {
   });
 });
 
+it('a connection of its own is closed when the call is over', async () => {
+  let open = 0;
+  const { port } = await listening((socket) => {
+    open += 1;
+    socket.on('close', () => {
+      open -= 1;
+    });
+    socket.resume();
+  });
+  await errorOf(charge(client(`https://127.0.0.1:${port}`)));
+  await vi.waitUntil(() => open === 0);
+});
+
 describe('a connection that comes about too late', () => {
   it('carries nothing of a request that was given up', async () => {
     const service = await serving(always(200, OK_JSON));
@@ -168,7 +181,7 @@ describe('sent, and nobody knows', () => {
     ],
     ['sends more than the limit', flood],
     ['redirects', always(307, OK_JSON, ['location: /v1/elsewhere'])],
-    ['answers 408', always(408, OK_JSON)],
+    ['answers 408', always(408, '')],
     ['answers 500', always(500, '{"status":{"code":"EF00512","text":"broken","type":"ERROR"}}')],
     ['answers 502 with HTML', always(502, '<html></html>')],
     ['answers 503', always(503, OK_JSON, ['retry-after: 3'])],
@@ -188,8 +201,10 @@ describe('sent, and nobody knows', () => {
 
   function flood(_request: unknown, socket: net.Socket): void {
     const chunk = Buffer.alloc(256 * 1024, ' ');
-    socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n');
-    for (let sent = 0; sent < 12; sent += 1) socket.write(chunk);
+    const more = (): void => {
+      if (socket.writable) socket.write(chunk, more);
+    };
+    socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n', more);
   }
 
   it.each(faults)('when the service %s', async (name, respond) => {
@@ -200,6 +215,7 @@ describe('sent, and nobody knows', () => {
     const reading = name === 'answers 503' ? 'busy' : 'invalid_response';
     expect(kinds).toEqual(['unknown_outcome', 'unknown_outcome', reading]);
     expect(service.requests, 'each call must have sent one request, never a second').toHaveLength(3);
+    if (/limit/.test(name)) expect(errors[0]?.message, 'it must stop at the limit').toContain('too large');
   });
 
   it('when the call is given up after it was sent', async () => {
@@ -255,6 +271,20 @@ describe('connections', () => {
     await charge(client(service.origin), { beforeSend });
     expect(seen).toEqual([0]);
     expect(service.requests).toHaveLength(1);
+  });
+
+  it('serve the calls under way before the client closes', async () => {
+    let answer: (() => void) | undefined;
+    const service = await serving((_request, socket) => {
+      answer = () => socket.write(http(200, OK_JSON));
+    });
+    const closing = client(service.origin, { timeoutMs: 5_000 });
+    const call = write(closing);
+    await vi.waitUntil(() => answer !== undefined);
+    const closed = closing.close();
+    answer?.();
+    await expect(call).resolves.toMatchObject({ httpStatus: 200 });
+    await closed;
   });
 
   it('are refused once the client is closed', async () => {

@@ -102,6 +102,11 @@ describe('a service that echoes secrets', () => {
       always(200, JSON.stringify(echoed('S1')).replaceAll('p', '\\u0070')),
       transfer,
     ],
+    [
+      'in nothing but an escaped text',
+      always(200, '{"status":{"code":"S1","text":"\\u0070ä55 wörd/+&"}}'),
+      transfer,
+    ],
     ['in a refusal', always(400, JSON.stringify(echoed('E1'))), transfer],
     ['in a refused login', always(401, JSON.stringify(echoed('E1'))), transfer],
     ['in an error nobody can trust', always(500, JSON.stringify(echoed('E1'))), transfer],
