@@ -15,6 +15,9 @@ export type ChangeOutcome =
   | { readonly ok: true; readonly order: Order; readonly before: Order }
   | { readonly ok: false; readonly refusal: string; readonly order: Order | undefined };
 
+/** Said of an id that no order has: a draft that was forgotten, or a slip. */
+export const NO_SUCH_ORDER = 'There is no such order. `/domain orders` lists the latest.';
+
 /** More than this many others changing one order at once means that something is wrong. */
 const MAX_TRIES = 50;
 
@@ -30,7 +33,7 @@ export async function changeOrder(
 ): Promise<ChangeOutcome> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const before = await deps.store.load(orderId);
-    if (before === undefined) return { ok: false, refusal: 'There is no such order.', order: undefined };
+    if (before === undefined) return { ok: false, refusal: NO_SUCH_ORDER, order: undefined };
     const decision = await decide(before);
     if ('refusal' in decision) return { ok: false, refusal: decision.refusal, order: before };
     const result = transition(before, decision.event, deps.now());

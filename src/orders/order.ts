@@ -318,8 +318,25 @@ export function stateInWords(state: OrderState): string {
   return STATE_IN_WORDS[state];
 }
 
+/** What a person who was refused does next, by the state that the order is in. */
+const NEXT: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'The person who asked has to confirm it first.',
+  PENDING: 'An approver decides about it.',
+  APPROVED: 'Its thread will say how it ends.',
+  EXECUTING: 'Its thread will say how it ends.',
+  SUCCEEDED: 'Its thread says how it went.',
+  FAILED: 'Its thread says why; Retry asks again.',
+  UNKNOWN: 'An approver has to settle it first.',
+  DENIED: 'Ask again if it is still wanted.',
+  EXPIRED: 'Ask again if it is still wanted.',
+  CANCELLED: 'Ask again if it is still wanted.',
+};
+
 function refuse(order: Order, wanted: string): Transition {
-  return { ok: false, refusal: `It cannot be ${wanted}: the order is ${stateInWords(order.state)}.` };
+  return {
+    ok: false,
+    refusal: `It cannot be ${wanted}: the order is ${stateInWords(order.state)}. ${NEXT[order.state]}`,
+  };
 }
 
 function change(
@@ -344,20 +361,25 @@ function isClaimedBy(order: Order, workerId: string): boolean {
 
 function approve(order: Order, event: OrderEvent & { type: 'approved' }, now: Date): Transition {
   if (order.state !== 'PENDING') return refuse(order, 'approved');
-  if (order.expiresAt !== undefined && order.expiresAt <= now)
-    return refuse(order, 'approved after its time');
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    return {
+      ok: false,
+      refusal: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+    };
+  }
   if (order.approvals.some((approval) => approval.userId === event.by)) {
-    return { ok: false, refusal: 'You have approved this order already.' };
+    return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
   }
   const approvals = [...order.approvals, { userId: event.by, at: now }];
-  const standing = approvals.filter((approval) => event.standing.includes(approval.userId)).length;
+  const lapsed = approvals.map(({ userId }) => userId).filter((userId) => !event.standing.includes(userId));
+  const standing = approvals.length - lapsed.length;
   const enough = standing >= order.approvalsRequired;
   return change(
     order,
     now,
     event.type,
     event.by,
-    { standing, required: order.approvalsRequired },
+    { standing, lapsed, required: order.approvalsRequired },
     enough ? { approvals, state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined } : { approvals },
   );
 }

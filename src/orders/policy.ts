@@ -25,10 +25,10 @@ export function refusalToDecide(
   if (order.requesterId === userId && !policy.allowSelfApproval && decision === 'approve') {
     return policy.approvers.has(userId)
       ? 'You asked for this, so somebody else has to approve it.'
-      : 'You asked for this. An approver has to approve it.';
+      : 'You asked for this, so an approver has to approve it. The card names them.';
   }
   if (!policy.approvers.has(userId)) {
-    return `Only approvers can ${decision} orders. Ask one of them; the card names who asked and what for.`;
+    return `Only approvers can ${decision} orders. Ask one of them; the card names them.`;
   }
   return undefined;
 }

@@ -1,9 +1,9 @@
 import type { Account } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
 import type { Secret } from '../client/secret.ts';
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder, NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import type { Order } from './order.ts';
+import { FOLLOWED_TASKS, type Order, stateInWords } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder, resultOwner } from './request.ts';
 import { taskNamed } from './tasks.ts';
@@ -15,8 +15,9 @@ export async function refusalToSettle(
   userId: string,
 ): Promise<string | undefined> {
   const policy = await currentPolicy(deps);
-  if (!policy.approvers.has(userId)) return 'Only approvers can settle an order whose outcome is not known.';
-  return order.state === 'UNKNOWN' ? undefined : 'Its outcome is known by now; there is nothing to settle.';
+  if (!policy.approvers.has(userId))
+    return 'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.';
+  return order.state === 'UNKNOWN' ? undefined : 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.';
 }
 
 /** An approver says what became of an order whose outcome nobody knew. */
@@ -34,7 +35,7 @@ export function settleOrder(
       event: { type: 'settled', by: userId, outcome, reason },
       jobs: [
         { queue: 'order.show', data: { orderId } },
-        ...(outcome === 'SUCCEEDED' && ['create', 'transfer', 'renew'].includes(order.task)
+        ...(outcome === 'SUCCEEDED' && FOLLOWED_TASKS.includes(order.task)
           ? order.items
               .filter((item) => item.state === 'UNKNOWN')
               .map((item) => ({ queue: 'expiry.follow', data: { orderId, n: item.n } }) as const)
@@ -57,11 +58,18 @@ export async function retryOrder(
   userId: string,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId);
-  if (order === undefined) return { kind: 'refused', why: 'There is no such order.' };
+  if (order === undefined) return { kind: 'refused', why: NO_SUCH_ORDER };
   if (order.requesterId !== userId && !(await currentPolicy(deps)).approvers.has(userId)) {
-    return { kind: 'refused', why: 'Only the person who asked, or an approver, can retry.' };
+    return {
+      kind: 'refused',
+      why: 'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
+    };
   }
-  if (order.state !== 'FAILED') return { kind: 'refused', why: 'Only an order that failed can be retried.' };
+  if (order.state !== 'FAILED')
+    return {
+      kind: 'refused',
+      why: `Only an order that failed can be retried; this one is ${stateInWords(order.state)}. Ask for it anew with \`/domain\`.`,
+    };
   if (order.hasSecretInput) return { kind: 'needs_secret', order };
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) {
@@ -104,15 +112,18 @@ export async function revealSecret(
   userId: string,
 ): Promise<RevealOutcome> {
   const order = await deps.store.load(orderId);
-  if (order === undefined) return { kind: 'refused', why: 'There is no such order.' };
+  if (order === undefined) return { kind: 'refused', why: NO_SUCH_ORDER };
   if (order.requesterId !== userId) {
-    return { kind: 'refused', why: 'Only the person who asked can see this.' };
+    return {
+      kind: 'refused',
+      why: 'Only the person who asked can see this. Ask for your own with `/domain`.',
+    };
   }
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
   const sealed =
     item === undefined ? undefined : await deps.store.takeRevealable(orderId, item.n, deps.now());
   if (item === undefined || sealed === undefined) {
-    return { kind: 'refused', why: 'This order has nothing to show.' };
+    return { kind: 'refused', why: 'This order has nothing to show. Ask for it again with `/domain`.' };
   }
   if (sealed === 'gone') {
     return {

@@ -3,8 +3,9 @@ import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
+import { type CardExtras, orderCard } from './views/card.ts';
 import { hasNewBlocks, type Message, mention, withoutNewBlocks } from './views/kit.ts';
-import { orderCard, orderReply } from './views/order.ts';
+import { orderReply } from './views/thread.ts';
 import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
@@ -69,10 +70,10 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   let card = known.get('card');
   if (card === undefined) {
-    card = { purpose: 'card', ...(await postCard(deps, order, settings.approvers)) };
+    card = { purpose: 'card', ...(await postCard(deps, order, { approvers: settings.approvers, history })) };
     await deps.messages.recordMessage(order.id, card.purpose, card.channelId, card.ts);
   } else {
-    await updateCard(deps, order, card, settings.approvers);
+    await updateCard(deps, order, card, { approvers: settings.approvers, history });
   }
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
@@ -108,16 +109,16 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
 async function postCard(
   deps: NotifierDeps,
   order: Order,
-  approvers: readonly string[],
+  extras: CardExtras,
 ): Promise<{ channelId: string; ts: string }> {
   try {
-    return await post(deps, order.channelId, order.threadTs, order, orderCard(order, { approvers }));
+    return await post(deps, order.channelId, order.threadTs, order, orderCard(order, extras));
   } catch (error) {
     if (!(error instanceof SlackProblem) || error.code === undefined || !CANNOT_POST.has(error.code))
       throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
-    return post(deps, channelId, undefined, order, orderCard(order, { approvers, hint }));
+    return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
   }
 }
 
@@ -125,9 +126,9 @@ async function updateCard(
   deps: NotifierDeps,
   order: Order,
   card: { readonly channelId: string; readonly ts: string },
-  approvers: readonly string[],
+  extras: CardExtras,
 ): Promise<void> {
-  const message = orderCard(order, { approvers });
+  const message = orderCard(order, extras);
   try {
     await withPlainFallback(message, (blocks) =>
       deps.web.call(

@@ -163,6 +163,9 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): string[] {
   ];
 }
 
+/** The first note of every task that is chargeable. */
+export const COSTS_MONEY = 'This costs money.';
+
 /**
  * What somebody must know before saying yes to a task, most important first.
  *
@@ -170,7 +173,7 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): string[] {
  */
 export function describeTask(zone: ZoneProfile, task: ZoneTask): string[] {
   const notes: string[] = [];
-  if (isChargeable(zone, task)) notes.push('This costs money.');
+  if (isChargeable(zone, task)) notes.push(COSTS_MONEY);
   if (!zone.documented && isChargeable(zone, task)) {
     notes.push('No rules are known for this zone, so only the general ones were checked.');
   }

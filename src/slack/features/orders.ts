@@ -1,19 +1,11 @@
 import type { Order } from '../../orders/order.ts';
-import type { HistoryEntry, OrderFilter } from '../../orders/ports.ts';
+import type { OrderFilter } from '../../orders/ports.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import {
-  code,
-  context,
-  escapeText,
-  type Message,
-  mention,
-  moment,
-  quote,
-  say,
-  section,
-} from '../views/kit.ts';
-import { orderCard, orderLine, orderTitle } from '../views/order.ts';
+import { orderCard } from '../views/card.ts';
+import { code, context, type Message, message, plain, say, section } from '../views/kit.ts';
+import { ordersTable } from '../views/order.ts';
+import { orderHistory } from '../views/thread.ts';
 
 /*
  * Finding orders: lists, and one with its history.
@@ -55,21 +47,21 @@ function filterFor(
   }
   const parsed = parseDomainName(word);
   const name = parsed.ok ? parsed.value.ascii : word;
-  return { filter: { name }, title: `Orders for ${name}`, none: `There are no orders for ${code(name)}.` };
+  return {
+    filter: { name },
+    title: `Orders for ${code(name)}`,
+    none: `There are no orders for ${code(name)}.`,
+  };
 }
 
 function ordersMessage(title: string, orders: readonly Order[]): Message {
-  const shown = orders.slice(0, LIST_LENGTH);
-  return {
-    text: title,
-    blocks: [
-      section(`*${escapeText(title)}*`),
-      ...shown.map((order) => section(orderLine(order))),
-      context(
-        `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
-      ),
-    ],
-  };
+  return message(title, [
+    section(`*${title}*`),
+    ordersTable(plain(title), orders.slice(0, LIST_LENGTH)),
+    context(
+      `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
+    ),
+  ]);
 }
 
 async function runOrder(call: CommandCall): Promise<void> {
@@ -83,45 +75,14 @@ async function runOrder(call: CommandCall): Promise<void> {
     return call.tell(say(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
   }
   const history = await call.deps.orders.history(order.id);
-  const card = orderCard(order, { approvers: [] });
-  await call.tell({
-    text: orderTitle(order),
-    blocks: [
+  const card = orderCard(order, { approvers: [], history });
+  await call.tell(
+    message(card.text, [
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),
-      section(`*History*\n${history.map(historyLine).join('\n')}`),
-    ],
-  });
-}
-
-const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
-  requested: 'asked',
-  confirmed: 'confirmed',
-  approved: 'approved',
-  denied: 'denied',
-  cancelled: 'cancelled',
-  ran_out: 'expired',
-  nudged: 'approvers reminded',
-  claimed: 'being carried out',
-  sending: 'request sent',
-  held_back: 'not carried out by the service, waiting to send again',
-  answered: 'service answered',
-  stopped: 'stopped before anything was sent',
-  released: 'given back',
-  settled: 'settled',
-  finished: 'ended',
-};
-
-function historyLine(entry: HistoryEntry): string {
-  const who = entry.actor === 'system' ? '' : ` by ${mention(entry.actor)}`;
-  const { ctid, reason, outcome } = entry.detail;
-  const more = [
-    typeof ctid === 'string' ? code(ctid) : '',
-    typeof outcome === 'string' ? outcome.toLowerCase() : '',
-    typeof reason === 'string' ? `“${quote(reason)}”` : '',
-    entry.kind === 'finished' ? entry.state.toLowerCase() : '',
-  ].filter((part) => part !== '');
-  return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
+      ...orderHistory(history),
+    ]),
+  );
 }
 
 export const orders: Feature = {

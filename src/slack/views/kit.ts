@@ -2,39 +2,29 @@ import type {
   ActionsBlock,
   Button,
   ContextBlock,
+  DataTableBlock,
   KnownBlock,
   PlainTextElement,
+  RichTextElement,
   SectionBlock,
 } from '@slack/types';
+import {
+  CONTROL,
+  escapeText,
+  LIMITS,
+  mention,
+  moment,
+  plain,
+  truncate,
+  truncateMarkup,
+  utcMinute,
+} from './text.ts';
 
 /*
- * The one place that knows Slack's text rules and limits: everything that a person or the service said goes
- * through `escapeText` before it stands in a message.
+ * Blocks within Slack's limits. What stands in them is escaped by `text.ts`, whose words are exported here too.
  */
 
-/** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
-export const LIMITS = {
-  messageBlocks: 50,
-  viewBlocks: 100,
-  sectionText: 3_000,
-  sectionFields: 10,
-  fieldText: 2_000,
-  headerText: 150,
-  buttonText: 75,
-  buttonValue: 2_000,
-  contextElements: 10,
-  actions: 25,
-  options: 100,
-  optionText: 75,
-  title: 24,
-  submit: 24,
-  label: 2_000,
-  hint: 2_000,
-  placeholder: 150,
-  messageText: 4_000,
-  privateMetadata: 3_000,
-  inputValue: 3_000,
-} as const;
+export * from './text.ts';
 
 /** A block of a chart; not in `@slack/types` yet. */
 export interface DataVisualizationBlock {
@@ -65,75 +55,6 @@ export interface Message {
   readonly blocks: readonly AnyBlock[];
 }
 
-/** Cuts a text at a limit, with an ellipsis in place of the rest, and never through a surrogate pair. */
-export function truncate(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const cut = text.slice(0, limit - 1);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-/**
- * Makes somebody's words harmless in mrkdwn: no mention, no link, no markup, no hidden direction marks.
- * https://docs.slack.dev/messaging/formatting-message-text#escaping
- */
-export function escapeText(text: string): string {
-  return (
-    text
-      .replace(CONTROL, '')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-      // A word joiner keeps Slack from reading markup and from turning "@here" into a mention.
-      .replace(/([*~`]|(?<![\p{L}\d])_|_(?![\p{L}\d])|@(?=here|channel|everyone))/gu, '\u2060$1\u2060')
-  );
-}
-
-/** Somebody's words on one line, cut to a length, harmless. */
-export function quote(text: string, limit = 300): string {
-  return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
-}
-
-/** A name, id or code in code style, harmless. A backtick cannot be escaped inside, so it is replaced. */
-export function code(text: string): string {
-  const inside = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
-  return `\`${inside}\``;
-}
-
-/** A mention of a person. Pings them, so only for those whom a message is for. */
-export function mention(userId: string): string {
-  return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
-}
-
-/** A mention of a user group or a person, as they stand in the approver list. */
-export function mentionApprover(id: string): string {
-  return id.startsWith('S') ? `<!subteam^${id}>` : mention(id);
-}
-
-/**
- * A moment in the reader's own time zone.
- * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
- */
-export function moment(at: Date): string {
-  const fallback = `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${fallback}>`;
-}
-
-/** A day, written out, the same for every reader: an expiry belongs to the zone, not to the reader. */
-export function day(at: Date): string {
-  return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-}
-
-/** `1 year`, `3 names`. */
-export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
 export function plainText(text: string, limit: number = LIMITS.sectionText): PlainTextElement {
   return { type: 'plain_text', text: truncate(text, limit), emoji: true };
 }
@@ -146,25 +67,41 @@ export function header(text: string): KnownBlock {
 export function section(text: string, accessory?: Button): SectionBlock {
   return {
     type: 'section',
-    text: { type: 'mrkdwn', text: truncate(text, LIMITS.sectionText), verbatim: true },
+    text: { type: 'mrkdwn', text: truncateMarkup(text, LIMITS.sectionText), verbatim: true },
     ...(accessory === undefined ? {} : { accessory }),
   };
 }
 
-/** Facts in two columns; at most ten a section, so as many sections as it takes. */
+/** Characters of a fact that has a column of its own. */
+const LONG_FACT = 400;
+
+/** Facts in two columns, at most ten a section; a long one takes the whole width, so that all of it is seen. */
 export function facts(pairs: readonly (readonly [label: string, value: string])[]): SectionBlock[] {
+  const said = pairs.map(([label, value]) => `*${label}*\n${value}`);
+  const short = said.filter((fact) => fact.length <= LONG_FACT);
   const sections: SectionBlock[] = [];
-  for (let from = 0; from < pairs.length; from += LIMITS.sectionFields) {
+  for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
     sections.push({
       type: 'section',
-      fields: pairs.slice(from, from + LIMITS.sectionFields).map(([label, value]) => ({
-        type: 'mrkdwn',
-        text: truncate(`*${label}*\n${value}`, LIMITS.fieldText),
-        verbatim: true,
-      })),
+      fields: short
+        .slice(from, from + LIMITS.sectionFields)
+        .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  return sections;
+  const long = said.filter((fact) => fact.length > LONG_FACT);
+  return [...sections, ...long.flatMap((fact) => lines(fact.split('\n')))];
+}
+
+/** Lines joined into as few sections as take them. */
+export function lines(all: readonly string[]): SectionBlock[] {
+  const parts: string[] = [];
+  for (const line of all) {
+    const last = parts.at(-1);
+    if (last !== undefined && last.length + line.length < LIMITS.sectionText) {
+      parts[parts.length - 1] = `${last}\n${line}`;
+    } else parts.push(line);
+  }
+  return parts.map((part) => section(part));
 }
 
 export function context(...texts: readonly string[]): ContextBlock {
@@ -172,7 +109,7 @@ export function context(...texts: readonly string[]): ContextBlock {
     type: 'context',
     elements: texts.slice(0, LIMITS.contextElements).map((text) => ({
       type: 'mrkdwn',
-      text: truncate(text, LIMITS.fieldText),
+      text: truncateMarkup(text, LIMITS.fieldText),
       verbatim: true,
     })),
   };
@@ -223,29 +160,68 @@ export function actions(blockId: string, buttons: readonly Button[]): ActionsBlo
     : [{ type: 'actions', block_id: blockId, elements: buttons.slice(0, LIMITS.actions) }];
 }
 
+/** What stands in a cell: raw text, a person who is not pinged by it, or a moment in the reader's time zone. */
+export type Cell = string | { readonly person: string } | { readonly moment: Date };
+
 export interface Table {
   readonly caption: string;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly (readonly Cell[])[];
   readonly pageSize?: number;
 }
 
 /** Rows that one table shows; more belong on a next page of ours. */
 export const TABLE_ROWS = 100;
 
-/** A table with sorting and paging. Cells are raw text: nothing in them is markup. */
+/**
+ * A table with sorting and paging. Text in its cells is raw: nothing in it is markup. Where all of it would be too
+ * long for Slack, the longest cells are cut.
+ */
 export function table({ caption, columns, rows, pageSize }: Table): AnyBlock {
-  const cell = (text: string) => ({
-    type: 'raw_text' as const,
-    text: truncate(text === '' ? '–' : text, 300),
-  });
+  const shown = rows.slice(0, TABLE_ROWS);
+  const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
+  const limit = cutToFit(
+    texts.map((text) => text.length),
+    LIMITS.tableText - columns.join('').length,
+    LIMITS.cellText,
+  );
   return {
     type: 'data_table',
     caption: truncate(caption, 150),
-    rows: [columns.map(cell), ...rows.slice(0, TABLE_ROWS).map((row) => row.map(cell))],
+    rows: [
+      columns.map((title) => tableCell(title, limit)),
+      ...shown.map((row) => row.map((cell) => tableCell(cell, limit))),
+    ],
     page_size: Math.min(Math.max(pageSize ?? 10, 1), 100),
     row_header_column_index: 0,
   };
+}
+
+function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][number] {
+  if (typeof cell === 'string') {
+    return {
+      type: 'raw_text',
+      text: truncate(cell === '' ? '–' : cell.replace(CONTROL, '').replace(/\s+/g, ' '), limit),
+    };
+  }
+  const element: RichTextElement =
+    'person' in cell
+      ? { type: 'user', user_id: cell.person }
+      : {
+          type: 'date',
+          timestamp: Math.floor(cell.moment.getTime() / 1_000),
+          format: '{date_short_pretty} {time}',
+          fallback: utcMinute(cell.moment),
+        };
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
+}
+
+/** The largest limit, of at most `most`, under which texts of these lengths fit into `budget` together. */
+function cutToFit(lengths: readonly number[], budget: number, most: number): number {
+  const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
+  let limit = most;
+  while (limit > 10 && total(limit) > budget) limit = Math.floor(limit * 0.9);
+  return limit;
 }
 
 export interface BarChart {
@@ -276,27 +252,43 @@ export function barChart(chart: BarChart): DataVisualizationBlock {
 
 /**
  * The same blocks without those that a workspace may not know yet: tables and charts become text.
- * For the second try after Slack answered `invalid_blocks`.
+ * For the second try after Slack refused the blocks.
  */
 export function withoutNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
-  return blocks.map((block) => {
-    if (block.type === 'data_table') {
-      const lines = block.rows.map((row) =>
-        row.map((cell) => ('text' in cell ? escapeText(cell.text) : '')).join('  ·  '),
-      );
-      return section([`*${escapeText(block.caption)}*`, ...lines].join('\n'));
-    }
-    if (block.type === 'data_visualization') {
-      const bars = block.chart.series.flatMap(({ data }) => data);
-      const largest = Math.max(1, ...bars.map(({ value }) => value));
-      const lines = bars.map(
-        ({ label, value }) =>
-          `${'█'.repeat(Math.round((value / largest) * 12)) || '·'} ${escapeText(label)}: ${value}`,
-      );
-      return section([`*${escapeText(block.title)}*`, ...lines].join('\n'));
-    }
-    return block;
-  });
+  return withinLimit(
+    blocks.flatMap((block): AnyBlock[] => {
+      if (block.type === 'data_table') {
+        const rows = block.rows.map((row) => row.map(cellAsText).join('  ·  '));
+        return lines([`*${escapeText(block.caption)}*`, ...rows]);
+      }
+      if (block.type === 'data_visualization') {
+        const bars = block.chart.series.flatMap(({ data }) => data);
+        const largest = Math.max(1, ...bars.map(({ value }) => value));
+        return lines([
+          `*${escapeText(block.title)}*`,
+          ...bars.map(
+            ({ label, value }) =>
+              `${'█'.repeat(Math.round((value / largest) * 12)) || '·'} ${escapeText(label)}: ${value}`,
+          ),
+        ]);
+      }
+      return [block];
+    }),
+  );
+}
+
+function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
+  if (cell.type !== 'rich_text') return escapeText(cell.text);
+  return cell.elements
+    .flatMap((part) => (part.type === 'rich_text_section' ? part.elements : []))
+    .map((element) =>
+      element.type === 'user'
+        ? mention(element.user_id)
+        : element.type === 'date'
+          ? moment(new Date(element.timestamp * 1_000))
+          : '',
+    )
+    .join('');
 }
 
 /** Whether a message has blocks that {@link withoutNewBlocks} would change. */
@@ -306,10 +298,46 @@ export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
 
 /** A plain sentence as a message. */
 export function say(text: string): Message {
-  return { text: plain(text), blocks: [section(text)] };
+  return message(text, [section(text)]);
 }
 
-/** Markup taken out, for notifications. */
-export function plain(mrkdwn: string): string {
-  return truncate(mrkdwn.replace(/[*`\u2060]/g, ''), LIMITS.messageText);
+/**
+ * A message that Slack takes, however long what it quotes.
+ * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
+ */
+export function message(text: string, blocks: readonly AnyBlock[]): Message {
+  return { text: plain(text), blocks: withinLimit(blocks) };
+}
+
+/** Blocks within Slack's limit on the text of a whole message; over it, the longest texts are cut. */
+function withinLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
+  const kept = blocks.slice(0, LIMITS.messageBlocks);
+  const lengths = kept.flatMap(textsOf).map((text) => text.length);
+  const limit = cutToFit(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
+  return limit === LIMITS.sectionText ? kept : kept.map((block) => cutBlock(block, limit));
+}
+
+function textsOf(block: AnyBlock): string[] {
+  if (block.type === 'header') return [block.text.text];
+  if (block.type === 'section') {
+    return [block.text, ...(block.fields ?? [])].flatMap((each) => (each === undefined ? [] : [each.text]));
+  }
+  if (block.type === 'context') return block.elements.flatMap((each) => ('text' in each ? [each.text] : []));
+  if (block.type === 'actions') {
+    return block.elements.flatMap((each) => (each.type === 'button' ? [each.text.text] : []));
+  }
+  return [];
+}
+
+function cutBlock(block: AnyBlock, limit: number): AnyBlock {
+  if (block.type !== 'section') return block;
+  const cut = <T extends { text: string }>(each: T): T => ({
+    ...each,
+    text: truncateMarkup(each.text, limit),
+  });
+  return {
+    ...block,
+    ...(block.text === undefined ? {} : { text: cut(block.text) }),
+    ...(block.fields === undefined ? {} : { fields: block.fields.map(cut) }),
+  };
 }

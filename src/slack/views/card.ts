@@ -1,0 +1,192 @@
+import { accountName } from '../../accounts/account.ts';
+import type { Order } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { COSTS_MONEY } from '../../zones/rules.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  facts,
+  header,
+  LIMITS,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  quote,
+  section,
+  table,
+  truncate,
+} from './kit.ts';
+import {
+  approverList,
+  contextInWords,
+  decisionButtons,
+  type Happening,
+  ICONS,
+  ITEM_WORDS,
+  inputFacts,
+  itemName,
+  lapsedApprovals,
+  lapsedInWords,
+  orderTitle,
+  reasonOf,
+  resultText,
+  retryButton,
+  STATE_LINES,
+  settleButtons,
+} from './order.ts';
+
+/*
+ * The card of an order, which the people who approve read.
+ */
+
+export interface CardExtras {
+  /** People and user groups who may approve, as set now. */
+  readonly approvers: readonly string[];
+  /** What has happened so far. */
+  readonly history?: readonly Happening[];
+  /** Said under the card: how to have it in the right channel. */
+  readonly hint?: string;
+}
+
+/** The order's card, in the order in which the person who pays reads: what, why, money, details, then the click. */
+export function orderCard(order: Order, extras: CardExtras): Message {
+  const title = orderTitle(order);
+  const pending = order.state === 'PENDING';
+  return message(`${escapeText(title)}: ${STATE_LINES[order.state]}`, [
+    header(title),
+    section(stateLine(order, extras.history ?? [])),
+    section(
+      `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+    ),
+    ...facts(cardFacts(order, title)),
+    ...(order.items.length > 1 ? itemTable(order) : []),
+    ...(pending ? notesOf(order) : []),
+    ...(order.items.length === 1 ? resultLines(order) : []),
+    ...(pending && extras.approvers.length > 0
+      ? [section(`Can approve: ${approverList(extras.approvers)}`)]
+      : []),
+    ...actions(`order_${order.id}`, cardButtons(order)),
+    context(
+      ...(pending
+        ? [`Approving sends ${sendingInWords(order)} at once. What is shown here is all that is sent.`]
+        : []),
+      `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
+    ),
+    ...(extras.hint === undefined ? [] : [context(extras.hint)]),
+  ]);
+}
+
+function sendingInWords(order: Order): string {
+  return order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+}
+
+function cardFacts(order: Order, title: string): (readonly [string, string])[] {
+  const [first] = order.items;
+  return [
+    ['Costs money', taskNamed(order.task).effect === 'charge' ? '*Yes*' : 'No'],
+    ['System', contextInWords(order.account.context)],
+    ['With the account', `${code(accountName(order.account))} of ${mention(order.requesterId)}`],
+    // A long name is cut in the title, and must be seen in full.
+    ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
+      ? [['Name', escapeText(itemName(order, first.name))] as const]
+      : []),
+    ...inputFacts(order),
+    ...(order.retryOf === undefined ? [] : [['Asked again after', code(order.retryOf)] as const]),
+  ];
+}
+
+/** What the zone says of the task, for the approver. That it costs money stands among the facts already. */
+function notesOf(order: Order): AnyBlock[] {
+  const notes = taskNamed(order.task)
+    .notes(order.items.map((item) => item.name))
+    .filter((note) => note !== COSTS_MONEY);
+  return notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))];
+}
+
+/** Where the order stands, since when, and through whom. */
+function stateLine(order: Order, history: readonly Happening[]): string {
+  const state = `${ICONS[order.state]} *${STATE_LINES[order.state]}*`;
+  switch (order.state) {
+    case 'PENDING':
+      return [
+        state,
+        ...(order.approvalsRequired > 1 || order.approvals.length > 0
+          ? [approvalsInWords(order, history)]
+          : []),
+        ...(order.expiresAt === undefined ? [] : [`expires ${moment(order.expiresAt)}`]),
+      ].join(' · ');
+    case 'DENIED': {
+      const denied = history.findLast(({ kind }) => kind === 'denied');
+      if (denied === undefined) return state;
+      return `${state} · by ${mention(denied.actor)}${reasonOf(denied)}`;
+    }
+    default:
+      return order.approvals.length === 0 || order.state === 'CANCELLED' || order.state === 'EXPIRED'
+        ? state
+        : `${state} · approved by ${order.approvals.map(({ userId }) => mention(userId)).join(', ')}`;
+  }
+}
+
+/** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
+function approvalsInWords(order: Order, history: readonly Happening[]): string {
+  const lapsed = lapsedApprovals(history);
+  const counting = order.approvals.filter(({ userId }) => !lapsed.includes(userId));
+  const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
+  const gone = lapsed.length === 0 ? '' : ` · ${lapsedInWords(lapsed)}`;
+  return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
+}
+
+/** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */
+function itemTable(order: Order): AnyBlock[] {
+  const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
+  const rows = order.items.map((item) => ({
+    name: itemName(order, item.name),
+    state: stopped ? 'Not sent' : ITEM_WORDS[item.state],
+    said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
+  }));
+  let room = LIMITS.tableText - 100;
+  const fitting = rows.filter(({ name, state, said }) => {
+    room -= name.length + state.length + said.length;
+    return room >= 0;
+  });
+  return [
+    table({
+      caption: orderTitle(order),
+      columns: ['Name', 'State', 'The service says'],
+      rows: fitting.map(({ name, state, said }) => [name, state, said]),
+    }),
+    ...lines(
+      rows.slice(fitting.length).map(({ name, state }) => `• ${escapeText(name)} · ${state.toLowerCase()}`),
+    ),
+  ];
+}
+
+/** Characters of the service's words that stand in the table; the thread has more of them. */
+const SAID_LENGTH = 80;
+
+/** What is known of a single item, as facts people can quote to the service. */
+function resultLines(order: Order): AnyBlock[] {
+  const [item] = order.items;
+  const known = item === undefined ? [] : resultText(item);
+  return known.length === 0 ? [] : [section(known.join('\n'))];
+}
+
+function cardButtons(order: Order) {
+  const value = order.id;
+  const title = orderTitle(order);
+  if (order.state === 'PENDING') {
+    return [
+      ...decisionButtons(order),
+      button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
+    ];
+  }
+  if (order.state === 'UNKNOWN') return settleButtons(order);
+  return order.state === 'FAILED' ? [retryButton(order)] : [];
+}

@@ -1,0 +1,125 @@
+/*
+ * The one place that knows Slack's text rules and limits: everything that a person or the service said goes
+ * through `escapeText` before it stands in a message.
+ */
+
+/** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
+export const LIMITS = {
+  messageBlocks: 50,
+  viewBlocks: 100,
+  sectionText: 3_000,
+  sectionFields: 10,
+  fieldText: 2_000,
+  headerText: 150,
+  buttonText: 75,
+  buttonValue: 2_000,
+  contextElements: 10,
+  actions: 25,
+  options: 100,
+  optionText: 75,
+  title: 24,
+  submit: 24,
+  label: 2_000,
+  hint: 2_000,
+  placeholder: 150,
+  messageText: 4_000,
+  /** Of all blocks of a message together, tables apart; Slack refuses a little above 13,000. */
+  messageBlocksText: 12_500,
+  /** Of all cells of a message's tables together. */
+  tableText: 9_500,
+  cellText: 300,
+  privateMetadata: 3_000,
+  inputValue: 3_000,
+} as const;
+
+/** Cuts a text at a limit, with an ellipsis in place of the rest, and never through a surrogate pair. */
+export function truncate(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const cut = text.slice(0, limit - 1);
+  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+}
+
+/** Cuts mrkdwn at a limit, and never through an entity, a mention or a date. */
+export function truncateMarkup(mrkdwn: string, limit: number): string {
+  if (mrkdwn.length <= limit) return mrkdwn;
+  return `${truncate(mrkdwn, limit)
+    .slice(0, -1)
+    .replace(/(?:&[a-z]{0,4}|<[^>]*)$/, '')}…`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Makes somebody's words harmless in mrkdwn: no mention, no link, no markup, no hidden direction marks.
+ * https://docs.slack.dev/messaging/formatting-message-text#escaping
+ */
+export function escapeText(text: string): string {
+  return (
+    text
+      .replace(CONTROL, '')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      // A word joiner keeps Slack from reading markup and from turning "@here" into a mention.
+      .replace(/([*~`]|(?<![\p{L}\d])_|_(?![\p{L}\d])|@(?=here|channel|everyone))/gu, '\u2060$1\u2060')
+  );
+}
+
+/** The bot's own sentence, whose code style stays, with somebody's words in it made harmless. */
+export function ownSentence(text: string): string {
+  return escapeText(text).replaceAll('\u2060`\u2060', '`');
+}
+
+/** Somebody's words on one line, cut to a length, harmless. */
+export function quote(text: string, limit = 300): string {
+  return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
+}
+
+/** A name, id or code in code style, harmless. A backtick cannot be escaped inside, so it is replaced. */
+export function code(text: string): string {
+  const inside = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+  return `\`${inside}\``;
+}
+
+/** A mention of a person. Pings them, so only for those whom a message is for. */
+export function mention(userId: string): string {
+  return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
+}
+
+/** A mention of a user group or a person, as they stand in the approver list. */
+export function mentionApprover(id: string): string {
+  return id.startsWith('S') ? `<!subteam^${id}>` : mention(id);
+}
+
+/**
+ * A moment in the reader's own time zone.
+ * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+ */
+export function moment(at: Date): string {
+  return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(at)}>`;
+}
+
+/** For readers whose client does not know date tokens. */
+export function utcMinute(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** A day, written out, the same for every reader: an expiry belongs to the zone, not to the reader. */
+export function day(at: Date): string {
+  return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+}
+
+/** `1 year`, `3 names`. */
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
+/** Markup taken out, for notifications. What was escaped stays escaped: Slack reads mentions here too. */
+export function plain(mrkdwn: string): string {
+  const bare = mrkdwn.replace(/[*`\u2060]/g, '').replace(/@(?=here|channel|everyone)/g, '@\u2060');
+  return truncateMarkup(bare, LIMITS.messageText);
+}

@@ -1,0 +1,229 @@
+import type { Order, OrderItem } from '../../orders/order.ts';
+import type { HistoryEntry } from '../../orders/ports.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  quote,
+  section,
+  truncateMarkup,
+} from './kit.ts';
+import {
+  approverList,
+  type Happening,
+  ICONS,
+  ITEM_WORDS,
+  itemName,
+  lapsedApprovals,
+  lapsedInWords,
+  orderTitle,
+  reasonOf,
+  resultText,
+  retryButton,
+  STATE_LINES,
+  settleButtons,
+} from './order.ts';
+
+/*
+ * What an order's thread says, and its history.
+ */
+
+/** The reply in the card's thread to something that happened, or undefined when the card says enough. */
+export function orderReply(
+  order: Order,
+  happening: Happening,
+  approvers: readonly string[],
+): Message | undefined {
+  const asker = mention(order.requesterId);
+  const title = escapeText(orderTitle(order));
+  switch (happening.kind) {
+    case 'approved':
+      return happening.state === 'PENDING' ? approvedReply(order, happening) : undefined;
+    case 'denied':
+      return sentence(
+        `${ICONS.DENIED} ${asker}, ${mention(happening.actor)} denied this: ${title}.${reasonOf(happening)} Nothing was sent.`,
+      );
+    case 'cancelled':
+      return sentence(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
+    case 'ran_out':
+      return sentence(
+        `${ICONS.EXPIRED} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
+      );
+    case 'nudged':
+      return sentence(
+        `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
+      );
+    case 'settled':
+      return settledReply(order, happening, approvers);
+    case 'finished':
+      return finishedReply(order, happening, approvers);
+    default:
+      return undefined;
+  }
+}
+
+function sentence(text: string): Message {
+  return message(text, [section(text)]);
+}
+
+/** One of several approvals was given, and more are needed. */
+function approvedReply(order: Order, happening: Happening): Message {
+  const lapsed = lapsedApprovals([happening]);
+  const given = order.approvals.filter(({ userId }) => !lapsed.includes(userId)).length;
+  const missing = Math.max(order.approvalsRequired - given, 1);
+  const gone = lapsed.length === 0 ? '' : ` ${lapsedInWords(lapsed)}: only approvers of this moment count.`;
+  return sentence(
+    `:ballot_box_with_check: ${mention(happening.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+  );
+}
+
+function settledReply(order: Order, happening: Happening, approvers: readonly string[]): Message {
+  const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
+  return outcomeReply(
+    order,
+    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${mention(happening.actor)} settled this as ${found}: *${escapeText(orderTitle(order))}*.${reasonOf(happening)}`,
+    approvers,
+  );
+}
+
+function finishedReply(
+  order: Order,
+  happening: Happening,
+  approvers: readonly string[],
+): Message | undefined {
+  // It has been settled since, and the reply to that says more.
+  if (happening.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
+  // The reply to the settling has said it.
+  if (happening.state !== 'UNKNOWN' && order.items.some(({ result }) => result?.settledBy !== undefined)) {
+    return undefined;
+  }
+  return outcomeReply(
+    order,
+    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}.`,
+    approvers,
+  );
+}
+
+const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
+  SUCCEEDED: 'done',
+  FAILED: 'failed',
+  UNKNOWN: 'the outcome is not known',
+};
+
+/** How an order stands, item by item, and what can be done about it. */
+function outcomeReply(order: Order, lead: string, approvers: readonly string[]): Message {
+  const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
+  return message(lead, [
+    section(lead),
+    ...lines(order.items.flatMap((item) => itemLines(order, item))),
+    ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
+    ...actions(`result_${order.id}`, [
+      ...(secret
+        ? [
+            button({
+              actionId: 'order_reveal',
+              text: order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
+              value: order.id,
+              style: 'primary',
+            }),
+          ]
+        : []),
+      ...(order.state === 'UNKNOWN' ? settleButtons(order) : []),
+      ...(order.state === 'FAILED' ? [retryButton(order)] : []),
+    ]),
+    ...(secret ? [context('Only the person who asked can see it, once, within an hour.')] : []),
+    ...(order.state === 'FAILED'
+      ? [context(`Retry makes a new order${order.items.length > 1 ? ' of the names that failed' : ''}.`)]
+      : []),
+  ]);
+}
+
+/** Of all items of an order together, in characters. */
+const ITEMS_LENGTH = 9_000;
+
+function itemLines(order: Order, item: OrderItem): string[] {
+  const known = resultText(item);
+  if (order.items.length === 1) return known;
+  const name = escapeText(itemName(order, item.name));
+  const line = [
+    `${ITEM_ICONS[item.state]} *${name}*: ${ITEM_WORDS[item.state].toLowerCase()}`,
+    ...known,
+  ].join(' · ');
+  return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
+}
+
+const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
+  WAITING: ICONS.PENDING,
+  SENT: ICONS.EXECUTING,
+  SUCCEEDED: ICONS.SUCCEEDED,
+  FAILED: ICONS.FAILED,
+  UNKNOWN: ICONS.UNKNOWN,
+};
+
+function unknownHelp(order: Order, approvers: readonly string[]): AnyBlock[] {
+  const unknown = order.items.filter((item) => item.state === 'UNKNOWN');
+  const known = unknown.map(
+    (item) =>
+      `${escapeText(itemName(order, item.name))}: client transaction ${code(item.ctid)}${item.sentAt === undefined ? '' : `, sent ${moment(item.sentAt)}`}`,
+  );
+  return [
+    ...lines(known.map((line) => truncateMarkup(line, 300)).slice(0, 20)),
+    section(
+      `It is not sent again by itself. ${approverList(approvers)}: look at the domain service whether it was carried out, then press what you found.`,
+    ),
+  ];
+}
+
+const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
+  requested: 'asked',
+  confirmed: 'confirmed',
+  approved: 'approved',
+  denied: 'denied',
+  cancelled: 'cancelled',
+  ran_out: 'expired',
+  nudged: 'approvers reminded',
+  claimed: 'being carried out',
+  sending: 'request sent',
+  held_back: 'not carried out by the service, waiting to send again',
+  answered: 'service answered',
+  stopped: 'stopped before anything was sent',
+  released: 'given back',
+  settled: 'settled',
+  finished: 'ended',
+};
+
+/** Characters of an order's history that are shown: the newest. */
+const HISTORY_LENGTH = 5_000;
+
+/** What happened to an order, oldest first. */
+export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
+  const all = history.map(historyLine);
+  let room = HISTORY_LENGTH;
+  const newest = all.reverse().filter((line) => {
+    room -= line.length;
+    return room >= 0;
+  });
+  const left = all.length - newest.length;
+  return lines(['*History*', ...(left === 0 ? [] : [`${left} earlier`]), ...newest.reverse()]);
+}
+
+function historyLine(entry: HistoryEntry): string {
+  const who = entry.actor === 'system' ? '' : ` by ${mention(entry.actor)}`;
+  const { ctid, reason, outcome } = entry.detail;
+  const more = [
+    typeof ctid === 'string' ? code(ctid) : '',
+    typeof outcome === 'string' ? outcome.toLowerCase() : '',
+    typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    entry.kind === 'finished' ? entry.state.toLowerCase() : '',
+  ].filter((part) => part !== '');
+  return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
+}
