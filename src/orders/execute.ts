@@ -5,7 +5,7 @@ import { ServiceError } from '../client/errors.ts';
 import type { Log } from '../log.ts';
 import { changeOrder, type Decision } from './change.ts';
 import { groundGone } from './decide.ts';
-import type { ItemResult, Order, OrderEvent, OrderItem } from './order.ts';
+import { FOLLOWED_TASKS, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
@@ -194,7 +194,7 @@ async function commitOutcome(
           },
         };
   const followed: OrderJob[] =
-    outcome.answer !== undefined && ['create', 'transfer', 'renew'].includes(order.task)
+    outcome.answer !== undefined && FOLLOWED_TASKS.includes(order.task)
       ? [{ queue: 'expiry.follow', data: { orderId: order.id, n: item.n } }]
       : [];
   await keepTrying(deps, signal, () =>

@@ -1,0 +1,44 @@
+import type { WatchedDomain, WatchListStore } from './ports.ts';
+
+const ATTEMPTS = 20;
+
+/**
+ * Changes a name of the watch list, again and again until nobody else changed it in between.
+ *
+ * @param decide the name as it shall be; undefined leaves it as it is.
+ * @returns the name as it stands then; undefined when it is not on the list.
+ */
+export async function changeWatched(
+  store: WatchListStore,
+  name: string,
+  decide: (known: WatchedDomain) => WatchedDomain | undefined,
+): Promise<WatchedDomain | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const known = await store.find(name);
+    if (known === undefined) return undefined;
+    const after = decide(known);
+    if (after === undefined) return known;
+    if (await store.change(known, after)) return { ...after, version: known.version + 1 };
+  }
+  throw new Error(`changing ${name} on the watch list: others changed it ${ATTEMPTS} times meanwhile`);
+}
+
+/** An entry of the list that nothing is known of yet. */
+export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
+  return {
+    name,
+    version: 0,
+    expiry: undefined,
+    addedBy,
+    addedAt: now,
+    registeredBy: undefined,
+    renewed: undefined,
+    moved: undefined,
+    deletedAt: undefined,
+    checkedAt: undefined,
+    nextCheckAt: now,
+    checkProblem: undefined,
+    snooze: undefined,
+    lapse: undefined,
+  };
+}

@@ -1,0 +1,218 @@
+import type { Vault } from '../accounts/vault.ts';
+import type { Secret } from '../client/secret.ts';
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
+import { calendarDay, lifecycleAt } from '../zones/lifecycle.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { type MonthCount, renewalsByMonth } from './chart.ts';
+import { type Day, daysBetween, expiryDay } from './days.ts';
+import { type DigestOutcome, runDigest } from './digest.ts';
+import { type Evidence, findEvidence } from './evidence.ts';
+import { feedAddress, openFeed } from './feed.ts';
+import { followOrder } from './follow.ts';
+import type { DigestPoster, FeedStore, ReminderStore, WatchedDomain, WatchListStore } from './ports.ts';
+import type { RdapClient } from './rdap.ts';
+import { refreshDue } from './refresh.ts';
+import * as list from './watch-list.ts';
+
+/** The parts that expiry is joined from. */
+export interface ExpiryParts {
+  readonly store: WatchListStore;
+  readonly reminders: ReminderStore;
+  readonly feeds: FeedStore;
+  readonly rdap: Pick<RdapClient, 'lookup'>;
+  readonly poster: DigestPoster;
+  readonly vault: Vault;
+  readonly teamId: string;
+  readonly publicUrl: string;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly loadOrder: (orderId: string) => Promise<Order | undefined>;
+  /** Has due look-ups made soon. */
+  readonly lookSoon: () => void;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** Between two messages of a digest, milliseconds. */
+  readonly pauseMs?: number;
+  /** Ends what is under way. */
+  readonly signal: AbortSignal;
+}
+
+/** A name as lists show it. */
+export interface ListedName {
+  readonly domain: WatchedDomain;
+  /** The day of its expiry as people see it; undefined while no date is known. */
+  readonly day: Day | undefined;
+  /** Calendar days to {@link ListedName.day}; negative after it. */
+  readonly daysLeft: number | undefined;
+}
+
+/** One page of the list of names that expire. */
+export interface ListPage {
+  readonly names: readonly ListedName[];
+  /** In the window, and without a date. */
+  readonly dated: number;
+  readonly undated: number;
+}
+
+/** What people and jobs can do with the watch list: the use cases, with their parts joined. */
+export interface Expiry {
+  watch(text: string, date: string | undefined, by: string): Promise<list.WatchedOutcome>;
+  unwatch(text: string, by: string): Promise<list.WatchOutcome>;
+  importNames(
+    text: string,
+    by: string,
+    progress: (done: number, total: number) => Promise<void>,
+  ): Promise<list.ImportSummary>;
+  snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
+  requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
+  confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
+  find(name: string): Promise<WatchedDomain | undefined>;
+  /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
+  list(days: number, offset: number, limit: number): Promise<ListPage>;
+  /** The names of a digest that can be renewed still and that nobody decided about. */
+  renewable(digestId: string): Promise<readonly ListedName[]>;
+  /** What expires next and is not let go. */
+  expiringNext(limit: number): Promise<readonly ListedName[]>;
+  /** Renewals of the present month and the eleven after it. */
+  countsByMonth(): Promise<readonly MonthCount[]>;
+  feedAddress(userId: string, reset: boolean): Promise<Secret>;
+  /** @returns undefined when nobody has this token */
+  openFeed(token: string): Promise<AsyncIterable<string> | undefined>;
+  /** Takes the success of an order into the list. */
+  follow(orderId: string, n: number): Promise<void>;
+  /** Looks due names up, and takes in successes whose job was lost. */
+  refresh(): Promise<void>;
+  /** Posts the digest if it is due. */
+  digest(): Promise<DigestOutcome>;
+  evidence(order: Order, item: OrderItem): Promise<Evidence>;
+}
+
+const DAY_MS = 86_400_000;
+/** How long an expired name stands on the list: through its auto-renew grace and redemption. */
+const SHOWN_AFTER_EXPIRY_DAYS = 80;
+const FOLLOW_BACK_DAYS = 7;
+const EVIDENCE_MS = 20_000;
+
+/** Joins the use cases of expiry. */
+export function createExpiry(parts: ExpiryParts): Expiry {
+  const { store, reminders, now, log, signal } = parts;
+  const timeZone = async () => (await parts.settings()).reminderTimezone;
+  const lookUps = { store, rdap: parts.rdap, now, log };
+  const following = { store, load: parts.loadOrder, now };
+  const feed = { ...parts, timeZone };
+  /** One digest at a time in a process, however the clock jumps. */
+  let lastDigest: Promise<unknown> = Promise.resolve();
+
+  const listed =
+    (zone: string) =>
+    (domain: WatchedDomain): ListedName => {
+      const day = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, zone);
+      return {
+        domain,
+        day,
+        daysLeft: day === undefined ? undefined : daysBetween(calendarDay(now(), zone), day),
+      };
+    };
+  const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
+
+  async function follow(orderId: string, n: number): Promise<void> {
+    if (await followOrder(following, orderId, n)) parts.lookSoon();
+  }
+
+  return {
+    watch: (text, date, by) => list.watchName(lookUps, text, date, by),
+    async unwatch(text, by) {
+      const outcome = await list.unwatchName(store, text);
+      if (outcome.ok) log.info({ name: outcome.domain.name, by }, 'taken off the watch list');
+      return outcome;
+    },
+    async importNames(text, by, progress) {
+      const summary = await list.importNames(lookUps, text, by, progress);
+      parts.lookSoon();
+      return summary;
+    },
+    snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
+    requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
+    confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
+    find: (name) => store.find(name),
+
+    async list(days, offset, limit) {
+      const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
+      const until = daysFromNow(days + 1);
+      const [domains, counts, zone] = await Promise.all([
+        store.page(from, until, offset, limit),
+        store.count(from, until),
+        timeZone(),
+      ]);
+      return { names: domains.map(listed(zone)), ...counts };
+    },
+
+    async renewable(digestId) {
+      const said = await reminders.saidBy(digestId);
+      const days = new Map(said.map(({ name, expiry }) => [name, expiry]));
+      const [domains, zone] = await Promise.all([store.findMany([...days.keys()]), timeZone()]);
+      return domains
+        .filter((domain) => canBeRenewed(domain, now()) && isSameEnd(domain, days.get(domain.name)))
+        .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
+        .map(listed(zone));
+    },
+
+    async expiringNext(limit) {
+      const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
+      const [domains, zone] = await Promise.all([
+        store.page(from, daysFromNow(366), 0, limit * 2),
+        timeZone(),
+      ]);
+      return domains
+        .filter(({ expiry, lapse }) => expiry !== undefined && lapse?.confirmed === undefined)
+        .slice(0, limit)
+        .map(listed(zone));
+    },
+
+    async countsByMonth() {
+      const zone = await timeZone();
+      return renewalsByMonth(await store.countByMonth(now(), daysFromNow(366), zone), now(), zone);
+    },
+
+    feedAddress: (userId, reset) => feedAddress(feed, userId, reset),
+    openFeed: (token) => openFeed(feed, token),
+    follow,
+
+    async refresh() {
+      for (const { orderId, n } of await store.unfollowed(daysFromNow(-FOLLOW_BACK_DAYS)))
+        await follow(orderId, n);
+      await refreshDue(lookUps, signal);
+    },
+
+    digest() {
+      const turn = lastDigest.then(() => runDigest(parts, signal));
+      lastDigest = turn.catch(() => undefined);
+      return turn;
+    },
+
+    evidence: (order, item) =>
+      findEvidence(
+        { rdap: parts.rdap, find: store.find, now },
+        order,
+        item,
+        AbortSignal.timeout(EVIDENCE_MS),
+      ),
+  };
+}
+
+/** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore brings it back. */
+function canBeRenewed({ name, expiry, deletedAt, lapse }: WatchedDomain, now: Date): boolean {
+  if (expiry === undefined || lapse?.confirmed !== undefined) return false;
+  const { phase } = lifecycleAt(zoneFor(name), { expiresAt: expiry.at, deletedAt }, now).current;
+  return phase === 'registered' || phase === 'auto_renew_grace' || phase === 'expired';
+}
+
+/** The name has not been renewed since the digest. */
+function isSameEnd({ expiry }: WatchedDomain, said: Day | undefined): boolean {
+  return (
+    expiry !== undefined &&
+    said !== undefined &&
+    Math.abs(expiry.at.getTime() - Date.parse(said)) < 30 * DAY_MS
+  );
+}

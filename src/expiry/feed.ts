@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { type Vault, VaultError } from '../accounts/vault.ts';
+import { Secret } from '../client/secret.ts';
+import { calendarFeed } from './calendar.ts';
+import { LOOK_BACK_DAYS } from './marks.ts';
+import type { FeedRecord, FeedStore, WatchListStore } from './ports.ts';
+
+/** What the calendar feed works with. */
+export interface FeedDeps {
+  readonly feeds: FeedStore;
+  readonly store: WatchListStore;
+  readonly vault: Vault;
+  readonly teamId: string;
+  /** Where the bot's own HTTP server is reached, without a slash at the end. */
+  readonly publicUrl: string;
+  readonly timeZone: () => Promise<string>;
+  readonly now: () => Date;
+}
+
+const TOKEN_BYTES = 32;
+const DAY_MS = 86_400_000;
+
+/**
+ * The private address of a person's feed; made at the first call.
+ *
+ * @param reset make a new one: the former is gone.
+ */
+export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean): Promise<Secret> {
+  const fresh = () => newRecord(deps, userId);
+  if (!reset) {
+    const record =
+      (await deps.feeds.find(userId)) ?? (await deps.feeds.keepFirst(fresh().record, deps.now()));
+    try {
+      return addressOf(deps, deps.vault.open(record.sealed, owner(deps, userId)));
+    } catch (error) {
+      // Its key was taken out of use: only a new address can be told.
+      if (!(error instanceof VaultError)) throw error;
+    }
+  }
+  const { record, token } = fresh();
+  await deps.feeds.save(record, deps.now());
+  return addressOf(deps, token);
+}
+
+/** The feed behind a token, in pieces; undefined when nobody has this token. */
+export async function openFeed(deps: FeedDeps, token: string): Promise<AsyncIterable<string> | undefined> {
+  if (!(await deps.feeds.hasToken(hashOf(token)))) return undefined;
+  const now = deps.now();
+  const names = deps.store.calendarNames(new Date(now.getTime() - LOOK_BACK_DAYS * DAY_MS));
+  return calendarFeed(names, { now, timeZone: await deps.timeZone() });
+}
+
+function newRecord(deps: FeedDeps, userId: string): { readonly record: FeedRecord; readonly token: Secret } {
+  const text = randomBytes(TOKEN_BYTES).toString('base64url');
+  const token = new Secret(text);
+  const record = { userId, tokenHash: hashOf(text), sealed: deps.vault.seal(token, owner(deps, userId)) };
+  return { record, token };
+}
+
+function owner({ teamId }: FeedDeps, userId: string): readonly string[] {
+  return ['calendar-feed', teamId, userId];
+}
+
+function addressOf({ publicUrl }: FeedDeps, token: Secret): Secret {
+  return new Secret(`${publicUrl}/calendar/${token.reveal()}.ics`);
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,96 @@
+import { isDemoContext } from '../accounts/account.ts';
+import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { newlyWatched } from './change.ts';
+import { addYears, estimateExpiry } from './expiry-date.ts';
+import type { WatchedDomain, WatchListStore } from './ports.ts';
+
+/** What {@link followOrder} works with. */
+export interface FollowDeps {
+  readonly store: WatchListStore;
+  readonly load: (orderId: string) => Promise<Order | undefined>;
+  readonly now: () => Date;
+}
+
+const DAY_MS = 86_400_000;
+const DEFAULT_GRACE_DAYS = 45;
+
+/**
+ * Takes the success of an order into the watch list: a registered, transferred or renewed name is watched, a renewal
+ * stops the alarm, a deletion starts the name's last periods. Doing it again changes nothing.
+ *
+ * @param n the item of the order, from 1.
+ * @returns true when the list may have a new name or date, which the registry's record should confirm.
+ */
+export async function followOrder(deps: FollowDeps, orderId: string, n: number): Promise<boolean> {
+  const order = await deps.load(orderId);
+  const item = order?.items.find((each) => each.n === n);
+  if (order === undefined || item?.state !== 'SUCCEEDED') return false;
+  const now = deps.now();
+  return deps.store.follow(orderId, n, now, (known) => afterSuccess(order, item, known, now));
+}
+
+/**
+ * The name on the list after an order for it succeeded.
+ *
+ * @returns undefined when nothing changes: the demo system's names live apart from the real ones, and a name that is
+ *   deleted or restored is watched only if it was before.
+ */
+export function afterSuccess(
+  order: Pick<Order, 'task' | 'input' | 'account' | 'requesterId'>,
+  item: Pick<OrderItem, 'name' | 'answeredAt'>,
+  known: WatchedDomain | undefined,
+  now: Date,
+): WatchedDomain | undefined {
+  if (isDemoContext(order.account.context)) return undefined;
+  const doneAt = item.answeredAt ?? now;
+  const domain = { ...(known ?? newlyWatched(item.name, order.requesterId, now)), nextCheckAt: now };
+  const mine = { registeredBy: order.requesterId, checkProblem: undefined };
+  const undecided = { snooze: undefined, lapse: undefined };
+  const years = yearsOf(order.input);
+
+  switch (order.task) {
+    case 'create': {
+      const at = estimateExpiry('create', undefined, years, doneAt) ?? addYears(doneAt, years);
+      const fresh = { renewed: undefined, moved: undefined, deletedAt: undefined };
+      return { ...domain, ...mine, ...undecided, ...fresh, expiry: { at, source: 'order' } };
+    }
+    case 'renew': {
+      const until =
+        estimateExpiry('renew', known?.expiry?.at, years, doneAt) ?? earliestEnd(item.name, years, doneAt);
+      const renewed = { until, at: doneAt };
+      return { ...domain, ...mine, ...undecided, renewed, expiry: { at: until, source: 'order' } };
+    }
+    case 'transfer': {
+      // It takes days and may be refused: a date of the registry stands until its record shows another.
+      if (known?.expiry?.source === 'rdap') return { ...domain, ...mine };
+      const at =
+        estimateExpiry('transfer', known?.expiry?.at, years, doneAt) ?? earliestEnd(item.name, years, doneAt);
+      return { ...domain, ...mine, expiry: { at, source: 'order' } };
+    }
+    case 'delete':
+      return known && { ...domain, deletedAt: doneAt };
+    case 'restore':
+      return known && { ...domain, ...undecided, deletedAt: undefined };
+    default:
+      return watchedByNobody(order.task);
+  }
+}
+
+/**
+ * The earliest end that a name can have after it was paid for when its end before is not known: it may have been in
+ * the last days of its auto-renew grace. Too early warns too soon; too late would lose the name.
+ */
+function earliestEnd(name: string, years: number, doneAt: Date): Date {
+  const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
+  return new Date(addYears(doneAt, years).getTime() - graceDays * DAY_MS);
+}
+
+function yearsOf(input: unknown): number {
+  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
+  return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : 1;
+}
+
+function watchedByNobody(_task: OrderTaskName): undefined {
+  return undefined;
+}

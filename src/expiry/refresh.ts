@@ -1,0 +1,159 @@
+import type { Log } from '../log.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { changeWatched } from './change.ts';
+import { believeRegistry, type KnownExpiry } from './expiry-date.ts';
+import type { WatchedDomain, WatchListStore } from './ports.ts';
+import type { RdapClient, RdapResult } from './rdap.ts';
+
+/** What looking names up works with. */
+export interface RefreshDeps {
+  readonly store: WatchListStore;
+  readonly rdap: Pick<RdapClient, 'lookup'>;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** From 0 to below 1; spreads the look-ups. */
+  readonly random?: () => number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NEAR_DAYS = 60;
+/** A process that has a name in hand and says nothing for this long has lost it. */
+const CLAIM_MS = 10 * 60_000;
+const CLAIMED_AT_ONCE = 5;
+const WORKERS = 6;
+/** One turn ends after this; what is left is due at the next. */
+const TURN_MS = 4 * 60_000;
+/** The registry shows a renewal within hours; after this long it does not know of it. */
+export const DISPUTE_DAYS = 14;
+/** How the problem of a name begins that was renewed long ago and that the registry shows unrenewed. */
+export const DISPUTED_PROBLEM = 'it was renewed, but the registry still shows';
+/** A date that moves forward by more than this is another end of the name, not a better date for the same. */
+const NEW_END_MS = 30 * DAY_MS;
+
+/**
+ * Looks up the names that are due, a few at a time, until none is left or the turn is over. Any number of processes
+ * may do it at once; each name goes to one.
+ *
+ * @returns how many names were looked up.
+ */
+export async function refreshDue(deps: RefreshDeps, signal: AbortSignal): Promise<number> {
+  const began = performance.now();
+  let count = 0;
+  const worker = async () => {
+    while (!signal.aborted && performance.now() - began < TURN_MS) {
+      const now = deps.now();
+      const until = new Date(now.getTime() + CLAIM_MS);
+      const claimed = await deps.store.claimDueChecks(now, until, CLAIMED_AT_ONCE);
+      if (claimed.length === 0) return;
+      for (const { name } of claimed) {
+        if (signal.aborted) return;
+        await refreshName(deps, name, signal);
+        count += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+  return count;
+}
+
+/**
+ * Looks one name up and keeps what was found.
+ *
+ * @param signal gives up; the name is then due again later.
+ * @returns the name as the list has it then, and what the registry said; undefined when it is not on the list.
+ */
+export async function refreshName(
+  deps: RefreshDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly domain: WatchedDomain; readonly result: RdapResult } | undefined> {
+  let result: RdapResult;
+  try {
+    result = await deps.rdap.lookup(name, signal);
+  } catch (err) {
+    if (signal.aborted) return undefined;
+    deps.log.error({ err, name }, 'looking a name up at its registry');
+    result = { kind: 'unavailable', reason: 'the look-up ended with an error of mine' };
+  }
+  const domain = await changeWatched(deps.store, name, (known) =>
+    afterLookup(known, result, deps.now(), deps.random ?? Math.random),
+  );
+  return domain && { domain, result };
+}
+
+/** The name on the list after its registry was asked. */
+export function afterLookup(
+  known: WatchedDomain,
+  result: RdapResult,
+  now: Date,
+  random: () => number,
+): WatchedDomain {
+  const checked = { ...known, checkedAt: now };
+  if (result.kind !== 'found') {
+    const checkProblem =
+      result.kind === 'not_found' ? 'the registry has no record of it: is it registered?' : result.reason;
+    const wait = result.kind === 'unavailable' ? result.retryAfterMs : undefined;
+    return { ...checked, checkProblem, nextCheckAt: nextAfterFailure(checked, wait, now, random) };
+  }
+
+  const before: KnownExpiry | undefined = known.expiry && {
+    expiresAt: known.expiry.at,
+    source: known.expiry.source,
+    ...(known.renewed && { renewedUntil: known.renewed.until }),
+  };
+  const believed = believeRegistry(before, result, zoneFor(known.name), now);
+  const deletedAt = result.deletedAt;
+  if (before !== undefined && believed === before) {
+    const disputed = known.renewed && now.getTime() - known.renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
+    const after = {
+      ...checked,
+      deletedAt,
+      checkProblem: disputed
+        ? `${DISPUTED_PROBLEM} ${result.expiresAt.toISOString().slice(0, 10)}`
+        : undefined,
+    };
+    return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+  }
+
+  const newEnd =
+    before !== undefined && believed.expiresAt.getTime() - before.expiresAt.getTime() > NEW_END_MS;
+  const after: WatchedDomain = {
+    ...checked,
+    expiry: { at: believed.expiresAt, source: believed.source },
+    renewed: undefined,
+    deletedAt,
+    checkProblem: undefined,
+    ...(newEnd && {
+      snooze: undefined,
+      lapse: undefined,
+      ...(before.source === 'rdap' && { moved: { from: before.expiresAt, at: now } }),
+    }),
+  };
+  return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+}
+
+/** Weekly, daily inside 60 days and wherever something is going on; spread, so that a list is not due at once. */
+function nextAfterSuccess(
+  domain: Pick<WatchedDomain, 'expiry' | 'renewed' | 'deletedAt'>,
+  now: Date,
+  random: () => number,
+): Date {
+  const near = (domain.expiry?.at.getTime() ?? 0) - NEAR_DAYS * DAY_MS;
+  const daily = near <= now.getTime() || domain.renewed !== undefined || domain.deletedAt !== undefined;
+  const interval = daily ? DAY_MS : 7 * DAY_MS;
+  const next = now.getTime() + interval * (1 - random() * 0.2);
+  return new Date(daily ? next : Math.min(next, near));
+}
+
+function nextAfterFailure(
+  domain: WatchedDomain,
+  retryAfterMs: number | undefined,
+  now: Date,
+  random: () => number,
+): Date {
+  const near =
+    domain.expiry === undefined || domain.expiry.at.getTime() - NEAR_DAYS * DAY_MS <= now.getTime();
+  const wait = Math.max(retryAfterMs ?? 0, near ? HOUR_MS : 6 * HOUR_MS);
+  return new Date(now.getTime() + wait * (1 + random() * 0.2));
+}

@@ -1,0 +1,196 @@
+import { calendarDay } from '../zones/lifecycle.ts';
+import { type DomainName, parseDomainName } from '../zones/names.ts';
+import { checkName } from '../zones/rules.ts';
+import { changeWatched, newlyWatched } from './change.ts';
+import { parseExpiryDate, parseImport, type RejectedLine } from './import.ts';
+import { snoozeUntil } from './plan.ts';
+import type { WatchedDomain, WatchListStore } from './ports.ts';
+import { type RefreshDeps, refreshName } from './refresh.ts';
+
+/*
+ * What people do with the watch list. Every refusal is a sentence for the person.
+ */
+
+/** How something that a person asked for ended. */
+export type WatchOutcome =
+  | { readonly ok: true; readonly domain: WatchedDomain }
+  | { readonly ok: false; readonly why: string };
+
+/** How `watch` ended. */
+export type WatchedOutcome =
+  | {
+      readonly ok: true;
+      readonly domain: WatchedDomain;
+      /** It was on the list already. */
+      readonly known: boolean;
+      /** The date that was given and does not count, because a better one is known. */
+      readonly dateNotTaken: Date | undefined;
+    }
+  | { readonly ok: false; readonly why: string };
+
+/** What became of a pasted list. */
+export interface ImportSummary {
+  readonly added: number;
+  readonly dated: number;
+  /** Were on the list, and nothing changed. */
+  readonly kept: number;
+  readonly duplicates: number;
+  readonly rejected: readonly RejectedLine[];
+}
+
+const LOOKUP_MS = 6_000;
+const IMPORT_BATCH = 1_000;
+const MAX_SNOOZE_DAYS = 365;
+
+/** Reads a name that people want watched: one that can be registered. */
+export function readWatchedName(
+  text: string,
+): { readonly ok: true; readonly name: DomainName } | { readonly ok: false; readonly why: string } {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) return { ok: false, why: parsed.problem };
+  const [problem] = checkName(parsed.value);
+  return problem === undefined ? { ok: true, name: parsed.value } : { ok: false, why: problem };
+}
+
+/**
+ * Puts a name on the list and asks its registry. The registry's date counts, else the one that is known from an order,
+ * else the one that is given. A name that was to be let go is watched again.
+ *
+ * @param date as typed; undefined when none was given.
+ */
+export async function watchName(
+  deps: RefreshDeps,
+  text: string,
+  date: string | undefined,
+  by: string,
+): Promise<WatchedOutcome> {
+  const read = readWatchedName(text);
+  if (!read.ok) return read;
+  const given = date === undefined ? undefined : parseExpiryDate(date);
+  if (given?.ok === false) return { ok: false, why: given.problem };
+  const name = read.name.ascii;
+  const expiry = given && ({ at: given.value, source: 'person' } as const);
+
+  const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry });
+  if (!added) {
+    await changeWatched(deps.store, name, (known) => {
+      const takesDate = expiry && (known.expiry === undefined || known.expiry.source === 'person');
+      return { ...known, lapse: undefined, ...(takesDate && { expiry }) };
+    });
+  }
+  const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
+  const domain = looked?.domain ?? (await deps.store.find(name));
+  if (domain === undefined) return { ok: false, why: 'Somebody took it off the list at the same moment.' };
+  const dateNotTaken =
+    given?.value !== undefined && domain.expiry?.at.getTime() !== given.value.getTime()
+      ? given.value
+      : undefined;
+  return { ok: true, domain, known: !added, dateNotTaken };
+}
+
+/** Takes a name off the list. */
+export async function unwatchName(store: WatchListStore, text: string): Promise<WatchOutcome> {
+  const read = parseDomainName(text);
+  if (!read.ok) return { ok: false, why: read.problem };
+  const domain = await store.find(read.value.ascii);
+  if (domain === undefined || !(await store.remove(domain.name))) return notWatched(read.value.unicode);
+  return { ok: true, domain };
+}
+
+/**
+ * Puts a pasted list on the watch list, in batches; every batch that is done stays.
+ *
+ * @param progress told after each batch how many names of how many are done.
+ */
+export async function importNames(
+  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  text: string,
+  by: string,
+  progress: (done: number, total: number) => Promise<void>,
+): Promise<ImportSummary> {
+  const { accepted, rejected, duplicates } = parseImport(text);
+  let added = 0;
+  let dated = 0;
+  for (let from = 0; from < accepted.length; from += IMPORT_BATCH) {
+    const batch = accepted.slice(from, from + IMPORT_BATCH);
+    const counts = await deps.store.importBatch(batch, by, deps.now());
+    added += counts.added;
+    dated += counts.dated;
+    await progress(from + batch.length, accepted.length);
+  }
+  return { added, dated, kept: accepted.length - added - dated, duplicates: duplicates.length, rejected };
+}
+
+/** Leaves everybody alone about a name for some days, until its expiry at the longest. */
+export async function snoozeName(
+  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  name: string,
+  days: number,
+  by: string,
+  reason: string | undefined,
+): Promise<WatchOutcome> {
+  if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
+    return { ok: false, why: `Give a whole number of days from 1 to ${MAX_SNOOZE_DAYS}.` };
+  }
+  const now = deps.now();
+  const domain = await changeWatched(deps.store, name, (known) => ({
+    ...known,
+    snooze: { until: known.expiry ? snoozeUntil(known.expiry.at, days, now) : later(now, days), by, reason },
+  }));
+  return domain === undefined ? notWatched(name) : { ok: true, domain };
+}
+
+/** Asks for a name to be let go; it is decided once somebody else confirms. */
+export async function requestLapse(
+  store: WatchListStore,
+  name: string,
+  by: string,
+  reason: string,
+): Promise<WatchOutcome> {
+  let decided = false;
+  const domain = await changeWatched(store, name, (known) => {
+    decided = known.lapse?.confirmed !== undefined;
+    return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
+  });
+  if (domain === undefined) return notWatched(name);
+  return decided
+    ? { ok: false, why: 'It is decided already that this name is let go.' }
+    : { ok: true, domain };
+}
+
+/** A second person agrees that a name is let go: no more reminders. */
+export async function confirmLapse(
+  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  name: string,
+  by: string,
+): Promise<WatchOutcome> {
+  let why: string | undefined;
+  const domain = await changeWatched(deps.store, name, (known) => {
+    why = refusalToConfirm(known, by);
+    if (why !== undefined || known.lapse === undefined) return undefined;
+    return { ...known, lapse: { ...known.lapse, confirmed: { by, at: deps.now() } } };
+  });
+  if (domain === undefined) return notWatched(name);
+  return why === undefined ? { ok: true, domain } : { ok: false, why };
+}
+
+function refusalToConfirm({ lapse }: WatchedDomain, by: string): string | undefined {
+  if (lapse === undefined) {
+    return 'Nobody wants to let this name go any more: it was renewed, or somebody watches it again.';
+  }
+  if (lapse.confirmed !== undefined) return 'It is decided already that this name is let go.';
+  return lapse.requestedBy === by ? 'You asked for this, so somebody else has to confirm it.' : undefined;
+}
+
+/** The last day of a snooze as people see it. */
+export function snoozedUntilDay(domain: WatchedDomain, timeZone: string): string | undefined {
+  return domain.snooze && calendarDay(domain.snooze.until, timeZone);
+}
+
+function notWatched(name: string): { readonly ok: false; readonly why: string } {
+  return { ok: false, why: `${name} is not on the watch list.` };
+}
+
+function later(now: Date, days: number): Date {
+  return new Date(now.getTime() + days * 86_400_000);
+}

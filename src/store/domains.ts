@@ -1,0 +1,264 @@
+import { z } from 'zod';
+import type { CalendarName } from '../expiry/calendar.ts';
+import { utcDay } from '../expiry/days.ts';
+import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import { FOLLOWED_TASKS } from '../orders/order.ts';
+import { type Database, isUniqueViolation, type Prisma, type Transaction } from './database.ts';
+
+/** Dates of one end of a name differ by less than this; those of two ends by a year. */
+const SAME_END_MS = 30 * 86_400_000;
+const BATCH = 2_000;
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+
+const expirySource = z.enum(['rdap', 'order', 'person']);
+const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number() }));
+const imported = z.array(z.object({ added: z.boolean() }));
+
+/** A name of the watch list out of its row. */
+export function domainFromRow(row: Prisma.DomainModel): WatchedDomain {
+  const { expiresAt, renewedUntil, renewedAt, previousExpiresAt, movedAt, snoozedUntil, lapseReason } = row;
+  return {
+    name: row.name,
+    version: row.version,
+    expiry: expiresAt === null ? undefined : { at: expiresAt, source: expirySource.parse(row.expirySource) },
+    addedBy: row.addedBy,
+    addedAt: row.addedAt,
+    registeredBy: row.registeredBy ?? undefined,
+    renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
+    moved:
+      previousExpiresAt === null || movedAt === null ? undefined : { from: previousExpiresAt, at: movedAt },
+    deletedAt: row.deletedAt ?? undefined,
+    checkedAt: row.checkedAt ?? undefined,
+    nextCheckAt: row.nextCheckAt,
+    checkProblem: row.checkProblem ?? undefined,
+    snooze:
+      snoozedUntil === null
+        ? undefined
+        : { until: snoozedUntil, by: row.snoozedBy ?? '', reason: row.snoozeReason ?? undefined },
+    lapse:
+      lapseReason === null
+        ? undefined
+        : {
+            reason: lapseReason,
+            requestedBy: row.lapseRequestedBy ?? '',
+            confirmed:
+              row.lapseConfirmedBy === null || row.lapseConfirmedAt === null
+                ? undefined
+                : { by: row.lapseConfirmedBy, at: row.lapseConfirmedAt },
+          },
+  };
+}
+
+function columnsOf(domain: WatchedDomain) {
+  return {
+    expiresAt: domain.expiry?.at ?? null,
+    expirySource: domain.expiry?.source ?? null,
+    registeredBy: domain.registeredBy ?? null,
+    renewedUntil: domain.renewed?.until ?? null,
+    renewedAt: domain.renewed?.at ?? null,
+    previousExpiresAt: domain.moved?.from ?? null,
+    movedAt: domain.moved?.at ?? null,
+    deletedAt: domain.deletedAt ?? null,
+    checkedAt: domain.checkedAt ?? null,
+    nextCheckAt: domain.nextCheckAt,
+    checkProblem: domain.checkProblem ?? null,
+    snoozedUntil: domain.snooze?.until ?? null,
+    snoozedBy: domain.snooze?.by ?? null,
+    snoozeReason: domain.snooze?.reason ?? null,
+    lapseReason: domain.lapse?.reason ?? null,
+    lapseRequestedBy: domain.lapse?.requestedBy ?? null,
+    lapseConfirmedBy: domain.lapse?.confirmed?.by ?? null,
+    lapseConfirmedAt: domain.lapse?.confirmed?.at ?? null,
+  };
+}
+
+/** The watch list in PostgreSQL. */
+export function createWatchListStore({ prisma }: Database): WatchListStore {
+  return {
+    async find(name) {
+      const row = await prisma.domain.findUnique({ where: { name } });
+      return row === null ? undefined : domainFromRow(row);
+    },
+
+    async findMany(names) {
+      const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
+      return rows.map(domainFromRow);
+    },
+
+    async add(domain) {
+      try {
+        await prisma.$transaction((tx) => insert(tx, domain));
+        return true;
+      } catch (error) {
+        if (isUniqueViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    change: (before, after) => prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
+
+    async remove(name) {
+      const { count } = await prisma.domain.deleteMany({ where: { name } });
+      return count > 0;
+    },
+
+    async importBatch(names, by, now) {
+      const given = names.map(({ name }) => name);
+      const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
+      // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
+      const rows = await prisma.$queryRaw`
+        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at)
+        SELECT name, NULLIF(date, '')::timestamptz, CASE date WHEN '' THEN NULL ELSE 'person' END,
+               ${by}, ${now}::timestamptz, ${now}::timestamptz
+        FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)
+        ON CONFLICT (name) DO UPDATE
+          SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1
+          WHERE EXCLUDED.expires_at IS NOT NULL
+            AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
+            AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
+        RETURNING (xmax = 0) AS added`;
+      const changed = imported.parse(rows);
+      const added = changed.filter((row) => row.added).length;
+      return { added, dated: changed.length - added };
+    },
+
+    async claimDueChecks(now, until, limit) {
+      const claimed = z.array(z.object({ name: z.string() })).parse(
+        await prisma.$queryRaw`
+          UPDATE domains SET next_check_at = ${until}::timestamptz
+          WHERE name IN (
+            SELECT name FROM domains WHERE next_check_at <= ${now}::timestamptz
+            ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+          RETURNING name`,
+      );
+      if (claimed.length === 0) return [];
+      const rows = await prisma.domain.findMany({ where: { name: { in: claimed.map(({ name }) => name) } } });
+      return rows.map(domainFromRow);
+    },
+
+    async page(from, until, offset, limit) {
+      const dated = await prisma.domain.findMany({
+        where: { expiresAt: { gte: from, lt: until } },
+        orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+        skip: offset,
+        take: limit,
+      });
+      if (dated.length === limit) return dated.map(domainFromRow);
+      const before = await prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } });
+      const undated = await prisma.domain.findMany({
+        where: { expiresAt: null },
+        orderBy: { name: 'asc' },
+        skip: Math.max(0, offset - before),
+        take: limit - dated.length,
+      });
+      return [...dated, ...undated].map(domainFromRow);
+    },
+
+    async count(from, until) {
+      const [dated, undated] = await Promise.all([
+        prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } }),
+        prisma.domain.count({ where: { expiresAt: null } }),
+      ]);
+      return { dated, undated };
+    },
+
+    async countByMonth(from, until, timeZone) {
+      const rows = await prisma.$queryRaw`
+        SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
+        FROM domains
+        WHERE expires_at >= ${from}::timestamptz AND expires_at < ${until}::timestamptz AND lapse_confirmed_at IS NULL
+        GROUP BY 1`;
+      return monthCount.parse(rows).map(({ month, count }) => [month, count] as const);
+    },
+
+    async *calendarNames(from): AsyncGenerator<CalendarName> {
+      for (let after = { at: from, name: '' }; ; ) {
+        const rows = await prisma.domain.findMany({
+          where: {
+            expiresAt: { gte: after.at },
+            OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
+          },
+          orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+          take: BATCH,
+          select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
+        });
+        for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
+          if (expiresAt === null) continue;
+          yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
+          after = { at: expiresAt, name };
+        }
+        if (rows.length < BATCH) return;
+      }
+    },
+
+    follow: (orderId, n, now, change) =>
+      prisma.$transaction(async (tx) => {
+        const { count } = await tx.orderItem.updateMany({
+          where: { orderId, n, followedAt: null },
+          data: { followedAt: now },
+        });
+        if (count === 0) return false;
+        const item = await tx.orderItem.findUniqueOrThrow({
+          where: { orderId_n: { orderId, n } },
+          select: { name: true },
+        });
+        // Locked, so that what is computed from the row is not computed from an older one.
+        await tx.$queryRaw`SELECT 1 FROM domains WHERE name = ${item.name} FOR UPDATE`;
+        const row = await tx.domain.findUnique({ where: { name: item.name } });
+        const before = row === null ? undefined : domainFromRow(row);
+        const after = change(before);
+        if (after === undefined) return true;
+        if (before !== undefined) await swap(tx, before, after);
+        else await insert(tx, after);
+        return true;
+      }, TRANSACTION),
+
+    async unfollowed(since) {
+      const rows = await prisma.orderItem.findMany({
+        where: {
+          followedAt: null,
+          state: 'SUCCEEDED',
+          order: {
+            state: { in: ['EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'] },
+            updatedAt: { gte: since },
+            task: { in: [...FOLLOWED_TASKS] },
+          },
+        },
+        select: { orderId: true, n: true },
+        take: BATCH,
+      });
+      return rows;
+    },
+  };
+}
+
+async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
+  await tx.domain.create({
+    data: {
+      name: domain.name,
+      version: domain.version,
+      addedBy: domain.addedBy,
+      addedAt: domain.addedAt,
+      ...columnsOf(domain),
+    },
+  });
+}
+
+async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+  const { count } = await tx.domain.updateMany({
+    where: { name: before.name, version: before.version },
+    data: { ...columnsOf(after), version: before.version + 1 },
+  });
+  if (count === 0) return false;
+  const from = before.expiry?.at;
+  const to = after.expiry?.at;
+  const moved = from && to && utcDay(from) !== utcDay(to);
+  if (moved && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS) {
+    await tx.$executeRaw`
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+      SELECT name, ${new Date(utcDay(to))}::timestamptz, threshold, digest_id, claimed_at, posted_at
+      FROM reminders WHERE name = ${before.name} AND expires_at = ${new Date(utcDay(from))}::timestamptz
+      ON CONFLICT DO NOTHING`;
+  }
+  return true;
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { utcDay } from '../expiry/days.ts';
+import { asReminder } from '../expiry/digest.ts';
+import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
+import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
+import { type Database, isUniqueViolation, Prisma } from './database.ts';
+import { domainFromRow } from './domains.ts';
+
+const BATCH = 500;
+const DAY_MS = 86_400_000;
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+
+const candidate = z.array(z.object({ name: z.string(), expires_at: z.date(), said: z.array(z.number()) }));
+const key = z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() });
+
+/** Midnight UTC of the day of the expiry, as reminders keep it. */
+const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+const SAID = Prisma.sql`ARRAY(
+  SELECT r.threshold FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}) AS said`;
+
+/** One step of a walk over names that can be due: those after a name at an expiry. */
+export interface CandidateStep {
+  readonly threshold: number;
+  readonly from: Date;
+  readonly afterName: string;
+  readonly until: Date;
+}
+
+/** The query behind `candidates`; apart, so that its plan can be looked at. */
+export function candidatesQuery({ threshold, from, afterName, until }: CandidateStep): Prisma.Sql {
+  return Prisma.sql`
+    SELECT d.name, d.expires_at, ${SAID} FROM domains d
+    WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
+      AND (d.expires_at, d.name) > (${from}::timestamptz, ${afterName})
+      AND d.lapse_confirmed_at IS NULL
+      AND NOT EXISTS (
+        SELECT 1 FROM reminders r
+        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.threshold <= ${threshold})
+    ORDER BY d.expires_at, d.name LIMIT ${BATCH}`;
+}
+
+/** Digests and reminders in PostgreSQL. */
+export function createReminderStore({ prisma }: Database): ReminderStore {
+  /** Reads the rows of names that a query found, in its order. */
+  async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
+    const domains = await prisma.domain.findMany({ where: { name: { in: found.map(({ name }) => name) } } });
+    const byName = new Map(domains.map((row) => [row.name, domainFromRow(row)]));
+    return found.flatMap(({ name, said }) => {
+      const domain = byName.get(name);
+      return (domain && asReminder(domain, said)) ?? [];
+    });
+  }
+
+  return {
+    async takeDigest(scheduledFor, now, leaseUntil) {
+      const latest = await prisma.digest.findFirst({ orderBy: { scheduledFor: 'desc' } });
+      if (latest === null) {
+        await prisma.digest.createMany({
+          data: [{ id: randomUUID(), scheduledFor, leaseUntil: now, completedAt: now }],
+          skipDuplicates: true,
+        });
+        return undefined;
+      }
+      const unfinished = latest.completedAt === null;
+      if (unfinished && latest.leaseUntil > now) return undefined;
+      if (latest.scheduledFor >= scheduledFor && !unfinished) return undefined;
+
+      try {
+        return await prisma.$transaction(async (tx): Promise<DigestRun | undefined> => {
+          let run: DigestRun;
+          if (latest.scheduledFor >= scheduledFor) {
+            const { count } = await tx.digest.updateMany({
+              where: { id: latest.id, leaseUntil: latest.leaseUntil, completedAt: null },
+              data: { leaseUntil },
+            });
+            if (count === 0) return undefined;
+            const { channelId, ts } = latest;
+            run = { id: latest.id, head: channelId === null || ts === null ? undefined : { channelId, ts } };
+          } else {
+            run = { id: randomUUID(), head: undefined };
+            await tx.digest.create({ data: { id: run.id, scheduledFor, leaseUntil } });
+          }
+          const abandoned = await tx.digest.findMany({ where: { completedAt: null }, select: { id: true } });
+          const ids = abandoned.map(({ id }) => id);
+          await tx.reminder.deleteMany({ where: { digestId: { in: ids }, postedAt: null } });
+          await tx.digest.updateMany({
+            where: { id: { in: ids, not: run.id } },
+            data: { completedAt: now },
+          });
+          return run;
+        }, TRANSACTION);
+      } catch (error) {
+        // Another process was faster with the same time of the schedule.
+        if (isUniqueViolation(error)) return undefined;
+        throw error;
+      }
+    },
+
+    async extendDigest(id, leaseUntil) {
+      const { count } = await prisma.digest.updateMany({
+        where: { id, completedAt: null },
+        data: { leaseUntil },
+      });
+      return count === 1;
+    },
+
+    async postponeDigest(id, until) {
+      await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
+    },
+
+    async noteHead(id, { channelId, ts }) {
+      await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+    },
+
+    async finishDigest(id, now) {
+      const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
+      await prisma.reminder.deleteMany({ where: { digestId: id, postedAt: null } });
+      // Times at which nothing was said need no memory beyond the latest.
+      await prisma.digest.deleteMany({
+        where: {
+          scheduledFor: { lt: finished.scheduledFor },
+          completedAt: { not: null },
+          ts: null,
+          OR: [{ complainedAt: null }, { complainedAt: { lt: new Date(now.getTime() - DAY_MS) } }],
+        },
+      });
+    },
+
+    async mayComplain(id, now) {
+      const recent = await prisma.digest.count({
+        where: { complainedAt: { gt: new Date(now.getTime() - DAY_MS) } },
+      });
+      if (recent > 0) return false;
+      const { count } = await prisma.digest.updateMany({ where: { id }, data: { complainedAt: now } });
+      return count === 1;
+    },
+
+    async *candidates(range) {
+      for (let step = { ...range, afterName: '' }; ; ) {
+        const found = candidate.parse(await prisma.$queryRaw(candidatesQuery(step)));
+        yield await read(found);
+        const last = found.at(-1);
+        if (last === undefined || found.length < BATCH) return;
+        step = { ...step, from: last.expires_at, afterName: last.name };
+      }
+    },
+
+    async *deletedCandidates(since) {
+      for (let after = ''; ; ) {
+        const found = candidate.parse(
+          await prisma.$queryRaw`
+            SELECT d.name, d.expires_at, ${SAID} FROM domains d
+            WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
+              AND d.lapse_confirmed_at IS NULL
+            ORDER BY d.name LIMIT ${BATCH}`,
+        );
+        yield await read(found);
+        const last = found.at(-1);
+        if (last === undefined || found.length < BATCH) return;
+        after = last.name;
+      }
+    },
+
+    async disputed(before, limit) {
+      const rows = await prisma.domain.findMany({
+        where: {
+          renewedAt: { lt: before },
+          checkProblem: { startsWith: DISPUTED_PROBLEM },
+          lapseConfirmedAt: null,
+        },
+        orderBy: [{ renewedAt: 'asc' }, { name: 'asc' }],
+        take: limit,
+      });
+      return rows.map(domainFromRow);
+    },
+
+    async claim(digestId, keys, now) {
+      if (keys.length === 0) return [];
+      const rows = await prisma.$queryRaw`
+        INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
+        SELECT name, expiry::timestamptz, threshold, ${digestId}, ${now}::timestamptz
+        FROM unnest(
+          ${keys.map(({ name }) => name)}::text[],
+          ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
+          ${keys.map(({ threshold }) => threshold)}::int[]) AS due (name, expiry, threshold)
+        ON CONFLICT DO NOTHING
+        RETURNING name, expires_at, threshold`;
+      return z
+        .array(key)
+        .parse(rows)
+        .map(({ name, expires_at, threshold }) => ({ name, expiry: utcDay(expires_at), threshold }));
+    },
+
+    async notePosted(digestId, keys, now) {
+      await prisma.$executeRaw`
+        UPDATE reminders r SET posted_at = ${now}::timestamptz
+        FROM unnest(
+          ${keys.map(({ name }) => name)}::text[],
+          ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
+          ${keys.map(({ threshold }) => threshold)}::int[]) AS said (name, expiry, threshold)
+        WHERE r.digest_id = ${digestId} AND r.name = said.name AND r.expires_at = said.expiry::timestamptz
+          AND r.threshold = said.threshold`;
+    },
+
+    async saidBy(digestId) {
+      const rows = await prisma.reminder.findMany({
+        where: { digestId },
+        select: { name: true, expiresAt: true, threshold: true },
+      });
+      return rows.map(
+        ({ name, expiresAt, threshold }): ReminderKey => ({ name, expiry: utcDay(expiresAt), threshold }),
+      );
+    },
+  };
+}
