@@ -15,7 +15,14 @@ import { z } from 'zod';
 import type { Secret } from '../client/secret.ts';
 import { type Log, newReference } from '../log.ts';
 import type { Person } from './directory.ts';
-import type { FormFeature, Interaction, Needs, SlackDeps, Submitted } from './feature.ts';
+import {
+  type FormFeature,
+  type Interaction,
+  isAdmin,
+  type Needs,
+  type SlackDeps,
+  type Submitted,
+} from './feature.ts';
 import { unknownCommand } from './features/help.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
@@ -144,7 +151,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
       );
     }
-    if (needs === 'admin' && !call.person.isAdmin && !deps.admins.includes(call.person.id)) {
+    if (needs === 'admin' && !isAdmin(deps, call.person)) {
       return say('Only admins can do this. Ask a workspace admin or owner.');
     }
     if (needs === 'linked' && (await deps.accounts.active(call.person.id)) === undefined) {
@@ -237,6 +244,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
               : { id: view.id, hash: view.hash, values: valuesOf(view), origin },
         });
       });
+      if (view?.type === 'home') await publishHome(deps, payload.user.id);
     });
   });
 
@@ -281,6 +289,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       });
       if (quick !== undefined) {
         await answerSubmission(quick, payload.view, ack, teller);
+        if (base.channelId === undefined && quick.kind === 'done') await publishHome(deps, payload.user.id);
         return;
       }
       await ack({

@@ -121,6 +121,11 @@ export interface Feature {
   readonly actions?: readonly Action[];
 }
 
+/** Whether a person may change the settings and read the audit log. */
+export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
+  return person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+}
+
 /** The account that an interaction's person works with. */
 export function activeAccount(call: Interaction): Promise<Account | undefined> {
   return call.deps.accounts.active(call.person.id);

@@ -24,6 +24,7 @@ const inputState = z.object({
 });
 const view = z.object({
   id: z.string(),
+  type: z.string().default('modal'),
   hash: z.string().default(''),
   callback_id: z.string().default(''),
   private_metadata: z.string().default(''),

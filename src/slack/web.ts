@@ -1,4 +1,4 @@
-import { type ErrorCode, WebClient } from '@slack/web-api';
+import { type ErrorCode, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
 import type { Secret } from '../client/secret.ts';
 
@@ -47,12 +47,24 @@ const failure = z.object({
 const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
 const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
 
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  setLevel: () => undefined,
+  getLevel: () => LogLevel.ERROR,
+  setName: () => undefined,
+};
+
 /** Options shared by every Slack client: no hidden retries (they would last 30 minutes) and no queue behind one 429. */
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     timeout: TIMEOUT_MS,
     retryConfig: { retries: 0 },
+    // What fails is reported by whoever called; Slack's client would write it to the console as well.
+    logger: SILENT,
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
   };
@@ -97,6 +109,18 @@ function problemOf(method: string, cause: unknown): SlackProblem {
       : new SlackProblem('refused', method, { code: data.error, cause });
   }
   return new SlackProblem('unreachable', method, { cause });
+}
+
+const REFUSED_BLOCKS: ReadonlySet<string> = new Set([
+  'invalid_blocks',
+  'invalid_blocks_format',
+  'invalid_arguments',
+  'unsupported_block_type',
+]);
+
+/** Whether Slack may have refused for the kinds of blocks: a workspace need not know the newer ones. */
+export function refusesBlocks(error: unknown): boolean {
+  return error instanceof SlackProblem && error.code !== undefined && REFUSED_BLOCKS.has(error.code);
 }
 
 /** For calls whose answer says nothing more than that they were done. */

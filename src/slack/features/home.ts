@@ -1,69 +1,64 @@
-import { accountName } from '../../accounts/account.ts';
-import type { Order } from '../../orders/order.ts';
-import type { SlackDeps } from '../feature.ts';
-import { type AnyBlock, actions, button, code, divider, header, section } from '../views/kit.ts';
-import { contextInWords, orderLine, orderTitle } from '../views/order.ts';
-import { done } from '../web.ts';
+import { isAdmin, type SlackDeps } from '../feature.ts';
+import { type HomeData, homeBlocks, strangerBlocks } from '../views/home.ts';
+import { type AnyBlock, hasNewBlocks, withoutNewBlocks } from '../views/kit.ts';
+import { done, refusesBlocks, type SlackWeb } from '../web.ts';
 
 /*
  * The bot's Home tab, for the person who opens it.
  */
 
-const LIST_LENGTH = 10;
+/** Orders that are read for one part of the tab; what is left out is counted from these. */
+const READ = 100;
 
 /** Publishes a person's Home tab. */
 export async function publishHome(deps: SlackDeps, userId: string): Promise<void> {
-  const [account, policy, pending, mine] = await Promise.all([
+  const person = await deps.directory.person(userId, undefined);
+  const blocks = person.isMember
+    ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person)))
+    : strangerBlocks();
+  await publish(deps.web, userId, blocks);
+}
+
+async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
+  const [account, policy, open] = await Promise.all([
     deps.accounts.active(userId),
     deps.orders.policy(),
-    deps.orders.list({ states: ['PENDING'], limit: LIST_LENGTH }),
     deps.orders.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
-      limit: LIST_LENGTH,
+      limit: READ,
     }),
   ]);
-  const toDecide = policy.approvers.has(userId)
-    ? pending.filter((order) => order.requesterId !== userId || policy.allowSelfApproval)
-    : [];
-  const blocks: AnyBlock[] = [
-    header('Domain Steward'),
-    section(
-      account === undefined
-        ? 'You have no linked account. Type `/domain link` in any channel.'
-        : `Linked: ${code(accountName(account))}, ${contextInWords(account.context)}.`,
-    ),
-    ...(policy.approvers.has(userId)
-      ? [divider, header('Waiting for your approval'), ...waiting(toDecide)]
-      : []),
-    divider,
-    header('Your open orders'),
-    ...(mine.length === 0
-      ? [section('None. Ask with `/domain`, or see `/domain help`.')]
-      : mine.map((order) => section(orderLine(order)))),
-  ];
-  await deps.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks } }, done);
+  const approves = policy.approvers.has(userId);
+  const [pending, toSettle] = approves
+    ? await Promise.all([
+        deps.orders.list({ states: ['PENDING'], limit: READ }),
+        deps.orders.list({ states: ['UNKNOWN'], limit: READ }),
+      ])
+    : [[], []];
+  const mayDecide = pending.filter(
+    (order) =>
+      (order.requesterId !== userId || policy.allowSelfApproval) &&
+      order.approvals.every((approval) => approval.userId !== userId),
+  );
+  return {
+    account,
+    isAdmin: admin,
+    // The one that has waited longest first.
+    toDecide: approves ? mayDecide.reverse() : undefined,
+    toSettle,
+    open,
+    expiring: undefined,
+  };
 }
 
-function waiting(orders: readonly Order[]): AnyBlock[] {
-  if (orders.length === 0) return [section('Nothing waits for you.')];
-  return orders.flatMap((order) => [
-    section(orderLine(order)),
-    ...actions(`home_${order.id}`, [
-      button({
-        actionId: 'order_approve',
-        text: 'Approve',
-        value: order.id,
-        style: 'primary',
-        label: `Approve: ${orderTitle(order)}`,
-      }),
-      button({
-        actionId: 'order_deny',
-        text: 'Deny',
-        value: order.id,
-        style: 'danger',
-        label: `Deny: ${orderTitle(order)}`,
-      }),
-    ]),
-  ]);
+async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {
+  const send = (shown: readonly AnyBlock[]) =>
+    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, done);
+  try {
+    await send(blocks);
+  } catch (error) {
+    if (!refusesBlocks(error) || !hasNewBlocks(blocks)) throw error;
+    await send(withoutNewBlocks(blocks));
+  }
 }

@@ -1,0 +1,204 @@
+import { type Account, accountName } from '../../accounts/account.ts';
+import type { Order } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import {
+  type AnyBlock,
+  actions,
+  barChart,
+  button,
+  code,
+  context,
+  count,
+  divider,
+  escapeText,
+  header,
+  mention,
+  moment,
+  quote,
+  section,
+  table,
+} from './kit.ts';
+import {
+  contextInWords,
+  decisionButtons,
+  inputFacts,
+  itemName,
+  orderLine,
+  orderTitle,
+  settleButtons,
+} from './order.ts';
+
+/*
+ * The Home tab.
+ */
+
+/** A name that expires soon. */
+export interface ExpiringName {
+  /** As people read it. */
+  readonly name: string;
+  /** The day, written out. */
+  readonly expires: string;
+  /** Negative when it has expired. */
+  readonly daysLeft: number;
+}
+
+/** What the Home tab shows to one person. */
+export interface HomeData {
+  /** The account the person works with. */
+  readonly account: Account | undefined;
+  readonly isAdmin: boolean;
+  /** Undefined for people who approve nothing. */
+  readonly toDecide: readonly Order[] | undefined;
+  /** Orders whose outcome an approver has to settle. */
+  readonly toSettle: readonly Order[];
+  /** The person's own open orders. */
+  readonly open: readonly Order[];
+  /** Undefined while nobody watches any name. */
+  readonly expiring:
+    | {
+        readonly next: readonly ExpiringName[];
+        readonly months: readonly { readonly label: string; readonly count: number }[];
+      }
+    | undefined;
+}
+
+/** How many orders or names one part of the tab shows. */
+export const HOME_LENGTH = 10;
+
+/** The Home tab of a member of the workspace. */
+export function homeBlocks(data: HomeData): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section(
+      data.account === undefined
+        ? 'You have no linked account. Type `/domain link` in any channel.'
+        : `You work as ${code(accountName(data.account))}: ${contextInWords(data.account.context)}. Change it with \`/domain use\`.`,
+    ),
+    ...(data.isAdmin
+      ? actions('home', [button({ actionId: 'home_settings', text: 'Settings', value: 'settings' })])
+      : []),
+    ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
+    ...unsettledPart(data.toSettle),
+    ...part(
+      'Your open orders',
+      data.open.map((order) => [section(orderLine(order))]),
+      'None. Ask with `/domain`; `/domain help` shows how.',
+      '/domain orders mine',
+    ),
+    ...expiringPart(data.expiring),
+  ];
+}
+
+/** The Home tab of somebody from another workspace. */
+export function strangerBlocks(): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section('Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.'),
+  ];
+}
+
+function part(
+  title: string,
+  entries: readonly (readonly AnyBlock[])[],
+  none: string,
+  more: string,
+): AnyBlock[] {
+  const left = entries.length - HOME_LENGTH;
+  return [
+    divider,
+    header(title),
+    ...(entries.length === 0 ? [section(none)] : entries.slice(0, HOME_LENGTH).flat()),
+    ...(left > 0 ? [context(`And ${left} more: \`${more}\`.`)] : []),
+  ];
+}
+
+function waitingPart(orders: readonly Order[]): AnyBlock[] {
+  return part(
+    'Waiting for your approval',
+    orders.map((order) => [
+      section(decisionText(order)),
+      ...detailLine(order),
+      ...actions(`home_${order.id}`, decisionButtons(order)),
+    ]),
+    'Nothing waits for you.',
+    '/domain orders pending',
+  );
+}
+
+function unsettledPart(orders: readonly Order[]): AnyBlock[] {
+  if (orders.length === 0) return [];
+  return part(
+    'Outcome not known',
+    orders.map((order) => [
+      section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
+      ...actions(`home_${order.id}`, settleButtons(order)),
+    ]),
+    '',
+    '/domain orders',
+  );
+}
+
+/** What an approver has to know, as on the card but in few lines. */
+function decisionText(order: Order): string {
+  const money = taskNamed(order.task).effect === 'charge' ? 'costs money' : 'costs nothing';
+  return [
+    `*${escapeText(orderTitle(order))}* · ${money} · ${contextInWords(order.account.context)}`,
+    `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
+    [
+      `With ${code(accountName(order.account))}`,
+      ...(order.approvalsRequired > 1
+        ? [`${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`]
+        : []),
+      ...(order.expiresAt === undefined ? [] : [`expires ${moment(order.expiresAt)}`]),
+      code(order.id),
+    ].join(' · '),
+  ].join('\n');
+}
+
+function detailLine(order: Order): AnyBlock[] {
+  const names =
+    order.items.length > 1
+      ? [`Names: ${order.items.map(({ name }) => escapeText(itemName(order, name))).join(', ')}`]
+      : [];
+  const fields = inputFacts(order)
+    .filter(([label]) => label !== 'Period')
+    .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`);
+  const all = [...names, ...fields];
+  return all.length === 0 ? [] : [context(all.join(' · '))];
+}
+
+function expiringPart(expiring: HomeData['expiring']): AnyBlock[] {
+  const title = [divider, header('What expires next')];
+  if (expiring === undefined || expiring.next.length === 0) {
+    return [
+      ...title,
+      section('No name is watched yet. Add one with `/domain watch NAME`, or many with `/domain import`.'),
+    ];
+  }
+  return [
+    ...title,
+    ...(expiring.months.some((month) => month.count > 0)
+      ? [
+          barChart({
+            title: 'Names that expire, by month',
+            series: 'Names',
+            bars: expiring.months.map(({ label, count: value }) => ({ label, value })),
+            xLabel: 'Month',
+            yLabel: 'Names',
+          }),
+        ]
+      : []),
+    table({
+      caption: 'What expires next',
+      columns: ['Name', 'Expires', 'Days left'],
+      rows: expiring.next
+        .slice(0, HOME_LENGTH)
+        .map(({ name, expires, daysLeft }) => [
+          name,
+          expires,
+          daysLeft < 0 ? `expired ${-daysLeft} ago` : String(daysLeft),
+        ]),
+    }),
+    context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
+  ];
+}
