@@ -238,6 +238,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         await action.run({
           ...call,
           value: pressed.value ?? pressed.selected_option?.value ?? '',
+          messageTs: payload.message?.ts,
           view:
             view === undefined || origin === undefined
               ? undefined
@@ -322,10 +323,30 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       }
       case 'view':
         await ack({ response_action: 'update', view: outcome.view });
+        await carryOn(outcome, view.id, teller);
         return;
       case 'done':
         await ack();
         if (outcome.say !== undefined) await teller.tell(outcome.say);
+    }
+  }
+
+  /** Does what a view announced; the person hears of an error, and a view that was closed changes nothing. */
+  async function carryOn(
+    { meanwhile }: Submitted & { readonly kind: 'view' },
+    viewId: string,
+    teller: Interaction,
+  ): Promise<void> {
+    if (meanwhile === undefined) return;
+    const show = async (view: ModalView) => {
+      await deps.web.call('views.update', { view_id: viewId, view }, done).catch((error: unknown) => {
+        if (!(error instanceof SlackProblem)) throw error;
+      });
+    };
+    try {
+      await meanwhile(show);
+    } catch (error) {
+      await teller.tell(explain(log, error, 'a form’s work'));
     }
   }
 

@@ -63,6 +63,8 @@ export interface CommandCall extends Interaction {
 export interface ActionCall extends Interaction {
   /** The button's value, or what was chosen. */
   readonly value: string;
+  /** The message that it was pressed on; undefined in a view. */
+  readonly messageTs: string | undefined;
   /** When it was pressed inside a modal: what is in it. */
   readonly view:
     | { readonly id: string; readonly hash: string; readonly values: FormValues; readonly origin: FormOrigin }
@@ -80,8 +82,12 @@ export type Submitted =
   | { readonly kind: 'errors'; readonly errors: Readonly<Record<string, string>> }
   /** The form closes; `say` goes to this person alone. */
   | { readonly kind: 'done'; readonly say?: Message }
-  /** Another view takes its place. */
-  | { readonly kind: 'view'; readonly view: ModalView };
+  /** Another view takes its place. What takes long goes on in `meanwhile`, which may change that view again. */
+  | {
+      readonly kind: 'view';
+      readonly view: ModalView;
+      readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
+    };
 
 /** What must hold before anything of a feature runs. */
 export type Needs = 'nothing' | 'member' | 'linked' | 'admin';
