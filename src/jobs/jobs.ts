@@ -52,6 +52,9 @@ export interface Jobs {
 }
 
 const POLL_SECONDS = 2;
+const SOON_MS = 60_000;
+/** For the database's clock, which says what is due. */
+const CLOCK_LEEWAY_MS = 30;
 /** A job that no process picks up is kept this long; what matters is in the rows. */
 const KEEP_DAYS = 14;
 
@@ -106,6 +109,19 @@ export function createJobs(options: {
     };
   }
 
+  const wake = (queues: Iterable<string>) => {
+    for (const name of new Set(queues)) {
+      const worker = workers.get(name as QueueName);
+      if (worker !== undefined) boss.notifyWorker(worker);
+    }
+  };
+
+  /** What is due soon is begun on time, not at the next poll. Too early or for nothing is harmless. */
+  const wakeAt = (queue: QueueName, due: Date) => {
+    const inMs = due.getTime() - Date.now();
+    if (inMs < SOON_MS) setTimeout(() => wake([queue]), inMs + CLOCK_LEEWAY_MS).unref();
+  };
+
   return {
     async start() {
       await boss.start();
@@ -137,14 +153,10 @@ export function createJobs(options: {
         })),
         { db: { executeSql: execute } },
       );
+      for (const job of jobs) if (job.startAfter !== undefined) wakeAt(job.queue, due(job));
     },
 
-    wake(queues) {
-      for (const name of new Set(queues)) {
-        const worker = workers.get(name as QueueName);
-        if (worker !== undefined) boss.notifyWorker(worker);
-      }
-    },
+    wake,
 
     async schedule(queue, cron, timezone) {
       await boss.schedule(queue, cron, {}, { tz: timezone, retryLimit: 0 });

@@ -6,7 +6,7 @@ import type { SlackDirectory } from './directory.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { hasNewBlocks, type Message, mention, withoutNewBlocks } from './views/kit.ts';
 import { orderReply } from './views/thread.ts';
-import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
+import { done, posted, refusesBlocks, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
   readonly web: SlackWeb;
@@ -61,11 +61,13 @@ function waitAfter(error: unknown, attempt: number): number {
 }
 
 async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
-  const [history, refs, settings] = await Promise.all([
+  const [whole, refs, settings] = await Promise.all([
     deps.orders.history(order.id),
     deps.messages.messages(order.id),
     deps.settings(),
   ]);
+  // It may have moved on since it was read; what came later is shown with the order as it is then.
+  const history = whole.filter(({ version }) => version <= order.version);
   if (!wasAskedFor(history)) return;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   let card = known.get('card');
@@ -75,16 +77,20 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   } else {
     await updateCard(deps, order, card, { approvers: settings.approvers, history });
   }
+  const lastEnd = history.findLast(({ kind }) => kind === 'finished');
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
+    // An end that was settled before it could be told is told by the end that followed.
+    if (entry.kind === 'finished' && entry !== lastEnd) continue;
     const reply = orderReply(order, entry, settings.approvers);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
-    const { ts } = await post(deps, card.channelId, threadTs, { ...order, state: entry.state }, reply);
-    await deps.messages.recordMessage(order.id, purpose, card.channelId, ts);
+    const shown = { ...order, state: entry.state };
+    const reference = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply);
+    await deps.messages.recordMessage(order.id, purpose, reference.channelId, reference.ts);
   }
 }
 
@@ -106,6 +112,21 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
   'restricted_action_non_threadable_channel',
 ]);
 
+/** Codes with which Slack says that a message is gone or will never change again. */
+const CANNOT_UPDATE: ReadonlySet<string> = new Set([
+  'message_not_found',
+  'channel_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'is_archived',
+  'is_inactive',
+  'not_in_channel',
+]);
+
+function cannotPost(error: unknown): boolean {
+  return error instanceof SlackProblem && error.code !== undefined && CANNOT_POST.has(error.code);
+}
+
 async function postCard(
   deps: NotifierDeps,
   order: Order,
@@ -114,11 +135,27 @@ async function postCard(
   try {
     return await post(deps, order.channelId, order.threadTs, order, orderCard(order, extras));
   } catch (error) {
-    if (!(error instanceof SlackProblem) || error.code === undefined || !CANNOT_POST.has(error.code))
-      throw error;
+    if (!cannotPost(error)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
     return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
+  }
+}
+
+/** Where the bot was sent away since the card was posted, what became of the order is told to the requester. */
+async function postReply(
+  deps: NotifierDeps,
+  order: Order,
+  to: { readonly channelId: string; readonly threadTs: string },
+  reply: Message,
+): Promise<{ channelId: string; ts: string }> {
+  try {
+    return await post(deps, to.channelId, to.threadTs, order, reply);
+  } catch (error) {
+    if (!cannotPost(error)) throw error;
+    const channelId = await deps.directory.directMessage(order.requesterId);
+    if (channelId === to.channelId) throw error;
+    return post(deps, channelId, undefined, order, reply);
   }
 }
 
@@ -138,12 +175,12 @@ async function updateCard(
       ),
     );
   } catch (error) {
-    // Somebody deleted it: the thread goes on without.
-    if (
-      error instanceof SlackProblem &&
-      (error.code === 'message_not_found' || error.code === 'channel_not_found')
-    ) {
-      deps.log.warn({ orderId: order.id, code: error.code }, 'the card of an order is gone from Slack');
+    // The thread goes on without it.
+    if (error instanceof SlackProblem && error.code !== undefined && CANNOT_UPDATE.has(error.code)) {
+      deps.log.warn(
+        { orderId: order.id, code: error.code },
+        'the card of an order cannot be updated any more',
+      );
       return;
     }
     throw error;
@@ -195,7 +232,7 @@ export async function withPlainFallback<T>(
   try {
     return await send(message.blocks);
   } catch (error) {
-    if (error instanceof SlackProblem && error.code === 'invalid_blocks' && hasNewBlocks(message.blocks)) {
+    if (refusesBlocks(error) && hasNewBlocks(message.blocks)) {
       return send(withoutNewBlocks(message.blocks));
     }
     throw error;

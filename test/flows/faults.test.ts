@@ -1,0 +1,266 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  orderAfter,
+  orderOf,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+
+/*
+ * What goes wrong at the service and at Slack, and what people see of it. Money is never spent twice, and no
+ * result is lost.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  await link(t.workspace, alice);
+});
+afterEach(() => {
+  t.service.faults.clear();
+  t.workspace.faults.clear();
+});
+afterAll(() => t.stop());
+
+async function approved(text: string, channel?: string): Promise<SeenOrder> {
+  const order = await ask(t.workspace, alice, text, channel);
+  await bob.click(order.card, 'order_approve');
+  return order;
+}
+
+/** Renewals of a name that were charged for. */
+const charged = (name: string) => t.service.state.charges.filter((charge) => charge.name === name).length;
+
+describe('nobody knows whether the service carried it out', () => {
+  test.each([
+    ['no answer comes', { kind: 'hang' }, 'pasta.rest', 0],
+    ['the connection is lost after the work', { kind: 'drop_after' }, 'picnic.rest', 1],
+    ['it answers with a server error', { kind: 'status_500' }, 'plate.rest', 0],
+    ['its answer is cut', { kind: 'cut_json' }, 'ramen.rest', 1],
+    ['it answers with a web page', { kind: 'html' }, 'saffron.rest', 0],
+    ['it redirects', { kind: 'redirect_307' }, 'soup.rest', 0],
+  ] as const)('%s: UNKNOWN, and never sent again', async (_what, fault, name, charges) => {
+    t.service.faults.set({ ...fault, match: { task: 'domain.renew', name } });
+    const order = await approved(`/domain renew ${name}`);
+    const reply = await order.ends('UNKNOWN');
+    expect(textOf(reply)).toMatch(new RegExp(`client transaction \`${order.id}\`.*not sent again`, 's'));
+    expect(reply.notifies, 'whom the reply pings').toEqual(
+      expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']),
+    );
+    expect(buttonsOf(reply)).toEqual(['order_resolve_done', 'order_resolve_failed']);
+    t.service.faults.clear();
+    // Long after every lease, wait and look of recovery.
+    await t.demo.moveTime(10 * 60_000);
+    expect(order.state).toBe('UNKNOWN');
+    expect(requestsOf(t.service, order), 'requests of the order').toHaveLength(1);
+    expect(charged(name), `charges for ${name}`).toBe(charges);
+  });
+
+  test('an approver settles it, with a reason, and nobody else', async () => {
+    t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 2 });
+    const done = await approved('/domain renew spoon.rest');
+    const reply = await done.ends('UNKNOWN');
+    expect(
+      await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_resolve_done')),
+      'the person who asked is no approver',
+    ).toMatch(/only approvers/i);
+    await settle(reply, 'order_resolve_done', 'The invoice shows it');
+    expect(textOf(await done.ends('SUCCEEDED'))).toMatch(
+      /<@U0BOB> settled this as done.*The invoice shows it/s,
+    );
+    expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_resolve_failed'))).toMatch(
+      /nothing to settle/,
+    );
+
+    const failed = await approved('/domain renew sushi.rest');
+    await settle(await failed.ends('UNKNOWN'), 'order_resolve_failed', 'It is not there');
+    expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as not done.*It is not there/s);
+    expect(buttonsOf(failed.card)).toEqual(['order_retry']);
+    const again = await orderAfter(t.workspace, () => alice.click(failed.card, 'order_retry'));
+    await bob.click(again.card, 'order_approve');
+    await again.ends('SUCCEEDED');
+    expect(charged('sushi.rest')).toBe(1);
+  });
+
+  async function settle(reply: Parameters<Actor['click']>[0], button: string, reason: string): Promise<void> {
+    await bob.click(reply, button);
+    const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
+    expect(form.callback_id).toBe('settle');
+    expect(await bob.submit(form, { reason })).toEqual({ outcome: 'closed' });
+  }
+});
+
+describe('the service surely did not carry it out', () => {
+  test('it refuses: FAILED with its code, and Retry makes one new order', async () => {
+    t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not <today>', times: 1 });
+    const order = await approved('/domain renew tapas.rest 2 -- twice');
+    const reply = await order.ends('FAILED');
+    expect(textOf(reply)).toMatch(/`EF01017` Not &lt;today&gt;/);
+    expect(textOf(order.card)).toContain('EF01017');
+    const again = await orderAfter(t.workspace, async () => {
+      await Promise.all([
+        alice.click(reply, 'order_retry'),
+        bob.click(order.card, 'order_retry'),
+        alice.click(order.card, 'order_retry'),
+      ]);
+    });
+    expect(orderOf(again.card)).toMatchObject({ names: 'tapas.rest', state: 'PENDING' });
+    expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
+    await bob.click(again.card, 'order_approve');
+    await again.ends('SUCCEEDED');
+    expect(charged('tapas.rest')).toBe(1);
+    await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
+    expect(
+      t.workspace
+        .messages(DOMAINS)
+        .filter((message) => orderOf(message)?.names === 'tapas.rest' && !message.thread_ts),
+      'cards for tapas.rest',
+    ).toHaveLength(2);
+  });
+
+  test('the credentials are no longer good: it says how to renew the link', async () => {
+    const user = t.service.state.user('alice', 4);
+    if (user === undefined) throw new Error('the sandbox has no Alice');
+    const { password } = user;
+    user.password = 'changed-elsewhere';
+    try {
+      const order = await approved('/domain renew tavern.rest');
+      expect(textOf(await order.ends('FAILED'))).toMatch(/alice in context 4.*\/domain link/s);
+    } finally {
+      user.password = password;
+    }
+  });
+
+  test('it is busy: sent once more when the time it named has passed', async () => {
+    t.service.faults.set({ kind: 'status_429', retryAfter: 2, times: 1, match: { task: 'domain.renew' } });
+    const order = await approved('/domain renew tables.example');
+    await order.ends('SUCCEEDED');
+    const [refused, taken] = requestsOf(t.service, order);
+    expect([refused?.status, taken?.status]).toEqual([429, 200]);
+    expect((taken?.at ?? 0) - (refused?.at ?? 0), 'ms between the two').toBeGreaterThanOrEqual(2_000);
+    expect(charged('tables.example')).toBe(1);
+  });
+});
+
+describe('Slack', () => {
+  test('limits one channel while another goes on; nothing is lost', async () => {
+    t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 1, times: 2 });
+    const held = orderAfter(t.workspace, () => alice.command(DOMAINS, '/domain renew buffet.rest'));
+    const free = await approved('/domain renew bistro-nord.rest', 'C0GENERAL');
+    await free.ends('SUCCEEDED', 2_000);
+    const order = await held;
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED', 15_000);
+    expect(charged('buffet.rest')).toBe(1);
+  });
+
+  test('fails, and what it did is said all the same', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew menu.example');
+    t.workspace.faults.set({ method: 'chat.update', kind: 'http_500', times: 1 });
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED', 15_000);
+    expect(order.replies().filter((reply) => orderOf(reply)?.state === 'SUCCEEDED')).toHaveLength(1);
+  });
+
+  test('loses its answer to a reply: said twice in the worst case, never not at all', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew locked.rest');
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await until('the bot has caught up', async () => (await shownBehind()) === 0);
+    expect(order.state).toBe('SUCCEEDED');
+    expect(charged('locked.rest')).toBe(1);
+  });
+
+  test('will not let a card be changed any more: the result still comes', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew bakery.rest');
+    t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });
+    await bob.click(order.card, 'order_approve');
+    await order.reply('SUCCEEDED');
+  });
+
+  test('has sent the bot out of the channel meanwhile: the person who asked is told directly', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew brunch.rest');
+    t.workspace.faults.set({
+      method: 'chat.update',
+      channel: DOMAINS,
+      kind: 'error',
+      code: 'not_in_channel',
+    });
+    t.workspace.faults.set({
+      method: 'chat.postMessage',
+      channel: DOMAINS,
+      kind: 'error',
+      code: 'not_in_channel',
+    });
+    await bob.click(order.card, 'order_approve');
+    const told = await t.workspace.waitFor(
+      () => t.workspace.messages('D0ALICE').find((message) => orderOf(message)?.id === order.id),
+      { what: 'a direct message about the order' },
+    );
+    expect(orderOf(told)?.state).toBe('SUCCEEDED');
+  });
+
+  test('does not answer the views call: the person hears of it with a reference that is in the log', async () => {
+    t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
+    const told = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain link'));
+    const reference = /Reference `([0-9a-f]{8})`/.exec(told)?.[1];
+    expect(reference, told).toBeDefined();
+    expect(t.logged()).toContain(`"reference":"${reference}"`);
+  });
+
+  async function shownBehind(): Promise<number> {
+    const rows = (await t.dump()).split('\n').filter((row) => row.startsWith('public.orders '));
+    return rows.filter((row) => {
+      const order: { version: number; shown_version: number; state: string } = JSON.parse(
+        row.slice('public.orders '.length),
+      );
+      return order.state !== 'DRAFT' && order.shown_version < order.version;
+    }).length;
+  }
+});
+
+describe('the service cannot be reached', () => {
+  test('tried again, then FAILED: nothing was sent', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew curry.rest');
+    const sent = t.service.requests.length;
+    await t.service.close();
+    await bob.click(order.card, 'order_approve');
+    for (let tries = 1; tries <= 4; tries += 1) {
+      await until(
+        `try ${tries} is over`,
+        async () => (await heldBack(order)) >= tries || order.state === 'FAILED',
+      );
+      // Waits of 1, 4 and 16 s; recovery takes up what has been due for 15 s.
+      if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
+    }
+    expect(textOf(await order.ends('FAILED'))).toMatch(/could not be reached, so nothing was sent/);
+    expect(t.service.requests).toHaveLength(sent);
+    expect(buttonsOf(order.card)).toEqual(['order_retry']);
+  });
+
+  async function heldBack(order: SeenOrder): Promise<number> {
+    return (await t.dump())
+      .split('\n')
+      .filter(
+        (row) =>
+          row.startsWith('public.order_events ') && row.includes(order.id) && row.includes('held_back'),
+      ).length;
+  }
+});
