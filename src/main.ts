@@ -21,6 +21,7 @@ import { showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
+import { createWatchListStore } from './store/domains.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
@@ -112,6 +113,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const measured = createMetrics({ orders: () => store.figures(now()) });
     metrics = measured;
     const settingsStore = createSettingsStore(db);
+    const watchList = createWatchListStore(db);
     const settings = async () => withSaved(config.team, await settingsStore.all());
     const vault = createVault(config.credentialsKeys);
 
@@ -192,6 +194,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         settings,
         settingsStore,
         onSettingsSaved: async () => undefined,
+        watchedName: (name) => watchList.find(name),
         admins: config.admins,
         defaultContext: config.service.defaultContext,
         now,

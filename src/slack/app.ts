@@ -242,7 +242,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
           view:
             view === undefined || origin === undefined
               ? undefined
-              : { id: view.id, hash: view.hash, values: valuesOf(view), origin },
+              : { id: view.id, values: valuesOf(view), origin },
         });
       });
       if (view?.type === 'home') await publishHome(deps, payload.user.id);

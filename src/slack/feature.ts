@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
+import type { WatchedDomain } from '../expiry/ports.ts';
 import type { Log } from '../log.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
@@ -24,6 +25,8 @@ export interface SlackDeps {
   readonly settingsStore: SettingsStore;
   /** Told of settings that were just saved, for what does not read them anew each time. */
   readonly onSettingsSaved: (settings: TeamSettings) => Promise<void>;
+  /** A name on the watch list, by its ASCII form. */
+  readonly watchedName: (name: string) => Promise<WatchedDomain | undefined>;
   /** `ADMINS`: may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
   /** Context offered in the link form. */
@@ -67,7 +70,7 @@ export interface ActionCall extends Interaction {
   readonly messageTs: string | undefined;
   /** When it was pressed inside a modal: what is in it. */
   readonly view:
-    | { readonly id: string; readonly hash: string; readonly values: FormValues; readonly origin: FormOrigin }
+    | { readonly id: string; readonly values: FormValues; readonly origin: FormOrigin }
     | undefined;
 }
 

@@ -25,7 +25,6 @@ const inputState = z.object({
 const view = z.object({
   id: z.string(),
   type: z.string().default('modal'),
-  hash: z.string().default(''),
   callback_id: z.string().default(''),
   private_metadata: z.string().default(''),
   state: z.object({ values: z.record(z.string(), z.record(z.string(), inputState)) }).optional(),

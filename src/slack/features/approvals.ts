@@ -1,19 +1,23 @@
+import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
+import { isOpen, type Order, stateInWords } from '../../orders/order.ts';
 import {
   type Action,
   type ActionCall,
+  activeAccount,
   type Feature,
   type FormFeature,
   type Interaction,
+  reasonOf,
   type Submitted,
-  textOf,
 } from '../feature.ts';
 import type { Form } from '../views/form.ts';
-import { noticeView } from '../views/form.ts';
+import { noticeView, verbatim } from '../views/form.ts';
 import { code, context, escapeText, say, section } from '../views/kit.ts';
 import { orderTitle } from '../views/order.ts';
 import { transferForm } from './domains.ts';
-import { openAlready, openForm, outcomeMessage, remembered } from './ordering.ts';
+import { valuesFromInput } from './order-form.ts';
+import { openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { userForm } from './users.ts';
 
 /*
@@ -54,35 +58,56 @@ async function retry(call: ActionCall): Promise<void> {
         say('Its secret part was not kept. Only the person who asked can ask again and type it.'),
       );
     }
-    const origin = {
-      channelId: order.channelId,
-      ...(order.threadTs === undefined ? {} : { threadTs: order.threadTs }),
-    };
-    const fields = typeof order.input === 'object' && order.input !== null ? { ...order.input } : {};
-    const values = Object.fromEntries(
-      Object.entries(fields).map(([name, value]) => [name, remembered(value)]),
-    );
-    return openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, values);
+    return retryWithSecret(call, order);
   }
   const message = outcomeMessage(outcome);
   if (message !== undefined) return call.tell(message);
-  if (outcome.kind === 'accepted') {
-    await call.tell(say(`Asked for again as order ${code(outcome.order.id)}. Its card follows.`));
+  if (outcome.kind !== 'accepted') return;
+  const { id, state } = outcome.order;
+  await call.tell(
+    isOpen(state)
+      ? say(`Asked for again as order ${code(id)}. Its card follows.`)
+      : say(
+          `This was retried already, as order ${code(id)}, which is ${stateInWords(state)}. See it with \`/domain order ${id}\`.`,
+        ),
+  );
+}
+
+/** The form again with all but the secret, for the account that the order was made with. */
+async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
+  const account = await activeAccount(call);
+  if (account?.id !== order.account.id) {
+    return call.tell(
+      say(
+        `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
+      ),
+    );
   }
+  const origin = {
+    channelId: order.channelId,
+    ...(order.threadTs === undefined ? {} : { threadTs: order.threadTs }),
+  };
+  await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
+    ...valuesFromInput(order.input),
+    ...(order.reason === undefined ? {} : { reason: order.reason }),
+  });
 }
 
 async function reveal(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.reveal(call.value, call.person.id);
   if (outcome.kind === 'refused') return call.tell(say(outcome.why));
   const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
-  await call.open(
-    noticeView(title, [
-      section(escapeText(orderTitle(outcome.order))),
-      // Code style keeps every character as it is.
-      section(code(outcome.secret.reveal())),
-      context('Shown once. When you close this it is gone: copy it now.'),
-    ]),
-  );
+  const view = noticeView(title, [
+    section(escapeText(orderTitle(outcome.order))),
+    verbatim(outcome.secret.reveal()),
+    context('Shown once. When you close this it is gone: copy it now.'),
+  ]);
+  let shown = false;
+  try {
+    shown = await call.open(view);
+  } finally {
+    if (!shown) await outcome.giveBack();
+  }
 }
 
 const REASON = {
@@ -104,7 +129,7 @@ function reasonForm(
     needs: 'member',
     render: (_call, origin, values) => ({ form: full, origin, values }),
     async submit(call): Promise<Submitted> {
-      const outcome = await act(call, call.origin.subject ?? '', textOf(call.values, 'reason'));
+      const outcome = await act(call, call.origin.subject ?? '', reasonOf(call.values));
       return outcome.ok ? { kind: 'done' } : { kind: 'errors', errors: { reason: outcome.refusal } };
     },
   };

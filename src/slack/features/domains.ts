@@ -7,7 +7,9 @@ import {
   textOf,
 } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { openForm, orderForm, orderFromLine, remembered } from './ordering.ts';
+import { quote, say } from '../views/kit.ts';
+import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
+import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 
 /*
  * The tasks of a domain's life. Each runs at once when the line is complete and opens its form when it is not.
@@ -34,20 +36,19 @@ function delegationInput(values: FormValues) {
     ownerc: textOf(values, 'ownerc'),
     adminc: textOf(values, 'adminc'),
     techc: textOf(values, 'techc'),
-    nameServers: linesOf(values, 'nameServers')
-      .flatMap((line) => line.split(/[\s,;]+/))
-      .filter(Boolean),
+    nameServers: splitNames(linesOf(values, 'nameServers')),
   };
 }
 
-function rememberedDelegation(input: Readonly<Record<string, unknown>>): FormValues {
-  return {
-    ownerc: remembered(input['ownerc']),
-    adminc: remembered(input['adminc']),
-    techc: remembered(input['techc']),
-    nameServers: remembered(input['nameServers']),
-  };
+function recallDelegation(last: FormValues): FormValues {
+  return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
 }
+
+const GIVE_AUTH = 'Give the auth code: the losing registrar has it.';
+const AUTH: SecretField = {
+  name: 'auth',
+  read: (typed) => (typed.trim() === '' ? { problem: GIVE_AUTH } : readSecret(typed.trim())),
+};
 
 const createForm = orderForm({
   task: 'create',
@@ -55,8 +56,8 @@ const createForm = orderForm({
   submit: 'Ask',
   fields: [NAME, ...DELEGATION],
   input: delegationInput,
-  remembered: rememberedDelegation,
-  rememberedFrom: ['create', 'transfer'],
+  recalls: recallDelegation,
+  recallsFrom: ['create', 'transfer'],
 });
 
 const transferForm = orderForm({
@@ -73,10 +74,10 @@ const transferForm = orderForm({
     },
     ...DELEGATION,
   ],
-  secretField: 'auth',
+  secretField: AUTH,
   input: delegationInput,
-  remembered: rememberedDelegation,
-  rememberedFrom: ['transfer', 'create'],
+  recalls: recallDelegation,
+  recallsFrom: ['transfer', 'create'],
 });
 
 const renewForm = orderForm({
@@ -97,6 +98,7 @@ const renewForm = orderForm({
     names: splitNames(linesOf(values, 'names')),
     period: textOf(values, 'period') ?? '1',
   }),
+  presets: () => ({ period: '1' }),
 });
 
 /** A form that asks for a name and nothing else. */
@@ -123,21 +125,11 @@ const nameserversForm = orderForm({
     const { name, nameServers } = delegationInput(values);
     return { name, nameServers };
   },
-  remembered: (input) => ({ nameServers: remembered(input['nameServers']) }),
+  recalls: (last) => pick(last, 'nameServers'),
 });
 
 function splitNames(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
-}
-
-/** A form opened from a line, with what the line says filled in. */
-async function openFrom(call: CommandCall, form: FormFeature, values: FormValues): Promise<void> {
-  await openForm(
-    call,
-    form,
-    { channelId: call.channelId },
-    { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) },
-  );
 }
 
 /** A task that takes one name: runs with it, asks for it without. */
@@ -157,26 +149,36 @@ function oneName(options: {
       const [name] = names;
       // More than one name is most likely a slip: the form shows what was read.
       if (names.length === 1) await orderFromLine(call, options.task, { name });
-      else await openFrom(call, options.form, name === undefined ? {} : { name });
+      else await openFromLine(call, options.form, name === undefined ? {} : { name });
     },
   };
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  const words = splitNames(call.words);
+  // A comma inside a number is no separator: `1,5` is one period that is refused.
+  const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
   const last = words.at(-1);
   const hasPeriod = last !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(last);
   const names = hasPeriod ? words.slice(0, -1) : words;
   const period = hasPeriod ? last : '1';
-  if (names.length > 0) await orderFromLine(call, 'renew', { names, period });
-  else await openFrom(call, renewForm, { period });
+  if (names.length === 0) return openFromLine(call, renewForm, { period });
+  const refusal = await refusalOfAccount(call, 'renew');
+  if (refusal !== undefined) return call.tell(refusal);
+  if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
+    return call.tell(
+      say(
+        `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
+      ),
+    );
+  }
+  await orderFromLine(call, 'renew', { names, period });
 }
 
 async function runNameservers(call: CommandCall): Promise<void> {
   const [name, ...nameServers] = splitNames(call.words);
   if (name !== undefined && nameServers.length > 0)
     await orderFromLine(call, 'nameservers', { name, nameServers });
-  else await openFrom(call, nameserversForm, name === undefined ? {} : { name });
+  else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
 }
 
 export const domains: Feature = {
@@ -187,7 +189,7 @@ export const domains: Feature = {
       summary: 'Register a new domain',
       example: '/domain create bistro.rest',
       needs: 'linked',
-      run: (call) => openFrom(call, createForm, { name: call.words[0] ?? '' }),
+      run: (call) => openFromLine(call, createForm, { name: call.words[0] ?? '' }),
     },
     {
       name: 'transfer',
@@ -195,7 +197,7 @@ export const domains: Feature = {
       summary: 'Transfer a domain from another registrar',
       example: '/domain transfer bistro.rest',
       needs: 'linked',
-      run: (call) => openFrom(call, transferForm, { name: call.words[0] ?? '' }),
+      run: (call) => openFromLine(call, transferForm, { name: call.words[0] ?? '' }),
     },
     {
       name: 'renew',

@@ -5,18 +5,36 @@ import { domains } from './domains.ts';
 import { createHelp } from './help.ts';
 import { link } from './link.ts';
 import { orders } from './orders.ts';
+import { prereg } from './prereg.ts';
+import { redirects } from './redirects.ts';
+import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { createTaskMenu } from './shortcut.ts';
+import { sslContacts } from './ssl-contacts.ts';
 import { users } from './users.ts';
 
 /*
  * Everything that people can do, by subject. A new subject is a line here.
  */
 
-const SUBJECTS: readonly Feature[] = [link, domains, users, orders, approvals, settings, audit];
+const SUBJECTS: readonly Feature[] = [
+  link,
+  domains,
+  redirects,
+  sslContacts,
+  prereg,
+  users,
+  rules,
+  orders,
+  approvals,
+  settings,
+  audit,
+];
 
 /** The forms that the message shortcut offers. */
-const TASK_FORMS: readonly FormFeature[] = [domains, users].flatMap(({ forms }) => forms ?? []);
+const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, users, prereg].flatMap(
+  ({ forms }) => forms ?? [],
+);
 
 /** The menu behind the message shortcut. */
 export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import type { Credential } from '../../client/auth.ts';
 import { Secret } from '../../client/secret.ts';
-import type { CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
 import { code, escapeText, moment, say, section } from '../views/kit.ts';
 import { contextInWords } from '../views/order.ts';
+import { done, SlackProblem } from '../web.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -71,22 +72,27 @@ const FIELDS: Readonly<Record<Method, readonly Field[]>> = {
   ],
 };
 
+const SEEN = /^[^\p{Cc}\p{Cs}]*$/u;
+
 const userInContext = {
   user: z
     .string('Give your user name.')
     .trim()
     .min(1, 'Give your user name.')
-    .max(255, 'That is too long for a user name.'),
-  context: z.coerce
-    .number('Give the context’s number, such as 4.')
-    .int('Give the context’s number, such as 4.')
-    .positive('Give the context’s number, such as 4.')
-    .max(2_147_483_647, 'That number is too large for a context.'),
+    .max(255, 'That is too long for a user name.')
+    .regex(SEEN, 'It contains a character that cannot be seen. Type it again.'),
+  context: z
+    .string('Give the context’s number, such as 4.')
+    .trim()
+    .regex(/^[1-9]\d{0,9}$/, 'Give the context’s number, such as 4.')
+    .transform(Number)
+    .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.')),
 };
 const secretText = z
   .string('Give the password.')
   .min(1, 'Give the password.')
   .max(1_000, 'That is too long for a password.')
+  .regex(SEEN, 'It contains a character that cannot be seen. Type it again.')
   .transform((text) => new Secret(text));
 
 const schemas = {
@@ -100,7 +106,8 @@ const schemas = {
       .string('Give the application’s name.')
       .trim()
       .min(1, 'Give the application’s name.')
-      .max(255, 'That is too long for a name.'),
+      .max(255, 'That is too long for a name.')
+      .regex(SEEN, 'It contains a character that cannot be seen. Type it again.'),
     password: secretText,
   }),
   two_factor: z
@@ -270,23 +277,17 @@ async function runWhoami(call: CommandCall): Promise<void> {
 }
 
 /** Shows the fields of the chosen method, with what was typed kept. */
-async function changeMethod(
-  call: Interaction & {
-    readonly view:
-      | {
-          readonly id: string;
-          readonly hash: string;
-          readonly values: FormValues;
-          readonly origin: { readonly channelId: string };
-        }
-      | undefined;
-    readonly value: string;
-  },
-): Promise<void> {
+async function changeMethod(call: ActionCall): Promise<void> {
   if (call.view === undefined) return;
-  const { id, hash, values, origin } = call.view;
+  const { id, values, origin } = call.view;
   const view = formView(await linkForm.render(call, origin, { ...values, method: call.value }));
-  await call.deps.web.call('views.update', { view_id: id, hash, view }, z.object({ ok: z.literal(true) }));
+  try {
+    // Without its hash: of two quick changes the later one counts, whatever the view showed in between.
+    await call.deps.web.call('views.update', { view_id: id, view }, done);
+  } catch (error) {
+    // Closed meanwhile: nobody waits for the fields.
+    if (!(error instanceof SlackProblem) || error.code !== 'not_found') throw error;
+  }
 }
 
 export const link: Feature = {

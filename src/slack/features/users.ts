@@ -1,7 +1,8 @@
 import type { Account } from '../../accounts/account.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { openForm, orderForm } from './ordering.ts';
+import { orderForm, readSecret } from './order-form.ts';
+import { openFromLine } from './ordering.ts';
 
 /*
  * Users and sub-users at the domain service.
@@ -67,8 +68,8 @@ export const userForm = orderForm({
   submit: 'Create',
   fields: fieldsFor,
   input: userInput,
-  secretField: 'password',
-  fieldNames: { parent: 'parent_user' },
+  presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
+  secretField: { name: 'password', read: readSecret },
 });
 
 export const users: Feature = {
@@ -79,7 +80,7 @@ export const users: Feature = {
       summary: 'Create a user or a sub-user',
       example: '/domain user',
       needs: 'linked',
-      run: (call) => openForm(call, userForm, { channelId: call.channelId }, {}),
+      run: (call) => openFromLine(call, userForm, {}),
     },
   ],
   forms: [userForm],

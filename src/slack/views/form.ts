@@ -77,6 +77,18 @@ export function noticeView(title: string, blocks: readonly KnownBlock[], close =
   };
 }
 
+/** A text exactly as it is, to be copied: no markup, no escaping, every character kept. */
+export function verbatim(text: string): KnownBlock {
+  const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
+  return {
+    type: 'rich_text',
+    elements: parts.map((part) => ({
+      type: 'rich_text_preformatted',
+      elements: [{ type: 'text', text: part }],
+    })),
+  };
+}
+
 function input(field: Field, value: string | readonly string[] | undefined): InputBlock {
   return {
     type: 'input',

@@ -1,0 +1,213 @@
+import { type Account, accountName } from '../../accounts/account.ts';
+import { Secret } from '../../client/secret.ts';
+import type { OrderTaskName } from '../../orders/order.ts';
+import type { Problem } from '../../orders/tasks.ts';
+import {
+  activeAccount,
+  type FormFeature,
+  type Interaction,
+  reasonOf,
+  type SubmissionCall,
+  type Submitted,
+} from '../feature.ts';
+import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
+import { code } from '../views/kit.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
+
+/*
+ * The form of a task that becomes an order: filled from the line and from what the person used last, and read
+ * back with its errors at the fields.
+ */
+
+const REASON_FIELD: Field = {
+  name: 'reason',
+  label: 'Reason',
+  kind: 'text',
+  optional: true,
+  hint: 'Shown to the approvers.',
+};
+
+export interface OrderFormOptions {
+  readonly task: OrderTaskName;
+  readonly title: string;
+  readonly submit: string;
+  /** The fields for an account's interface; `reason` is added. */
+  readonly fields: readonly Field[] | ((account: Account | undefined) => readonly Field[]);
+  /** The task's input from what was typed in these fields. */
+  readonly input: (values: FormValues) => unknown;
+  /** What to fill in that the line does not say. */
+  readonly presets?: (account: Account | undefined) => FormValues;
+  /** What to take over from the person's last order of the kind. */
+  readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
+  /** Tasks whose last order is as good a memory as this one's. */
+  readonly recallsFrom?: readonly OrderTaskName[];
+  readonly secretField?: SecretField;
+}
+
+type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
+
+export interface SecretField {
+  readonly name: string;
+  /** Reads what was typed, which may be nothing. Blanks around it are still there: they may be part of a password. */
+  readonly read: (typed: string) => SecretRead;
+}
+
+const MAX_SECRET = 1_000;
+
+/** A secret on one line, or none. */
+export function readSecret(typed: string): SecretRead {
+  if (typed === '') return { secret: undefined };
+  if (typed.length > MAX_SECRET) return { problem: `Use at most ${MAX_SECRET} characters.` };
+  if (/[\p{Cc}\p{Cs}]/u.test(typed)) {
+    return { problem: 'It contains a character that cannot be seen. Type it again.' };
+  }
+  return { secret: new Secret(typed) };
+}
+
+/** Declares the form of a task. */
+export function orderForm(options: OrderFormOptions): FormFeature {
+  const fieldsFor = (account: Account | undefined): readonly Field[] => [
+    ...(typeof options.fields === 'function' ? options.fields(account) : options.fields),
+    REASON_FIELD,
+  ];
+  const form = {
+    name: options.task,
+    title: options.title,
+    submit: options.submit,
+    fields: fieldsFor(undefined),
+  };
+
+  async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
+    const account = await activeAccount(call);
+    const presets = options.presets?.(account) ?? {};
+    return {
+      form: { ...form, fields: fieldsFor(account) },
+      origin: account === undefined ? origin : { ...origin, accountId: account.id },
+      values: { ...presets, ...(await recall(call, account, options, values)), ...values },
+    };
+  }
+
+  /** What was typed for one account is not asked for with another. */
+  async function askAgain(call: SubmissionCall, account: Account): Promise<Submitted> {
+    const again = await render(call, call.origin, call.values);
+    const problems = [
+      `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`,
+    ];
+    return { kind: 'view', view: formView({ ...again, problems }) };
+  }
+
+  return {
+    form,
+    needs: 'linked',
+    refusal: (call) => refusalOfAccount(call, options.task),
+    render,
+
+    async submit(call): Promise<Submitted> {
+      const account = await activeAccount(call);
+      const { accountId } = call.origin;
+      if (account !== undefined && accountId !== undefined && account.id !== accountId) {
+        return askAgain(call, account);
+      }
+      const refusal = await refusalOfAccount(call, options.task, account);
+      if (refusal !== undefined) return { kind: 'done', say: refusal };
+
+      const fields = fieldsFor(account);
+      const values = pick(call.values, ...fields.map(({ name }) => name));
+      const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+      const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+      if (problems.length > 0) return { kind: 'errors', errors: errorsByField(problems) };
+
+      const outcome = await placeOrder(call, call.origin, {
+        task: options.task,
+        input: options.input(values),
+        reason: reasonOf(values),
+        ...(secret === undefined ? {} : { secret }),
+      });
+      if (outcome.kind === 'invalid') return { kind: 'errors', errors: errorsByField(outcome.problems) };
+      const message = outcomeMessage(outcome);
+      return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
+    },
+  };
+}
+
+const SHOWN_AT_FIELD = 3;
+
+/** One text a field; more than a few sentences at one field help nobody. */
+function errorsByField(problems: readonly Problem[]): Record<string, string> {
+  const fields = [...new Set(problems.map(({ field }) => field))];
+  return Object.fromEntries(
+    fields.map((field) => {
+      const here = problems.filter((each) => each.field === field).map(({ problem }) => problem);
+      const shown = here.slice(0, SHOWN_AT_FIELD);
+      const left = here.length - shown.length;
+      return [field, [...shown, ...(left > 0 ? [`… and ${left} more.`] : [])].join(' ')];
+    }),
+  );
+}
+
+/** A menu offers what the account's interface takes, and nothing else comes back from it. */
+function choiceProblems(field: Field, values: FormValues): Problem[] {
+  if (field.kind !== 'choice') return [];
+  const chosen = values[field.name];
+  const offered = (field.options ?? []).some(({ value }) => value === chosen);
+  const empty = chosen === undefined || chosen === '';
+  if (offered || (empty && field.optional === true)) return [];
+  const list = (field.options ?? []).map(({ text }) => text).join(', ');
+  return [{ field: field.name, problem: `Choose one of these: ${list}.` }];
+}
+
+function secretOf(
+  values: FormValues,
+  field: SecretField | undefined,
+): { readonly secret?: Secret | undefined; readonly problems: readonly Problem[] } {
+  if (field === undefined) return { problems: [] };
+  const typed = values[field.name];
+  const read = field.read(typeof typed === 'string' ? typed : '');
+  return 'problem' in read
+    ? { problems: [{ field: field.name, problem: read.problem }] }
+    : { secret: read.secret, problems: [] };
+}
+
+async function recall(
+  call: Interaction,
+  account: Account | undefined,
+  options: OrderFormOptions,
+  given: FormValues,
+): Promise<FormValues> {
+  const { recalls } = options;
+  if (recalls === undefined || account === undefined) return {};
+  const tasks = options.recallsFrom ?? [options.task];
+  const orders = await Promise.all(
+    tasks.map((task) => call.deps.orders.latest(task, call.person.id, account.context)),
+  );
+  const [latest] = orders
+    .filter((order) => order !== undefined)
+    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
+  return latest === undefined ? {} : recalls(valuesFromInput(latest.input), given);
+}
+
+/** The input of an order as its form shows it: a list a line each, `parent_user` for a field of an object. */
+export function valuesFromInput(input: unknown): FormValues {
+  if (typeof input !== 'object' || input === null) return {};
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(input)) {
+    if (Array.isArray(value)) values[name] = value.map(String).join('\n');
+    else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value);
+    else {
+      for (const [inner, text] of Object.entries(valuesFromInput(value))) {
+        if (typeof text === 'string') values[`${name}_${inner}`] = text;
+      }
+    }
+  }
+  return values;
+}
+
+/** Some of the values. */
+export function pick(values: FormValues, ...names: readonly string[]): FormValues {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = values[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

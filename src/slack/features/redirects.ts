@@ -1,0 +1,95 @@
+import type { Account } from '../../accounts/account.ts';
+import { parseHostName } from '../../zones/names.ts';
+import { type Feature, textOf } from '../feature.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { orderForm, pick } from './order-form.ts';
+import { openFromLine } from './ordering.ts';
+
+/*
+ * Redirects: where a name or an address leads.
+ */
+
+const SOURCE: Field = {
+  name: 'source',
+  label: 'Source',
+  kind: 'text',
+  placeholder: 'www.cafe.rest',
+  hint: 'The redirect that is there already. Its source and type stay as they are.',
+};
+const TARGET: Field = {
+  name: 'target',
+  label: 'Target',
+  kind: 'text',
+  placeholder: 'https://www.example.com/menu',
+  hint: 'Where it leads from now on.',
+};
+
+const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
+
+/** What the service API documents for JSON, section "Redirect update". */
+const JSON_FIELDS: readonly Field[] = [
+  SOURCE,
+  TARGET,
+  { name: 'type', label: 'Type', kind: 'choice', options: options('DOMAIN') },
+  { name: 'mode', label: 'Mode', kind: 'choice', options: options('HTTP') },
+];
+
+/** And for XML. */
+const XML_FIELDS: readonly Field[] = [
+  SOURCE,
+  { ...TARGET, hint: 'A web address, or an e-mail address for the type email.' },
+  { name: 'type', label: 'Type', kind: 'choice', options: options('domain', 'email') },
+  { name: 'mode', label: 'Mode', kind: 'choice', options: options('frame', 'single') },
+  { name: 'title', label: 'Title', kind: 'text', optional: true },
+  { name: 'backup', label: 'Backup target', kind: 'text', optional: true },
+];
+
+function hasXml(account: Account | undefined): boolean {
+  return account?.method === 'two_factor';
+}
+
+/** The host name in what was typed, which Slack may have made a link of; else what was typed. */
+function sourceOf(word: string): string {
+  const host = parseHostName(word);
+  return host.ok ? host.value.ascii : word;
+}
+
+/** Title and backup belong to one redirect; where redirects lead is often the same. */
+function recallRedirect(last: FormValues, given: FormValues): FormValues {
+  const same = given['source'] === undefined || given['source'] === last['source'];
+  return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
+}
+
+const redirectForm = orderForm({
+  task: 'redirect',
+  title: 'Change a redirect',
+  submit: 'Change',
+  fields: (account) => (hasXml(account) ? XML_FIELDS : JSON_FIELDS),
+  input: (values) => ({
+    source: textOf(values, 'source'),
+    target: textOf(values, 'target'),
+    type: textOf(values, 'type'),
+    mode: textOf(values, 'mode'),
+    title: textOf(values, 'title'),
+    backup: textOf(values, 'backup'),
+  }),
+  presets: (account) => (hasXml(account) ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' }),
+  recalls: recallRedirect,
+});
+
+export const redirects: Feature = {
+  commands: [
+    {
+      name: 'redirect',
+      usage: 'redirect [SOURCE]',
+      summary: 'Change where a redirect leads',
+      example: '/domain redirect www.cafe.rest',
+      needs: 'linked',
+      run: (call) => {
+        const [word] = call.words;
+        return openFromLine(call, redirectForm, word === undefined ? {} : { source: sourceOf(word) });
+      },
+    },
+  ],
+  forms: [redirectForm],
+};

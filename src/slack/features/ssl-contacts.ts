@@ -1,0 +1,92 @@
+import type { Account } from '../../accounts/account.ts';
+import { type Feature, linesOf, textOf } from '../feature.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { code, say } from '../views/kit.ts';
+import { orderForm } from './order-form.ts';
+import { openFromLine } from './ordering.ts';
+
+/*
+ * Contacts of SSL certificates.
+ */
+
+const ID: Field = {
+  name: 'id',
+  label: 'SSL contact',
+  kind: 'number',
+  hint: 'The contact’s id at the domain service. What you leave empty below stays as it is.',
+};
+
+/** The JSON interface alone documents a person's names (service API, section "SSL contact"). */
+const PERSON: readonly Field[] = [
+  { name: 'fname', label: 'First name', kind: 'text', optional: true },
+  { name: 'lname', label: 'Last name', kind: 'text', optional: true },
+];
+
+const SHARED: readonly Field[] = [
+  { name: 'title', label: 'Title', kind: 'text', optional: true },
+  { name: 'organization', label: 'Organization', kind: 'text', optional: true },
+  {
+    name: 'address',
+    label: 'Address',
+    kind: 'lines',
+    optional: true,
+    hint: 'Street and number, a line each.',
+  },
+  { name: 'pcode', label: 'Postal code', kind: 'text', optional: true },
+  { name: 'city', label: 'City', kind: 'text', optional: true },
+  { name: 'country', label: 'Country', kind: 'text', optional: true, placeholder: 'DE' },
+  { name: 'state', label: 'State', kind: 'text', optional: true },
+  { name: 'phone', label: 'Phone', kind: 'text', optional: true, placeholder: '+49-30-5550100' },
+  { name: 'fax', label: 'Fax', kind: 'text', optional: true },
+  { name: 'email', label: 'E-mail', kind: 'email', optional: true },
+];
+
+function fieldsFor(account: Account | undefined): readonly Field[] {
+  return account?.method === 'two_factor' ? [ID, ...SHARED] : [ID, ...PERSON, ...SHARED];
+}
+
+function contactInput(values: FormValues) {
+  const address = linesOf(values, 'address');
+  return {
+    ...Object.fromEntries(
+      [ID, ...PERSON, ...SHARED].map(({ name }) => [name, textOf(values, name)] as const),
+    ),
+    address: address.length === 0 ? undefined : address,
+  };
+}
+
+/** What was given last is filled in for the same contact only: another one is somebody else. */
+function recallContact(last: FormValues, given: FormValues): FormValues {
+  return given['id'] === undefined || given['id'] === last['id'] ? last : {};
+}
+
+const sslContactForm = orderForm({
+  task: 'ssl-contact',
+  title: 'Change an SSL contact',
+  submit: 'Change',
+  fields: fieldsFor,
+  input: contactInput,
+  recalls: recallContact,
+});
+
+export const sslContacts: Feature = {
+  commands: [
+    {
+      name: 'ssl-contact',
+      usage: 'ssl-contact [ID]',
+      summary: 'Change the contact of SSL certificates',
+      example: '/domain ssl-contact 501',
+      needs: 'linked',
+      run: (call) => {
+        const [id] = call.words;
+        if (id !== undefined && !/^\d{1,10}$/.test(id)) {
+          return call.tell(
+            say(`${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`),
+          );
+        }
+        return openFromLine(call, sslContactForm, id === undefined ? {} : { id });
+      },
+    },
+  ],
+  forms: [sslContactForm],
+};

@@ -1,0 +1,233 @@
+import type { Day, ExpirySource } from '../../expiry/days.ts';
+import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecycle.ts';
+import type { ZoneProfile } from '../../zones/zone.ts';
+import {
+  type AnyBlock,
+  count,
+  day,
+  escapeText,
+  facts,
+  type Message,
+  message,
+  ownSentence,
+  section,
+  table,
+} from './kit.ts';
+
+/** What is known of a name that somebody asks about. */
+export interface NameRules {
+  /** As people read it. */
+  readonly name: string;
+  /** What the zone has against it. */
+  readonly problems: readonly string[];
+  /** Its dates, when it is on the watch list and they are known. */
+  readonly dates: NameDates | undefined;
+}
+
+export interface NameDates {
+  readonly expiresAt: Date;
+  readonly source: ExpirySource;
+  /** The day on which people see it expire. */
+  readonly expiryDay: Day;
+  readonly deletedAt: Date | undefined;
+}
+
+const SOURCES: Readonly<Record<ExpirySource, string>> = {
+  rdap: 'from the registry',
+  order: 'an estimate from the last order',
+  person: 'given by a person',
+};
+
+const PHASES: Readonly<Record<LifePhase, string>> = {
+  registered: 'It is registered.',
+  auto_renew_grace: '*It has expired.* A renewal still keeps it.',
+  redemption: '*It was deleted.* Only a restore, which costs money, brings it back.',
+  pending_delete: '*It is being deleted.* Nothing brings it back any more.',
+  released: '*It was released.* Anybody can register it.',
+  expired: '*It has expired.* Nothing is documented about what its zone does now.',
+};
+
+/** The service's names for tasks, with the subcommand that asks for them. */
+const TASKS: readonly (readonly [task: string, words: string])[] = [
+  ['create', 'Register (create)'],
+  ['transfer', 'Transfer (transfer)'],
+  ['renew', 'Renew (renew)'],
+  ['restore', 'Restore (restore)'],
+  ['delete', 'Delete (delete)'],
+  ['update', 'Change nameservers or owner (update)'],
+];
+
+/** A zone's rules, or the general ones; with what is known of one name when there is one. */
+export function rulesMessage(
+  zone: ZoneProfile,
+  zoneName: string,
+  name: NameRules | undefined,
+  at: { readonly now: Date; readonly timeZone: string },
+): Message {
+  const title = `Rules of .${zoneName}`;
+  return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
+    ...(name === undefined ? [] : nameBlocks(zone, name, at)),
+    section(
+      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone, so the general ones hold. What the registry says beyond them shows when a task is carried out.'}`,
+    ),
+    ...facts(zoneFacts(zone)),
+    taskTable(zone, zoneName),
+    ...lifeBlocks(zone),
+    ...registryBlocks(zone),
+  ]);
+}
+
+/** What there is to ask about. */
+export function zonesMessage(zones: readonly ZoneProfile[]): Message {
+  const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
+  return message('Documented zones', [
+    section(
+      `*Zones whose rules are documented*\n${list}\nFor a name’s own dates: \`/domain rules cafe.rest\`. For any other zone the general rules hold: \`/domain rules ZONE\`.`,
+    ),
+  ]);
+}
+
+function nameBlocks(
+  zone: ZoneProfile,
+  { name, problems, dates }: NameRules,
+  { now, timeZone }: { readonly now: Date; readonly timeZone: string },
+): AnyBlock[] {
+  if (problems.length > 0) {
+    return [
+      section(
+        [`*${escapeText(name)}*`, ...problems.map((problem) => `• ${ownSentence(problem)}`)].join('\n'),
+      ),
+    ];
+  }
+  if (dates === undefined) {
+    return [
+      section(
+        `*${escapeText(name)}* can be written like this. Its dates are not known here: put it on the watch list with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
+      ),
+    ];
+  }
+  const life = lifecycleAt(zone, dates, now, timeZone);
+  const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
+  return [
+    section([`*${escapeText(name)}*`, PHASES[life.current.phase], expiry, ...deadlines(life)].join('\n')),
+  ];
+}
+
+/** What is possible until when, as far as it still lies ahead. */
+function deadlines(life: Lifecycle): string[] {
+  const ahead = life.stages.slice(life.stages.indexOf(life.current));
+  const assumed = life.deletionKnown ? '' : ' if nobody renews it';
+  return ahead.flatMap(({ phase, from, lastSafeDay }) => {
+    const last = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
+    switch (phase) {
+      case 'auto_renew_grace':
+        return last === undefined
+          ? []
+          : [`Renewal possible until ${last}, then it is deleted at the latest.`];
+      case 'redemption':
+        return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
+      case 'released':
+        return from === undefined || phase === life.current.phase
+          ? []
+          : [`Free for anybody from ${day(from)}${assumed}.`];
+      default:
+        return [];
+    }
+  });
+}
+
+function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
+  const { names, periodYears, nameServers, transfer } = zone;
+  return [
+    ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
+    [
+      'Letters',
+      names.idn === 'any'
+        ? 'a–z, 0–9, hyphens, and others in their xn-- form'
+        : `a–z, 0–9, hyphens, and the letters of ${names.idn.replaceAll('_', '-')}`,
+    ],
+    ['Period', `${periodYears.min} to ${periodYears.max} years`],
+    ['Nameservers', `${nameServers.min} to ${nameServers.max}`],
+    ...optional('Transfer', [
+      transfer.authCodeRequired ? 'with the auth code' : undefined,
+      transfer.autoApproveDays &&
+        `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
+      transfer.renews === true ? 'renews the name too' : undefined,
+    ]),
+    ...optional('Transfer lock', [
+      transfer.lockDays && `${count(transfer.lockDays, 'day')} after a registration or an owner change`,
+    ]),
+    ...optional('Contacts need', [zone.requiredContactFields.join(', ')]),
+    ...optional('Premium names', [zone.premiumNames]),
+  ];
+}
+
+/** A fact whose parts may all be unknown. */
+function optional(
+  label: string,
+  parts: readonly (string | number | undefined)[],
+): (readonly [string, string])[] {
+  const known = parts.filter((part) => typeof part === 'string' && part !== '');
+  return known.length === 0 ? [] : [[label, escapeText(known.join(', '))]];
+}
+
+function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
+  const documented = Object.entries(zone.tasks ?? {});
+  const words = new Map(TASKS);
+  const rows =
+    documented.length === 0
+      ? TASKS.map(([task, text]) => [text, GENERAL_CHARGES.has(task) ? 'yes' : 'not known', 'not known', ''])
+      : documented
+          .filter(([, profile]) => profile.available)
+          .map(([task, profile]) => [
+            words.get(task) ?? task,
+            profile.chargeable ? 'yes' : 'no',
+            profile.processing === 'manual' ? 'by hand' : 'automatic',
+            profile.note ?? '',
+          ]);
+  return table({
+    caption: `Tasks in .${zoneName}`,
+    columns: ['Task', 'Costs money', 'Processing', 'Note'],
+    rows,
+    pageSize: 20,
+  });
+}
+
+/** These count as chargeable whatever is documented. */
+const GENERAL_CHARGES: ReadonlySet<string> = new Set(['create', 'transfer', 'renew', 'restore']);
+
+function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
+  const { lifecycle } = zone;
+  if (lifecycle === undefined) return [];
+  return [
+    section(
+      [
+        '*After the expiry*',
+        `• ${count(lifecycle.autoRenewGraceDays, 'day')} in which a renewal keeps the name.`,
+        `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
+        `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
+      ].join('\n'),
+    ),
+  ];
+}
+
+function registryBlocks(zone: ZoneProfile): AnyBlock[] {
+  const { registry } = zone;
+  if (registry === undefined) return [];
+  const offers = [
+    registry.dnssec ? 'DNSSEC' : undefined,
+    registry.ipv6 ? 'IPv6' : undefined,
+    registry.whoisPrivacy ? 'WHOIS privacy' : undefined,
+    registry.handleUpdates ? 'handle updates' : undefined,
+  ].filter((offer) => offer !== undefined);
+  return [
+    section(
+      [
+        '*Registry*',
+        `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
+        `• It has ${offers.join(', ')}. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+        `• Data: ${escapeText(registry.dataSet)}.`,
+      ].join('\n'),
+    ),
+  ];
+}
