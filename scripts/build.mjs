@@ -1,6 +1,6 @@
 // Builds dist/: the program, and the page of the local workspace with the library it uses in the browser.
 import { spawnSync } from 'node:child_process';
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,10 +49,10 @@ function libraries() {
 }
 
 async function assets() {
-  const files = await readdir(sources);
+  const files = await readdir(sources, { recursive: true });
   return files
     .filter((file) => /\.(html|css|svg)$/.test(file))
-    .map((file) => copyFile(join(sources, file), join(page, file)));
+    .map((file) => cp(join(sources, file), join(page, file)));
 }
 
 /**

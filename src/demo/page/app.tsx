@@ -7,6 +7,7 @@ import { FormDialog } from './form-dialog.tsx';
 import { Guide, HintsProvider } from './guide.tsx';
 import { latestDigest, latestRenewal, progressOf, storyChannel } from './guide-steps.ts';
 import { type Live, useHints, useLive, usePlace, useStored } from './hooks.ts';
+import { CloseIcon } from './icons.tsx';
 import type { JsonObject } from './json.ts';
 import { type Place, readPerson } from './place.ts';
 import { isLookup, RequestsPanel } from './requests-panel.tsx';
@@ -197,7 +198,7 @@ function Toast({ text, close }: { text: string; close(): void }) {
     <div class="toast" role="alert">
       <span>{text}</span>
       <button type="button" class="icon-button" aria-label="Dismiss" onClick={close}>
-        ✕
+        <CloseIcon />
       </button>
     </div>
   );

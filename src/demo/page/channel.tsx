@@ -4,6 +4,7 @@ import { useChat } from './chat.ts';
 import { Composer } from './composer.tsx';
 import { channelName, partnerIn, repliesTo, threadSummaries, topLevel } from './conversation.ts';
 import { Home } from './home.tsx';
+import { CloseIcon, LockIcon } from './icons.tsx';
 import { MessageList } from './message-list.tsx';
 
 /** Marks something as read while somebody looks at it. */
@@ -40,7 +41,7 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
           ←
         </button>
         <h1 id="channel-title">
-          {channel.is_private && !channel.is_im ? '🔒 ' : ''}
+          {channel.is_private && !channel.is_im && <LockIcon />}
           {title}
         </h1>
         {channel.topic !== '' && <p class="topic">{channel.topic}</p>}
@@ -102,7 +103,7 @@ export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
         <h2 id="thread-title">Thread</h2>
         <p class="topic">{channel.is_im ? name : `#${name}`}</p>
         <button type="button" class="icon-button" aria-label="Close the thread" onClick={close}>
-          ✕
+          <CloseIcon />
         </button>
       </header>
       <MessageList

@@ -6,6 +6,7 @@ import { type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { withEmoji } from './emoji.ts';
 import { dispatchesOn, inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
 import { FormHelp } from './guide.tsx';
+import { CloseIcon } from './icons.tsx';
 import { textOf } from './json.ts';
 import { Modal } from './modal.tsx';
 import { act } from './surface.tsx';
@@ -108,7 +109,7 @@ export function FormDialog({ view }: { view: View }) {
         <header>
           <h2 id={`${id}-title`}>{withEmoji(view.title?.text ?? '')}</h2>
           <button type="button" class="icon-button" aria-label="Close" onClick={close}>
-            ✕
+            <CloseIcon />
           </button>
         </header>
         <div class="modal-body" ref={body}>

@@ -5,6 +5,7 @@ import { useChat } from './chat.ts';
 import { hintsFor } from './form-hints.ts';
 import type { Progress, StepName } from './guide-steps.ts';
 import type { Hints } from './host.ts';
+import { CloseIcon } from './icons.tsx';
 
 const HintsContext = createContext<Hints | undefined>(undefined);
 export const HintsProvider = HintsContext.Provider;
@@ -52,7 +53,7 @@ export function Guide({ progress, close }: GuideProps) {
           : TEXTS[current]}
       </p>
       <button type="button" class="icon-button" aria-label="Close the guided path" onClick={close}>
-        ✕
+        <CloseIcon />
       </button>
     </section>
   );

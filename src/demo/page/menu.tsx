@@ -1,4 +1,5 @@
 import { useId, useRef, useState } from 'preact/hooks';
+import { MoreIcon } from './icons.tsx';
 
 export interface MenuEntry {
   text: string;
@@ -47,7 +48,7 @@ export function Menu({ label, entries }: MenuProps) {
         aria-expanded={open}
         popovertarget={id}
       >
-        ⋮
+        <MoreIcon />
       </button>
       <div
         id={id}

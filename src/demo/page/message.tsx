@@ -5,6 +5,7 @@ import { Blocks } from './blocks/blocks.tsx';
 import { useChat } from './chat.ts';
 import type { ThreadSummary } from './conversation.ts';
 import { ago, clockTime, fullTime, timeOf } from './dates.ts';
+import { BubbleIcon, EyeIcon, FileIcon, GlobeIcon } from './icons.tsx';
 import { objectsOf, textOf } from './json.ts';
 import { Menu } from './menu.tsx';
 import { Mrkdwn } from './mrkdwn-text.tsx';
@@ -39,7 +40,11 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
       tabIndex={tabStop === true ? 0 : -1}
       aria-label={`${name}, ${clockTime(at, me.tz)}${only ? ', only visible to you' : ''}`}
     >
-      {only && <p class="only-you">👁 Only visible to you</p>}
+      {only && (
+        <p class="only-you">
+          <EyeIcon /> Only visible to you
+        </p>
+      )}
       <div class="message-side">
         {goesOn === true ? <time class="side-time">{clockTime(at, me.tz)}</time> : <Face user={author} />}
       </div>
@@ -108,7 +113,7 @@ function Toolbar({ message, inThread }: { message: MessageData; inThread: boolea
           title="Reply in thread"
           onClick={() => go(threadPlace(message))}
         >
-          💬
+          <BubbleIcon />
         </button>
       )}
       {entries.length > 0 && <Menu label="More actions" entries={entries} />}
@@ -147,7 +152,7 @@ export function Face({ user, small }: { user: User | undefined; small?: boolean 
   const kind = user?.is_bot === true ? 'face-bot' : `face-${colour}`;
   return (
     <span class={`face ${kind} ${small === true ? 'face-small' : ''}`} aria-hidden="true">
-      {user?.is_bot === true ? '🌐' : name.charAt(0)}
+      {user?.is_bot === true ? <GlobeIcon /> : name.charAt(0)}
     </span>
   );
 }
@@ -157,7 +162,7 @@ function FileCard({ file }: { file: FileInfo }) {
   const size = file.size < 1_024 ? `${file.size} bytes` : `${(file.size / 1_024).toFixed(1)} KB`;
   return (
     <a class="file" href={url.pathname} download={file.name}>
-      <span aria-hidden="true">📄</span>
+      <FileIcon />
       <span>
         <strong>{file.title || file.name}</strong>
         <small>

@@ -28,7 +28,7 @@ export interface ReadingOptions {
 
 /** Reads a mrkdwn text. */
 export function readMrkdwn(text: string, options: ReadingOptions = {}): Paragraph[] {
-  const parts = text.split(/```\n?([\s\S]+?)\n?```/);
+  const parts = text.split(/\n?```\n?([\s\S]+?)\n?```\n?/);
   // A text split at a group has what the group caught at every second place.
   return parts.flatMap((part, index): Paragraph[] =>
     index % 2 === 1 ? [{ kind: 'preformatted', text: unescaped(part) }] : paragraphs(part, options),
@@ -60,9 +60,9 @@ function paragraphs(text: string, options: ReadingOptions): Paragraph[] {
 const HOLDER = 0xe000;
 const HOLDERS = /[\ue000-\uf8ff]/;
 const HOLDERS_COUNT = 0xf8ff - HOLDER;
-const PIECES = /`([^`\n]+)`|<([^<>\n]+)>|:([a-z0-9_+-]+):/g;
+const PIECES = /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):/g;
 const PIECES_AND_ADDRESSES =
-  /`([^`\n]+)`|<([^<>\n]+)>|:([a-z0-9_+-]+):|(https?:\/\/[^\s<>|`]*[^\s<>|`.,;:!?)\ue000-\uf8ff])/g;
+  /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):|(https?:\/\/[^\s<>|`]*[^\s<>|`.,;:!?)\ue000-\uf8ff])/g;
 
 /** Reads one run of text: code, links, mentions, dates and emoji first, then what stands in bold and so on. */
 export function readInline(text: string, options: ReadingOptions = {}): Inline[] {

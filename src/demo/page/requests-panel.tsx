@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { SeenRequest } from './host.ts';
+import { CloseIcon } from './icons.tsx';
 
 interface RequestsPanelProps {
   requests: readonly SeenRequest[];
@@ -16,7 +17,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
         <h2 id="requests-title">Requests</h2>
         <p class="topic">What reached the domain service</p>
         <button type="button" class="icon-button" aria-label="Close the requests" onClick={close}>
-          ✕
+          <CloseIcon />
         </button>
       </header>
       <label class="choice requests-filter">

@@ -1,6 +1,7 @@
 import type { Channel } from '../workspace/protocol.ts';
 import { useChat } from './chat.ts';
 import { channelName, partnerIn, unreadIn } from './conversation.ts';
+import { LockIcon } from './icons.tsx';
 import { Face } from './message.tsx';
 
 /** Channels and direct messages. `chosen` is called after one was picked, for screens with room for one pane. */
@@ -66,7 +67,7 @@ function ChannelLink({ channel, chosen }: { channel: Channel; chosen(): void }) 
     >
       {partner === undefined ? (
         <span class="hash" aria-hidden="true">
-          {channel.is_private ? '🔒' : '#'}
+          {channel.is_private ? <LockIcon /> : '#'}
         </span>
       ) : (
         <Face user={users.get(partner)} small />

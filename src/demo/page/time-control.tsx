@@ -3,11 +3,12 @@ import { moveClock } from './api.ts';
 import { useChat } from './chat.ts';
 import { clockTime } from './dates.ts';
 import type { ClockState } from './host.ts';
+import { ClockIcon } from './icons.tsx';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const STEPS = [
-  { text: '+1 hour', ms: HOUR_MS },
+  { text: '+1 h', ms: HOUR_MS },
   { text: '+1 day', ms: DAY_MS },
   { text: '+7 days', ms: 7 * DAY_MS },
   { text: '+30 days', ms: 30 * DAY_MS },
@@ -41,7 +42,7 @@ export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: 
     weekday: 'short',
     month: 'short',
     day: 'numeric',
-    year: 'numeric',
+    ...(new Date(now).getFullYear() !== new Date(real).getFullYear() && { year: 'numeric' }),
     timeZone: me.tz,
   }).format(now);
   const shift = shiftInWords(clock.aheadMs);
@@ -55,7 +56,7 @@ export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: 
   return (
     <fieldset class="time" aria-label="Clock of the demonstration" aria-busy={busy}>
       <span class="time-now" role="status">
-        <span aria-hidden="true">🕒 </span>
+        <ClockIcon />
         {day}, {clockTime(now, me.tz)}
         {shift !== '' && <b> ({shift})</b>}
       </span>

@@ -1,5 +1,6 @@
 import { useChat } from './chat.ts';
 import type { ClockState } from './host.ts';
+import { WindowIcon } from './icons.tsx';
 import { Face } from './message.tsx';
 import { addressOf } from './place.ts';
 import { TimeControl } from './time-control.tsx';
@@ -33,7 +34,7 @@ export function Topbar({ clock, setClock, become, requestCount, panel, guide }: 
       <div class={next ? 'who next' : 'who'}>
         <Face user={me} small />
         <label>
-          You are{' '}
+          <span>You are </span>
           <select value={me.id} onChange={({ currentTarget }) => become(currentTarget.value)}>
             {people.map(({ id, real_name, role }) => (
               <option key={id} value={id} selected={id === me.id}>
@@ -50,7 +51,7 @@ export function Topbar({ clock, setClock, become, requestCount, panel, guide }: 
           aria-label="Open a second window as somebody else"
           title="Open a second window as somebody else"
         >
-          ⧉
+          <WindowIcon />
         </a>
       </div>
     </header>

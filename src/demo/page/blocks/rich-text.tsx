@@ -62,7 +62,7 @@ function RichPart({ part }: { part: JsonObject }) {
       return <Styled style={objectOf(part, 'style')} text={text} />;
     case 'link': {
       const url = textOf(part, 'url') ?? '';
-      return isAddress(url) ? <Link url={url}>{text || url}</Link> : (text || url);
+      return isAddress(url) ? <Link url={url}>{text || url}</Link> : text || url;
     }
     case 'user':
       return <PersonMention id={textOf(part, 'user_id') ?? ''} />;
