@@ -3,7 +3,7 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { orderCard } from '../views/card.ts';
-import { code, context, type Message, message, plain, say, section } from '../views/kit.ts';
+import { code, context, type Message, message, plain, say } from '../views/kit.ts';
 import { ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -56,7 +56,6 @@ function filterFor(
 
 function ordersMessage(title: string, orders: readonly Order[]): Message {
   return message(title, [
-    section(`*${title}*`),
     ordersTable(plain(title), orders.slice(0, LIST_LENGTH)),
     context(
       `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,

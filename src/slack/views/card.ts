@@ -35,6 +35,7 @@ import {
   lapsedApprovals,
   lapsedInWords,
   orderTitle,
+  partInWords,
   reasonOf,
   resultText,
   retryButton,
@@ -74,9 +75,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       : []),
     ...actions(`order_${order.id}`, cardButtons(order)),
     context(
-      ...(pending
-        ? [`Approving sends ${sendingInWords(order)} at once. What is shown here is all that is sent.`]
-        : []),
+      ...(pending ? [sendingInWords(order)] : []),
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
     ),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
@@ -84,7 +83,9 @@ export function orderCard(order: Order, extras: CardExtras): Message {
 }
 
 function sendingInWords(order: Order): string {
-  return order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+  const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
+  const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+  return `${approval} sends ${what} at once. What is shown here is all that is sent.`;
 }
 
 function cardFacts(order: Order, title: string): (readonly [string, string])[] {
@@ -112,7 +113,7 @@ function notesOf(order: Order): AnyBlock[] {
 
 /** Where the order stands, since when, and through whom. */
 function stateLine(order: Order, history: readonly Happening[]): string {
-  const state = `${ICONS[order.state]} *${STATE_LINES[order.state]}*`;
+  const state = `${ICONS[order.state]} *${STATE_LINES[order.state]}*${partInWords(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [
@@ -120,7 +121,7 @@ function stateLine(order: Order, history: readonly Happening[]): string {
         ...(order.approvalsRequired > 1 || order.approvals.length > 0
           ? [approvalsInWords(order, history)]
           : []),
-        ...(order.expiresAt === undefined ? [] : [`expires ${moment(order.expiresAt)}`]),
+        ...(order.expiresAt === undefined ? [] : [`open until ${moment(order.expiresAt)}`]),
       ].join(' · ');
     case 'DENIED': {
       const denied = history.findLast(({ kind }) => kind === 'denied');
@@ -158,7 +159,7 @@ function itemTable(order: Order): AnyBlock[] {
   });
   return [
     table({
-      caption: orderTitle(order),
+      caption: 'Names',
       columns: ['Name', 'State', 'The service says'],
       rows: fitting.map(({ name, state, said }) => [name, state, said]),
     }),

@@ -131,7 +131,7 @@ function unsettledPart(orders: readonly Order[]): AnyBlock[] {
     'Outcome not known',
     orders.map((order) => [
       section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
-      ...actions(`home_${order.id}`, settleButtons(order)),
+      ...actions(`settle_${order.id}`, settleButtons(order)),
     ]),
     '',
     '/domain orders',
@@ -149,7 +149,7 @@ function decisionText(order: Order): string {
       ...(order.approvalsRequired > 1
         ? [`${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`]
         : []),
-      ...(order.expiresAt === undefined ? [] : [`expires ${moment(order.expiresAt)}`]),
+      ...(order.expiresAt === undefined ? [] : [`open until ${moment(order.expiresAt)}`]),
       code(order.id),
     ].join(' · '),
   ].join('\n');

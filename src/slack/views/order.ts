@@ -211,6 +211,14 @@ export const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   UNKNOWN: 'Not known',
 };
 
+/** ` for 2 of 3 names`, where not all names of an order share its end. */
+export function partInWords({ state, items }: Order): string {
+  const alike = items.filter((item) => item.state === state).length;
+  return items.length > 1 && alike > 0 && alike < items.length
+    ? ` for ${alike} of ${count(items.length, 'name')}`
+    : '';
+}
+
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 

@@ -26,6 +26,7 @@ import {
   lapsedApprovals,
   lapsedInWords,
   orderTitle,
+  partInWords,
   reasonOf,
   resultText,
   retryButton,
@@ -108,7 +109,7 @@ function finishedReply(
   }
   return outcomeReply(
     order,
-    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}.`,
+    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}${partInWords(order)}.`,
     approvers,
   );
 }
@@ -198,7 +199,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   stopped: 'stopped before anything was sent',
   released: 'given back',
   settled: 'settled',
-  finished: 'ended',
+  finished: 'ended:',
 };
 
 /** Characters of an order's history that are shown: the newest. */

@@ -1,0 +1,242 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderState } from '../../../src/orders/order.ts';
+import { taskNamed } from '../../../src/orders/tasks.ts';
+import { orderCard } from '../../../src/slack/views/card.ts';
+import { homeBlocks } from '../../../src/slack/views/home.ts';
+import { type Message, message } from '../../../src/slack/views/kit.ts';
+import { confirmMessage, type Happening, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
+import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
+import { expectBlocks, expectMessage, pinged } from './limits.ts';
+import { ASKED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
+
+const APPROVERS = ['U0BOB', 'S0APPROVERS'];
+const KINDS = ['approved', 'denied', 'cancelled', 'ran_out', 'nudged', 'settled', 'finished'] as const;
+
+function happening(kind: string, state: OrderState, detail: Happening['detail'] = {}): Happening {
+  return { kind, actor: 'U0BOB', state, detail };
+}
+
+function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
+  return kinds.map((kind, index) => ({
+    orderId: order.id,
+    version: index + 1,
+    at: ASKED_AT,
+    kind,
+    actor: 'U0BOB',
+    state: order.state,
+    detail: { reason, ctid: order.id, outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
+  }));
+}
+
+/** Every message that an order can cause. */
+function messagesOf(order: Order, reason: string): Message[] {
+  const history = historyOf(order, KINDS, reason);
+  return [
+    orderCard(order, { approvers: APPROVERS, history, hint: 'Invite me.' }),
+    confirmMessage(order),
+    message('history', orderHistory(history)),
+    message('list', [ordersTable('Orders', [order])]),
+    message(orderLine(order), []),
+    ...history.flatMap((entry) => orderReply(order, entry, APPROVERS) ?? []),
+  ].map((each) => (each.blocks.length === 0 ? message(each.text, [{ type: 'divider' }]) : each));
+}
+
+describe('a card', () => {
+  it.each(ORDER_STATES)('that is %s', (state) => {
+    const history = [happening('denied', 'DENIED', { reason: 'too expensive' })];
+    const card = orderCard(sampleOrder(state), { approvers: APPROVERS, history });
+    expectMessage(card);
+    expect(card).toMatchSnapshot();
+  });
+
+  it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
+    const input = SAMPLE_INPUTS[task];
+    const checked = taskNamed(task).check(input);
+    if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.problems)}`);
+    const order = sampleOrder(
+      'PENDING',
+      { task, input: checked.input, hasSecretInput: task === 'transfer' },
+      checked.names,
+    );
+    const card = orderCard(order, { approvers: APPROVERS });
+    expectMessage(card);
+    expect(card).toMatchSnapshot();
+  });
+
+  it('says once that it costs money', () => {
+    const card = JSON.stringify(orderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    expect(card.match(/costs money/gi)).toHaveLength(1);
+  });
+
+  it('shows who of several approved, and whose approval no longer counts', () => {
+    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT }));
+    const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
+    const history = [happening('approved', 'PENDING', { lapsed: ['U0CAROL'] })];
+    const card = JSON.stringify(orderCard(order, { approvers: APPROVERS, history }).blocks);
+    expect(card).toContain('1 of 2 approvals (<@U0BOB>)');
+    expect(card).toContain('<@U0CAROL>’s approval no longer counts');
+    const reply = orderReply(order, happening('approved', 'PENDING', { lapsed: ['U0CAROL'] }), APPROVERS);
+    expect(reply?.text).toContain('<@U0CAROL>’s approval no longer counts');
+    expect(reply?.text).toContain('1 more approval is needed');
+  });
+
+  it('shows every name of a bulk order, however long they are', () => {
+    const names = Array.from(
+      { length: 50 },
+      (_, n) =>
+        `${`${n}`.padStart(2, '0')}${'x'.repeat(61)}.${'y'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(60)}`,
+    );
+    const card = orderCard(sampleOrder('PENDING', {}, names), { approvers: APPROVERS });
+    const shown = JSON.stringify(card.blocks);
+    expect(names.filter((name) => !shown.includes(name))).toEqual([]);
+    expectMessage(card);
+  });
+
+  it('shows a long target and each nameserver in full', () => {
+    const nameServers = Array.from(
+      { length: 13 },
+      (_, n) => `ns${n}.${'a'.repeat(63)}.${'b'.repeat(63)}.example.net`,
+    );
+    const target = `https://example.com/${'x'.repeat(1_900)}`;
+    const card = JSON.stringify(
+      orderCard(sampleOrder('PENDING', { task: 'redirect', input: { source: 's', target, nameServers } }), {
+        approvers: [],
+      }).blocks,
+    );
+    expect([target, ...nameServers].filter((text) => !card.includes(text))).toEqual([]);
+  });
+});
+
+describe('a reply', () => {
+  const order = (state: OrderState, changes: Partial<Order> = {}) => sampleOrder(state, changes);
+  const cases: readonly (readonly [string, Order, Happening])[] = [
+    [
+      'one of two approvals',
+      order('PENDING', { approvalsRequired: 2, approvals: [{ userId: 'U0BOB', at: ASKED_AT }] }),
+      happening('approved', 'PENDING', { lapsed: [] }),
+    ],
+    ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],
+    ['cancelled', order('CANCELLED'), happening('cancelled', 'CANCELLED')],
+    ['expired', order('EXPIRED'), happening('ran_out', 'EXPIRED')],
+    ['nudged', order('PENDING'), happening('nudged', 'PENDING')],
+    ['done', order('SUCCEEDED'), happening('finished', 'SUCCEEDED')],
+    ['failed', order('FAILED'), happening('finished', 'FAILED')],
+    ['unknown', order('UNKNOWN'), happening('finished', 'UNKNOWN')],
+    [
+      'settled',
+      order('SUCCEEDED'),
+      happening('settled', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
+    ],
+  ];
+
+  it.each(cases)('%s', (_, about, what) => {
+    const reply = orderReply(about, what, APPROVERS);
+    if (reply === undefined) throw new Error('nothing is said');
+    expectMessage(reply);
+    expect(reply).toMatchSnapshot();
+  });
+
+  it('does not say twice how an order ended that a person settled', () => {
+    const [item] = sampleOrder('SUCCEEDED').items;
+    if (item === undefined) throw new Error('the sample has no item');
+    const items = [{ ...item, result: { summary: 'Settled as done.', settledBy: 'U0BOB' } }];
+    const settled = sampleOrder('SUCCEEDED', { items });
+    expect(orderReply(settled, happening('finished', 'SUCCEEDED'), APPROVERS)).toBeUndefined();
+    expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
+    expect(orderReply(settled, happening('settled', 'SUCCEEDED'), APPROVERS)).toBeDefined();
+  });
+
+  it('names how many of several names failed', () => {
+    const [first, second] = sampleOrder('FAILED', {}, ['a.rest', 'b.rest']).items;
+    if (first === undefined || second === undefined) throw new Error('the sample has too few items');
+    const items = [{ ...first, state: 'SUCCEEDED' as const, result: { summary: 'Done.' } }, second];
+    const reply = orderReply(sampleOrder('FAILED', { items }), happening('finished', 'FAILED'), APPROVERS);
+    expect(reply?.text).toContain('failed for 1 of 2 names');
+  });
+});
+
+const HOSTILE = [
+  '<!channel>',
+  '<!here|x>',
+  '<@U0EVE>',
+  '<!subteam^S0EVE>',
+  '@here',
+  '@channel',
+  '@everyone',
+  '&lt;!channel&gt;',
+  '`<@U0EVE>`',
+  '*',
+  '\u202e',
+  '&',
+];
+
+const words = fc
+  .array(fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: 'grapheme', maxLength: 40 })), {
+    maxLength: 8,
+  })
+  .map((parts) => parts.join(' '));
+
+const hostileOrder = fc
+  .record({
+    state: fc.constantFrom(...ORDER_STATES),
+    task: fc.constantFrom(...ORDER_TASK_NAMES),
+    name: words,
+    count: fc.constantFrom(1, 1, 2, 50),
+    reason: words,
+    login: words,
+    value: words,
+    said: words,
+    long: fc.boolean(),
+  })
+  .map(({ state, task, name, count, reason, login, value, said, long }) => {
+    const stretch = (text: string) => (long ? `${text}&<!channel>`.repeat(200).slice(0, 2_000) : text);
+    const names = Array.from({ length: count }, (_, n) => `${n}${stretch(name).slice(0, 253)}`);
+    const order = sampleOrder(
+      state,
+      {
+        task,
+        reason: stretch(reason),
+        account: { id: 'a', login: stretch(login).slice(0, 255), method: 'password', context: 4 },
+        input: { target: stretch(value), nameServers: [value, value], parent: { user: value } },
+      },
+      names,
+    );
+    const result = {
+      summary: stretch(said),
+      code: said,
+      text: stretch(said),
+      stid: said,
+      messages: Array.from({ length: long ? 300 : 1 }, () => ({ code: said, text: stretch(said) })),
+    };
+    return {
+      order: { ...order, items: order.items.map((item) => ({ ...item, result })) },
+      reason: stretch(reason),
+    };
+  });
+
+describe('whatever people and the service say', () => {
+  const MEANT = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
+
+  it('stays within the limits and pings nobody', () => {
+    fc.assert(
+      fc.property(hostileOrder, ({ order, reason }) => {
+        for (const each of messagesOf(order, reason)) {
+          expectMessage(each);
+          expect(pinged(each).filter((id) => !MEANT.has(id))).toEqual([]);
+          expect(each.text).not.toMatch(/@(here|channel|everyone)/);
+        }
+        const data = {
+          account: undefined,
+          isAdmin: true,
+          toDecide: [order],
+          toSettle: [order],
+          open: [order],
+          expiring: undefined,
+        };
+        expectBlocks(homeBlocks(data), 'home');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
