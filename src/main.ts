@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -149,6 +150,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
     const notifier = { web, directory, orders: store, messages: store, settings, now, log };
     const stopWork = new AbortController();
+    // Every request under way listens to it.
+    setMaxListeners(0, stopWork.signal);
     const execution = {
       store,
       vault,

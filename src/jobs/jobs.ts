@@ -81,6 +81,13 @@ export function createJobs(options: {
   const underWay = new Set<Promise<void>>();
   let stopping = false;
 
+  const wake = (queues: Iterable<string>) => {
+    for (const name of new Set(queues)) {
+      const worker = workers.get(name as QueueName);
+      if (worker !== undefined) boss.notifyWorker(worker);
+    }
+  };
+
   async function idle(): Promise<void> {
     while (underWay.size > 0) await Promise.allSettled(underWay);
   }
@@ -89,6 +96,8 @@ export function createJobs(options: {
   function pooled<Name extends QueueName>(name: Name, handler: Handlers[Name]) {
     const running = new Set<Promise<void>>();
     return async (jobs: PgBoss.Job<object>[]) => {
+      // Where a whole batch was waiting there may be more: asked for at once, not at the next poll.
+      if (jobs.length === QUEUES[name].parallel) wake([name]);
       for (const job of jobs) {
         while (running.size >= QUEUES[name].parallel) await Promise.race(running);
         if (stopping) return;
@@ -108,13 +117,6 @@ export function createJobs(options: {
       }
     };
   }
-
-  const wake = (queues: Iterable<string>) => {
-    for (const name of new Set(queues)) {
-      const worker = workers.get(name as QueueName);
-      if (worker !== undefined) boss.notifyWorker(worker);
-    }
-  };
 
   /** What is due soon is begun on time, not at the next poll. Too early or for nothing is harmless. */
   const wakeAt = (queue: QueueName, due: Date) => {
