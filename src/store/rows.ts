@@ -244,5 +244,6 @@ export function selectNeglected(now: Date): Prisma.Sql {
         AND (notify_lease IS NULL OR notify_lease <= ${now})`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
-  return Prisma.sql`SELECT kind, id FROM (${Prisma.join(limited, ' UNION ALL ')}) AS neglected`;
+  return Prisma.sql`
+    SELECT kind, id FROM (${Prisma.join(limited, ' UNION ALL ')}) AS neglected ORDER BY since`;
 }

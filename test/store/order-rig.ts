@@ -96,6 +96,36 @@ export async function startRig() {
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await admin.query(text, values)).rows;
     },
+    /**
+     * Begins work while a transaction of somebody else's holds a row, and lets it go on all at once when every
+     * part of it waits.
+     */
+    async whileHolding<T>(text: string, values: unknown[], begin: () => Promise<T>[]): Promise<T[]> {
+      await admin.query('BEGIN');
+      try {
+        await admin.query(text, values);
+        const begun = begin();
+        const all = Promise.all(begun);
+        all.catch(() => undefined); // told when it is awaited
+        await expect
+          .poll(
+            async () => {
+              await admin.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees one moment only
+              const { rows } = await admin.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+              );
+              return rows.length;
+            },
+            { interval: 10, message: 'what should wait for the row does not' },
+          )
+          .toBe(begun.length);
+        await admin.query('ROLLBACK');
+        return await all;
+      } catch (error) {
+        await admin.query('ROLLBACK');
+        throw error;
+      }
+    },
     /** The queue fails after its work. */
     async whileQueueFails(work: () => Promise<void>) {
       failing = true;
@@ -161,4 +191,10 @@ export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order>
     now = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, at(3));
   }
   return now;
+}
+
+export async function collect<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
 }

@@ -92,6 +92,19 @@ describe('what is kept comes back', () => {
     });
   });
 
+  test('every approval, in the order in which they were given', async () => {
+    const { id } = await rig.keep(newOrder({ approvalsRequired: 3 }));
+    await rig.apply(id, approve('U0ZOE'), at(1));
+    await rig.apply(id, approve('U0BOB'), at(2));
+    expect(await rig.read(id)).toMatchObject({
+      state: 'PENDING',
+      approvals: [
+        { userId: 'U0ZOE', at: at(1) },
+        { userId: 'U0BOB', at: at(2) },
+      ],
+    });
+  });
+
   test('an item that is held back, given back and taken up again', async () => {
     const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
     await underWay(rig, order, 1);
@@ -240,17 +253,20 @@ describe('one open order a task and name', () => {
     expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
   });
 
-  test('orders for the same names in another sequence do not lock each other', async () => {
-    const names = Array.from({ length: 30 }, (_, index) => `both-${index}.rest`);
-    for (let round = 0; round < 5; round += 1) {
-      const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
-      const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [], [])));
-      expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
-      for (const order of orders) {
-        if ((await rig.store.load(order.id)) === undefined) continue;
-        await rig.sql('UPDATE order_items SET open_key = NULL WHERE order_id = $1', [order.id]);
-      }
-    }
+  test('orders for the same names in another sequence wait for one another, not each for each', async () => {
+    const other = await rig.keep(newOrder());
+    const names = ['both-1.rest', 'both-2.rest', 'both-3.rest'];
+    const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
+    // Both come as far as the name in the middle, and are let go on together.
+    const outcomes = await rig.whileHolding(
+      `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key)
+       VALUES ($1, 99, 'both-2.rest', 'held', 'WAITING', 'renew:both-2.rest')`,
+      [other.id],
+      () => orders.map((order) => rig.store.create(order, undefined, [], [])),
+    );
+    const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
+    expect(kept).toHaveLength(1);
+    expect(outcomes).toContainEqual({ conflictingOrderId: kept[0] });
   });
 
   test('another task or a closed order does not stand in the way; an unknown outcome does', async () => {
@@ -337,7 +353,11 @@ describe('secrets', () => {
 
   test('a secret result goes to exactly one of 10 who ask at once', async () => {
     const id = await withResult(at(3_600));
-    const taken = await Promise.all(Array.from({ length: 10 }, () => rig.store.takeRevealable(id, 1, at(5))));
+    const taken = await rig.whileHolding(
+      'SELECT FROM revealable_secrets WHERE order_id = $1 FOR UPDATE',
+      [id],
+      () => Array.from({ length: 10 }, () => rig.store.takeRevealable(id, 1, at(5))),
+    );
     expect(taken.filter((each) => each !== 'gone')).toEqual([SEALED]);
     expect(taken.filter((each) => each === 'gone')).toHaveLength(9);
     expect(

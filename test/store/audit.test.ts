@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAuditStore } from '../../src/store/audit.ts';
+import { at, collect, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+test('the audit log of a time, oldest first, each line with its order as it is now, in batches of any size', async () => {
+  const first = newOrder();
+  await underWay(rig, first);
+  const second = await rig.keep(newOrder({ createdAt: at(0) }));
+  await rig.apply(second.id, { type: 'denied', by: 'U0BOB', reason: 'too dear' }, at(10));
+  await rig.keep(newOrder({ state: 'DRAFT' }));
+  await rig.apply(first.id, { type: 'released' }, at(11));
+
+  const expected = [
+    [first.id, 'approved', at(1)],
+    [first.id, 'claimed', at(2)],
+    [first.id, 'sending', at(3)],
+    [second.id, 'denied', at(10)],
+  ];
+  for (const batch of [1, 2, 3, 4, 5, 500]) {
+    const rows = await collect(createAuditStore(rig.database, batch).auditTrail(at(1), at(11)));
+    expect(
+      rows.map(({ entry }) => [entry.orderId, entry.kind, entry.at]),
+      `in batches of ${batch}`,
+    ).toEqual(expected);
+    expect(rows[0]?.order).toEqual(await rig.read(first.id));
+    expect(rows[3]).toMatchObject({
+      order: { id: second.id, state: 'DENIED' },
+      entry: { detail: { reason: 'too dear' } },
+    });
+  }
+  const all = await collect(rig.store.auditTrail(at(-1), at(60)));
+  expect(all.map(({ entry }) => entry.kind)).toEqual([
+    'requested',
+    'approved',
+    'claimed',
+    'sending',
+    'requested',
+    'denied',
+    'released',
+    'finished',
+  ]);
+  expect(await collect(rig.store.auditTrail(at(100), at(200)))).toEqual([]);
+});
+
+test('counts for operators', async () => {
+  await rig.sql('TRUNCATE orders CASCADE');
+  expect(await rig.store.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0 });
+  await rig.keep(newOrder());
+  await rig.keep(newOrder());
+  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
+  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(3) }));
+  expect(await rig.store.figures(at(60))).toEqual({
+    byState: { PENDING: 2, APPROVED: 2 },
+    queueAgeSeconds: 57,
+  });
+});

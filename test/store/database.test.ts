@@ -1,0 +1,135 @@
+import { createServer } from 'node:net';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createJobs } from '../../src/jobs/jobs.ts';
+import { createLog } from '../../src/log.ts';
+import { during, openDatabase, StoreError } from '../../src/store/database.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { newOrder, type Rig, SHOW, startRig } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+describe('a database that answers', () => {
+  test('answers a ping', async () => {
+    expect(await rig.database.ping(5_000)).toBe(true);
+  });
+
+  test('gives up statements and idle transactions by itself', async () => {
+    const settings = await rig.database.prisma.$queryRaw`
+      SELECT current_setting('statement_timeout') AS statement,
+        current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
+    expect(settings).toEqual([{ statement: '10s', idle: '15s', zone: 'UTC' }]);
+  });
+
+  test('that closes our connection is connected to again', async () => {
+    const { id } = await rig.keep(newOrder());
+    const lines: string[] = [];
+    const log = createLog('warn', { write: (line: string) => lines.push(line) });
+    const database = openDatabase({ url: rig.url, log, maxConnections: 1 });
+    onTestFinished(() => database.close());
+    const store = createOrderStore(database, {
+      enqueue: async () => undefined,
+      onCommitted: () => undefined,
+    });
+    const rows = await database.prisma.$queryRaw`SELECT pg_backend_pid() AS pid`;
+    const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
+    await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
+    await expect
+      .poll(() => lines.join(''), { message: 'the break is not in the log' })
+      .toContain('connection');
+    expect((await store.load(id))?.id).toBe(id);
+  });
+
+  test('keeps real jobs with the change that causes them, and drops them with it', async () => {
+    const log = createLog('silent');
+    const jobs = createJobs({ connectionString: rig.url, log, now: () => new Date() });
+    await jobs.start();
+    onTestFinished(async () => {
+      await jobs.stop(1_000);
+      await jobs.close();
+    });
+    const store = createOrderStore(rig.database, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const queued = async () =>
+      (await rig.sql('SELECT data FROM pgboss.job ORDER BY data')).map(({ data }) => data);
+    const order = newOrder();
+    expect(await store.create(order, undefined, [], [SHOW(order.id)])).toBeUndefined();
+    const rival = newOrder(
+      {},
+      order.items.map(({ name }) => name),
+    );
+    expect(await store.create(rival, undefined, [], [SHOW(rival.id)])).toEqual({
+      conflictingOrderId: order.id,
+    });
+    expect(await queued()).toEqual([{ orderId: order.id }]);
+  });
+});
+
+describe('a database that does not answer', () => {
+  test('is reported within seconds, without a secret', async () => {
+    const deaf = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      deaf.close();
+    });
+    const address = deaf.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${address.port}/steward` });
+    onTestFinished(() => database.close());
+    const store = createOrderStore(database, {
+      enqueue: async () => undefined,
+      onCommitted: () => undefined,
+    });
+
+    const begun = performance.now();
+    const [up, error] = await Promise.all([
+      database.ping(100).then((answer) => ({ answer, after: performance.now() - begun })),
+      store.load('x1').then(
+        () => undefined,
+        (reason: unknown) => reason,
+      ),
+    ]);
+    expect(up.answer).toBe(false);
+    expect(up.after, 'a ping may take as long as it is told').toBeLessThan(1_500);
+    expect(performance.now() - begun, 'a query may not hang').toBeLessThan(5_000);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/^loading order x1: the database failed/) });
+    expect(inspect(error, { depth: 10 })).not.toContain('hunter2');
+  });
+
+  test('and one that refuses', async () => {
+    const database = openDatabase({ url: 'postgresql://bot:hunter2@127.0.0.1:1/steward' });
+    onTestFinished(() => database.close());
+    expect(await database.ping(5_000)).toBe(false);
+    const failing = during('asking', () => database.prisma.setting.findMany());
+    await expect(failing).rejects.toMatchObject({ name: 'StoreError', code: 'DatabaseNotReachable' });
+    await expect(failing).rejects.not.toThrow(/hunter2/);
+  });
+});
+
+describe('errors', () => {
+  test('name the activity and the code; the values of a query are in the cause alone', async () => {
+    const failing = during('saving a setting', () =>
+      rig.database.prisma.setting.create({
+        data: { key: 'k', value: 'a value', updatedBy: 'U1', updatedAt: new Date(Number.NaN) },
+      }),
+    );
+    await expect(failing).rejects.toMatchObject({ message: 'saving a setting: the database failed' });
+    const badJson = during('reading', () => rig.database.prisma.$queryRaw`SELECT '{'::jsonb`);
+    await expect(badJson).rejects.toMatchObject({
+      message: 'reading: the database failed (22P02)',
+      code: '22P02',
+    });
+  });
+
+  test('keep the activity that failed first', async () => {
+    const failing = during('all of it', () =>
+      during('a part of it', () => Promise.reject(new Error('disk'))),
+    );
+    await expect(failing).rejects.toMatchObject({ message: 'a part of it: the database failed' });
+  });
+});

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { at, newOrder, type Rig, startRig } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+test('one of 10 processes at once has an order’s messages, until it lets go or its time is over', async () => {
+  const { id } = await rig.keep(newOrder());
+  const take = (seconds: number) => rig.store.takeShowLease(id, at(seconds), at(seconds + 60));
+  const taken = await Promise.all(Array.from({ length: 10 }, () => take(0)));
+  expect(taken.filter((each) => each)).toHaveLength(1);
+  expect(await take(59.999)).toBe(false);
+  expect(await take(60)).toBe(true);
+  expect(await rig.store.releaseShowLease(id, 1)).toBe(true);
+  expect(await take(61)).toBe(true);
+  expect(await rig.store.takeShowLease('nobody', at(0), at(60))).toBe(false);
+});
+
+test('who shows an older version does not get rid of the messages', async () => {
+  const order = await rig.keep(newOrder());
+  await rig.store.takeShowLease(order.id, at(0), at(60));
+  await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
+  expect(await rig.store.releaseShowLease(order.id, order.version), 'the change would never be shown').toBe(
+    false,
+  );
+  expect(await rig.store.takeShowLease(order.id, at(2), at(62)), 'another one took over').toBe(false);
+  expect(await rig.store.releaseShowLease(order.id, order.version + 1)).toBe(true);
+});
+
+test('nobody shows an order before the moment that it is put off to', async () => {
+  const { id } = await rig.keep(newOrder());
+  await rig.store.takeShowLease(id, at(0), at(60));
+  await rig.store.postponeShow(id, at(30));
+  expect(await rig.store.takeShowLease(id, at(29.999), at(90))).toBe(false);
+  expect(await rig.store.takeShowLease(id, at(30), at(90))).toBe(true);
+});
+
+test('where a message stands is kept, the first place for each purpose', async () => {
+  const { id } = await rig.keep(newOrder());
+  await rig.store.recordMessage(id, 'card', 'C1', '1.000100');
+  await rig.store.recordMessage(id, 'reply:2:approved', 'C1', '1.000200');
+  await rig.store.recordMessage(id, 'card', 'C2', '2.000100');
+  const messages = await rig.store.messages(id);
+  expect(messages).toHaveLength(2);
+  expect(messages).toContainEqual({ purpose: 'card', channelId: 'C1', ts: '1.000100' });
+  expect(messages).toContainEqual({ purpose: 'reply:2:approved', channelId: 'C1', ts: '1.000200' });
+  expect(await rig.store.messages('nobody')).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Order } from '../../src/orders/order.ts';
+import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+beforeEach(async () => {
+  await rig.sql('TRUNCATE orders CASCADE');
+});
+
+const NOTHING = { abandoned: [], unclaimed: [], overdue: [], toNudge: [], unshown: [] };
+
+/** What the store finds at a moment, but for what Slack shows, which everything here is behind with. */
+async function found(seconds: number) {
+  return { ...(await rig.store.neglected(at(seconds))), unshown: [] };
+}
+
+test('an order that is carried out is abandoned when its lease has run out', async () => {
+  const order = newOrder();
+  await underWay(rig, order);
+  expect(await found(20)).toEqual(NOTHING);
+  expect(await found(20.001)).toEqual({ ...NOTHING, abandoned: [order.id] });
+  await rig.store.extendLease(order.id, 'worker', at(40));
+  expect(await found(40)).toEqual(NOTHING);
+});
+
+test('an approved order is unclaimed when nothing has happened for 15 seconds', async () => {
+  const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined }));
+  expect(await found(15)).toEqual(NOTHING);
+  expect(await found(15.001)).toEqual({ ...NOTHING, unclaimed: [order.id] });
+});
+
+test('an approved order whose items wait for their time is unclaimed 15 seconds after the first one’s', async () => {
+  const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
+  await underWay(rig, order, 3);
+  const heldBack = { type: 'held_back', workerId: 'worker', why: 'Busy.' } as const;
+  await rig.apply(order.id, { ...heldBack, n: 1, notBefore: at(100) }, at(4));
+  await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
+  await rig.apply(order.id, { type: 'answered', n: 3, outcome: 'FAILED', result: { summary: 'No.' } }, at(4));
+  await rig.apply(order.id, { type: 'released' }, at(5));
+  expect(await found(65)).toEqual(NOTHING);
+  expect(await found(65.001)).toEqual({ ...NOTHING, unclaimed: [order.id] });
+});
+
+test('a waiting order is due for a nudge once, and overdue when its time is over', async () => {
+  const order = await rig.keep(newOrder({ nudgeAt: at(600), expiresAt: at(3_600) }));
+  expect(await found(599.999)).toEqual(NOTHING);
+  expect(await found(600)).toEqual({ ...NOTHING, toNudge: [order.id] });
+  await rig.apply(order.id, { type: 'nudged' }, at(600));
+  expect(await found(3_599.999)).toEqual(NOTHING);
+  expect(await found(3_600)).toEqual({ ...NOTHING, overdue: [order.id] });
+  await rig.apply(order.id, { type: 'ran_out' }, at(3_600));
+  expect(await found(9_999)).toEqual(NOTHING);
+});
+
+test('a draft and a closed order need nobody, however old', async () => {
+  await rig.keep(newOrder({ state: 'DRAFT' }));
+  const order = newOrder();
+  await underWay(rig, order);
+  await rig.apply(order.id, { type: 'answered', n: 1, outcome: 'UNKNOWN', result: { summary: '?' } }, at(4));
+  expect(await found(1_000_000)).toEqual(NOTHING);
+});
+
+test('what Slack does not show 15 seconds after the change is found, drafts and what is put off aside', async () => {
+  const unshown = async (seconds: number) => (await rig.store.neglected(at(seconds))).unshown;
+  const order = await rig.keep(newOrder());
+  await rig.keep(newOrder({ state: 'DRAFT' }));
+  expect(await unshown(15)).toEqual([]);
+  expect(await unshown(15.001)).toEqual([order.id]);
+
+  expect(await rig.store.takeShowLease(order.id, at(16), at(76))).toBe(true);
+  expect(await unshown(75.999), 'somebody is showing it').toEqual([]);
+  expect(await unshown(76)).toEqual([order.id]);
+
+  await rig.store.postponeShow(order.id, at(200));
+  expect(await unshown(199.999), 'Slack is away').toEqual([]);
+  expect(await rig.store.takeShowLease(order.id, at(200), at(260))).toBe(true);
+  expect(await rig.store.releaseShowLease(order.id, order.version)).toBe(true);
+  expect(await unshown(1_000)).toEqual([]);
+
+  await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1_000));
+  expect(await unshown(1_016)).toEqual([order.id]);
+});
+
+test('of very many the oldest 500 come first', async () => {
+  const approved: Partial<Order> = { state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined };
+  const oldest = await rig.keep(newOrder({ ...approved, createdAt: at(-10) }));
+  const model = await rig.keep(newOrder(approved));
+  await rig.sql(
+    `INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object(
+       'id', 'many-' || k, 'delivery_id', 'many-' || k, 'updated_at', o.updated_at + (601 - k) * interval '1 ms'))).*
+     FROM orders o, generate_series(1, 600) k WHERE o.id = $1`,
+    [model.id],
+  );
+  await rig.sql(
+    `INSERT INTO order_items (order_id, n, name, client_tid, state, attempts)
+     SELECT id, 1, id, id, 'WAITING', 0 FROM orders WHERE id LIKE 'many-%'`,
+  );
+  const { unclaimed } = await rig.store.neglected(at(60));
+  const next = Array.from({ length: 498 }, (_, index) => `many-${600 - index}`);
+  expect(unclaimed).toEqual([oldest.id, model.id, ...next]);
+});
