@@ -6,6 +6,7 @@ import { readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { type Bot, startBot } from '../main.ts';
 import { COMMANDS } from '../slack/features/index.ts';
+import { BOT_SCOPES } from '../slack/scopes.ts';
 import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
@@ -27,6 +28,8 @@ export interface DemoOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** PostgreSQL instead of the embedded one. */
   readonly databaseUrl?: string;
+  /** Put the names of the sandbox on the watch list when it is empty. */
+  readonly watchNames?: boolean;
   /** Deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
 }
@@ -63,6 +66,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const workspace = await startWorkspace({
     port: options.port,
     now: () => Date.now(),
+    bot: { scopes: BOT_SCOPES },
     stateFile: join(options.dataDir, 'workspace.json'),
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
       command: '/domain',
@@ -115,7 +119,12 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       LOG_LEVEL: 'warn',
       ...options.settings,
     });
-    const bot = await startBot(config, { now, log: options.log ?? createLog(config.logLevel) });
+    const bot = await startBot(config, {
+      now,
+      log: options.log ?? createLog(config.logLevel),
+      spacingMs: 10,
+    });
+    if (options.watchNames === true) await watchNames(bot, service);
     workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
     demo = {
       url: workspace.url,
@@ -135,6 +144,17 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     await service.close();
     throw error;
   }
+}
+
+/** So that there is something to be reminded of: the names that Alice holds, each with its date at the registry. */
+async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
+  const { dated, undated } = await bot.expiry.list(MAX_AHEAD_MS / 86_400_000, 0, 1);
+  if (dated + undated > 0) return;
+  const lines = service.state
+    .domains(SANDBOX_ACCOUNTS.alice.context)
+    .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
+    .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
+  await bot.expiry.importNames(lines.join('\n'), 'U0ALICE', async () => undefined);
 }
 
 /** The demo's own key for credentials, kept beside its data so that links outlive a restart. */

@@ -1,0 +1,18 @@
+/**
+ * What the bot's token may do, and no more. `manifest.yml` asks for the same, and the local workspace grants nothing
+ * else, so that a call that needs more fails in every test.
+ */
+export const BOT_SCOPES = [
+  // Cards, replies, digests, and what one person alone is told.
+  'chat:write',
+  // The slash command and the message shortcut.
+  'commands',
+  // The audit log.
+  'files:write',
+  // A person's direct message, where the bot cannot post in the channel.
+  'im:write',
+  // Who belongs to a user group of approvers.
+  'usergroups:read',
+  // Whether somebody is a member of the workspace, and an admin.
+  'users:read',
+] as const;

@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { BOT_SCOPES } from '../../src/slack/scopes.ts';
+
+/** Slack's manifest, as far as this app uses it. https://docs.slack.dev/reference/app-manifest */
+const manifest = z
+  .strictObject({
+    _metadata: z.strictObject({ major_version: z.literal(2) }),
+    display_information: z.strictObject({
+      name: z.string().max(35),
+      description: z.string().max(140),
+      long_description: z.string().min(175).max(4_000),
+      background_color: z.string().regex(/^#[0-9a-f]{6}$/),
+    }),
+    features: z.strictObject({
+      app_home: z.strictObject({
+        home_tab_enabled: z.boolean(),
+        messages_tab_enabled: z.boolean(),
+        messages_tab_read_only_enabled: z.boolean(),
+      }),
+      bot_user: z.strictObject({ display_name: z.string().max(80), always_online: z.boolean() }),
+      slash_commands: z.array(
+        z.strictObject({
+          command: z.string().max(32),
+          url: z.url(),
+          description: z.string().max(2_000),
+          usage_hint: z.string().max(1_000),
+          should_escape: z.boolean(),
+        }),
+      ),
+      shortcuts: z.array(
+        z.strictObject({
+          name: z.string().max(24),
+          type: z.enum(['message', 'global']),
+          callback_id: z.string().max(255),
+          description: z.string().max(150),
+        }),
+      ),
+    }),
+    oauth_config: z.strictObject({ scopes: z.strictObject({ bot: z.array(z.string()) }) }),
+    settings: z.strictObject({
+      event_subscriptions: z.strictObject({ request_url: z.url(), bot_events: z.array(z.string()) }),
+      interactivity: z.strictObject({ is_enabled: z.boolean(), request_url: z.url() }),
+      org_deploy_enabled: z.boolean(),
+      socket_mode_enabled: z.boolean(),
+      token_rotation_enabled: z.boolean(),
+    }),
+  })
+  .parse(parse(readFileSync(new URL('../../manifest.yml', import.meta.url), 'utf8')));
+
+/** Which scopes let a bot call a method; none means any token. https://docs.slack.dev/reference/methods */
+const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
+  'auth.test': [],
+  'chat.postEphemeral': ['chat:write'],
+  'chat.postMessage': ['chat:write'],
+  'chat.update': ['chat:write'],
+  'conversations.open': ['im:write'],
+  'files.completeUploadExternal': ['files:write'],
+  'files.getUploadURLExternal': ['files:write'],
+  'usergroups.users.list': ['usergroups:read'],
+  'users.info': ['users:read'],
+  'views.open': [],
+  'views.publish': [],
+  'views.update': [],
+};
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return sources(path);
+    return entry.name.endsWith('.ts') ? [readFileSync(path, 'utf8')] : [];
+  });
+}
+
+const root = fileURLToPath(new URL('../../src/', import.meta.url));
+const slackSource = [...sources(join(root, 'slack')), readFileSync(join(root, 'main.ts'), 'utf8')].join('\n');
+
+/** The first argument of every call that matches, which has to be written out. */
+function named(pattern: RegExp): string[] {
+  return [...new Set([...slackSource.matchAll(pattern)].map(([, name]) => name ?? ''))].sort();
+}
+
+describe('manifest.yml', () => {
+  it('declares the command that is registered', () => {
+    const { slash_commands: commands } = manifest.features;
+    expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\(\s*'([^']+)'/g));
+    // Escaped, names and reasons would come with Slack's markup in place of what was typed.
+    expect(commands.every((command) => !command.should_escape)).toBe(true);
+  });
+
+  it('declares the shortcut that is registered', () => {
+    const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
+    expect(ids).toEqual(named(/\bapp\.shortcut\(\s*'([^']+)'/g));
+    expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message']);
+  });
+
+  it('subscribes to the events that are handled', () => {
+    expect([...manifest.settings.event_subscriptions.bot_events].sort()).toEqual(
+      named(/\bapp\.event\(\s*'([^']+)'/g),
+    );
+    expect(manifest.features.app_home.home_tab_enabled).toBe(true);
+    expect(manifest.settings.interactivity.is_enabled).toBe(true);
+  });
+
+  it('sends everything to the one address that the bot listens on', () => {
+    const { settings, features } = manifest;
+    const urls = [
+      settings.event_subscriptions.request_url,
+      settings.interactivity.request_url,
+      ...features.slash_commands.map(({ url }) => url),
+    ];
+    expect([...new Set(urls)].map((url) => new URL(url).pathname)).toEqual(['/slack/events']);
+  });
+
+  it('asks for the scopes that the calls need and for no other', () => {
+    const called = named(/\bcall\(\s*'([a-z]+\.[A-Za-z.]+)'/g);
+    expect(called.filter((method) => SCOPES_OF[method] === undefined)).toEqual([]);
+    const needed = new Set(['commands', ...called.flatMap((method) => SCOPES_OF[method] ?? [])]);
+    expect([...manifest.oauth_config.scopes.bot].sort()).toEqual([...needed].sort());
+  });
+
+  it('asks for the scopes that the local workspace grants', () => {
+    expect(manifest.oauth_config.scopes.bot).toEqual([...BOT_SCOPES]);
+  });
+});
