@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import { DOMAINS, link, orderOf, startTestDemo, type TestDemo } from '../support/demo.ts';
+
+/*
+ * Two people with credentials of their own, at the same moment, through one process: no request ever leaves with
+ * the other one's.
+ */
+
+const PEOPLE = [
+  { userId: 'U0ALICE', login: SANDBOX_ACCOUNTS.alice },
+  { userId: 'U0BOB', login: SANDBOX_ACCOUNTS.bob },
+] as const;
+
+describe.each([
+  { auth: 'basic', way: 'credentials', count: 100 },
+  { auth: 'session', way: 'session', count: 40 },
+])('signed by $auth', ({ auth, way, count }) => {
+  let t: TestDemo;
+  beforeAll(async () => {
+    // Renewals go out at once, so that all are under way together.
+    t = await startTestDemo({ settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' } });
+    for (const { userId, login } of PEOPLE) await link(t.workspace, t.workspace.as(userId), login);
+  });
+  afterAll(() => t.stop());
+
+  test('interleaved orders each carry the credentials of who asked', async () => {
+    const asked = Array.from({ length: count }, (_, index) => {
+      const person = PEOPLE[index % 2 === 0 ? 0 : 1];
+      const name = `table-for-${index}.rest`;
+      t.service.state.addDomain({ name, context: 4, expires: Date.now() + 30 * 86_400_000 });
+      return { ...person, name };
+    });
+    await Promise.all(
+      asked.map(({ userId, name }) => t.workspace.as(userId).command(DOMAINS, `/domain renew ${name}`)),
+    );
+    await t.workspace.waitFor(() => (ended().size === count ? true : undefined), {
+      what: `${count} results`,
+      timeoutMs: 30_000,
+    });
+
+    expect([...ended().values()].filter((state) => state !== 'SUCCEEDED')).toEqual([]);
+    const sent = t.service.requestsFor({ task: 'domain.renew' });
+    expect(sent, 'renewals sent').toHaveLength(count);
+    const mixedUp = asked.filter(({ name, login }) =>
+      sent.some((request) => request.name === name && request.user !== login.user),
+    );
+    expect(mixedUp, 'orders sent with the credentials of somebody else').toEqual([]);
+    expect(new Set(sent.map(({ ctid }) => ctid)).size, 'different client transactions').toBe(count);
+    expect(new Set(sent.map(({ way }) => way))).toEqual(new Set([way]));
+    const charges = t.service.state.charges.map(({ name, user }) => `${user} ${name}`);
+    expect(charges.sort(), 'who was charged for what').toEqual(
+      asked.map(({ name, login }) => `${login.user} ${name}`).sort(),
+    );
+  });
+
+  /** The state that each order's reply tells, by its name. */
+  function ended(): Map<string, string> {
+    const replies = t.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts !== undefined);
+    return new Map(
+      replies.flatMap((message) => {
+        const order = orderOf(message);
+        return order === undefined ? [] : [[order.names, order.state]];
+      }),
+    );
+  }
+});
