@@ -40,6 +40,8 @@ export interface Config {
     readonly apiUrl: string | undefined;
   };
   readonly port: number;
+  /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
+  readonly publicUrl: string | undefined;
   readonly service: {
     readonly jsonUrl: string;
     readonly xmlUrl: string | undefined;
@@ -191,6 +193,7 @@ const environment = z.object({
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
   SLACK_API_URL: httpUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
   PORT: wholeNumber(0, 65_535).default(3000),
+  PUBLIC_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
@@ -236,6 +239,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   SLACK_APP_TOKEN: 'xapp-…',
   SLACK_API_URL: 'https://slack.com/api/',
   PORT: '3000',
+  PUBLIC_URL: 'https://steward.example.com',
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
   SERVICE_AUTH: 'basic',
@@ -303,6 +307,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       apiUrl: e.SLACK_API_URL,
     },
     port: e.PORT,
+    publicUrl: e.PUBLIC_URL,
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,

@@ -7,6 +7,8 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createVault } from './accounts/vault.ts';
 import { createServiceClient } from './client/client.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { createExpiry, type Expiry } from './expiry/expiry.ts';
+import { createRdapClient } from './expiry/rdap.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -17,6 +19,7 @@ import { recoverOrders } from './orders/recover.ts';
 import { type HttpServer, type Readiness, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
+import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
 import { showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
@@ -24,8 +27,10 @@ import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
+import { createFeedStore } from './store/feeds.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
 
 /** What tests may put in place of the real thing. */
@@ -37,12 +42,15 @@ export interface Overrides {
   readonly leaseMs?: number;
   /** How often neglected orders are looked for, in milliseconds. */
   readonly recoveryMs?: number;
+  /** Between two requests to one registry, and between two messages of a digest, in milliseconds. */
+  readonly spacingMs?: number;
 }
 
 /** A running bot. */
 export interface Bot {
   /** Where its HTTP server listens. */
   readonly port: number;
+  readonly expiry: Expiry;
   /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
@@ -56,6 +64,10 @@ export class StartError extends Error {
 
 /** An order that ran out is noticed within 5 s even if its job is lost. */
 const RECOVERY_MS = 4_000;
+/** How the registries are told who asks. */
+const USER_AGENT = 'domain-steward (expiry watch list)';
+/** How long a jump of the clock waits for the registries before it looks at what is due. */
+const CATCH_UP_MS = 10_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
@@ -82,9 +94,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   let database: Database | undefined;
   let slackApp: SlackApp | undefined;
   let metrics: Metrics | undefined;
+  let expiry: Expiry | undefined;
   const server: HttpServer = await startServer({
     port: config.port,
     log,
+    calendar: async (token) => expiry?.openFeed(token),
     slack: () => (slackApp?.connected() === true ? slackApp.requestListener : undefined),
     metrics: async () => ({
       contentType: metrics?.contentType ?? 'text/plain',
@@ -165,14 +179,44 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       observe: measured.serviceRequest,
     };
 
+    const { spacingMs } = overrides;
+    const rdap = createRdapClient({
+      bootstrapUrl: config.rdapBootstrapUrl,
+      userAgent: USER_AGENT,
+      now,
+      ...(spacingMs === undefined ? {} : { spacingMs }),
+    });
+    closers.push(() => rdap.close());
+    const stopExpiry = new AbortController();
+    const expiring = createExpiry({
+      store: watchList,
+      reminders: createReminderStore(db),
+      feeds: createFeedStore(db),
+      rdap,
+      poster: createDigestPoster({ web, directory, admins: config.admins }),
+      vault,
+      teamId: bot.teamId,
+      publicUrl: config.publicUrl ?? `http://localhost:${server.port}`,
+      settings,
+      loadOrder: store.load,
+      lookSoon: () => {
+        jobs.send('expiry.refresh').catch((err: unknown) => log.warn({ err }, 'having names looked up soon'));
+      },
+      now,
+      log,
+      ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
+      signal: stopExpiry.signal,
+    });
+    expiry = expiring;
+
     await jobs.work({
       'order.execute': ({ orderId }) => executeOrder(execution, orderId, stopWork.signal),
       'order.show': ({ orderId, attempt }) => showOrder(notifier, orderId, attempt ?? 0),
       'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
       'order.nudge': async ({ orderId }) => void (await nudgeApprovers(execution, orderId)),
-      'expiry.follow': async () => undefined,
-      'expiry.refresh': async () => undefined,
-      'expiry.digest': async () => undefined,
+      'expiry.follow': ({ orderId, n }) => expiring.follow(orderId, n),
+      'expiry.refresh': () => expiring.refresh(),
+      'expiry.digest': async () => void (await expiring.digest()),
     });
     const recover = () =>
       recoverOrders({ store, now, log }).catch((err: unknown) =>
@@ -186,11 +230,17 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
     );
 
+    await jobs.schedule('expiry.refresh', '*/5 * * * *', 'UTC');
+    // Every minute, because what is due is told by the rows and the settings, not by the tick.
+    await jobs.schedule('expiry.digest', '* * * * *', 'UTC');
+    expiring.digest().catch((err: unknown) => log.error({ err }, 'posting reminders'));
+
     const app = createSlackApp({
       deps: {
         teamId: bot.teamId,
         accounts,
         orders,
+        expiry: expiring,
         audit: store,
         directory,
         web,
@@ -220,6 +270,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
       clearInterval(recovery);
+      // Look-ups and digests are resumed where they were left.
+      stopExpiry.abort();
       const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
       // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
       stopWork.abort();
@@ -229,8 +281,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     };
     return {
       port: server.port,
+      expiry: expiring,
       catchUp: async () => {
         await recover();
+        await Promise.race([expiring.refresh(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
+        await expiring.digest();
       },
       stop: () => {
         stopped ??= stop();

@@ -6,6 +6,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
 
 /** What is not ready, by part; empty when all is. */
@@ -19,6 +21,8 @@ export interface ServerOptions {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
+  /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
+  readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
 }
 
 export interface HttpServer {
@@ -30,6 +34,8 @@ export interface HttpServer {
 /** Slack's signatures are good for five minutes either way; Bolt itself looks only back. */
 const CLOCK_LEEWAY_SECONDS = 300;
 
+const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
+
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
@@ -37,11 +43,12 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`. */
+/** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
     route(options, request, response).catch((err: unknown) => {
-      options.log.error({ err, path: request.url?.split('?')[0] }, 'answering an HTTP request');
+      // Only the first part of the path: what follows may be a token.
+      options.log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
       if (!response.headersSent) answer(response, 500, { error: 'internal error' });
     });
   });
@@ -87,6 +94,13 @@ async function route(
     response.writeHead(200, { 'content-type': contentType });
     response.end(text);
     return;
+  }
+  const token = CALENDAR_PATH.exec(path ?? '')?.[1];
+  const feed = token !== undefined && reads ? await options.calendar(token) : undefined;
+  if (feed !== undefined) {
+    response.writeHead(200, { 'content-type': 'text/calendar; charset=utf-8' });
+    if (request.method === 'HEAD') return void response.end();
+    return pipeline(Readable.from(feed), response);
   }
   answer(response, 404, { error: 'not found' });
 }

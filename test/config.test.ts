@@ -93,6 +93,7 @@ describe('the settings', () => {
       SLACK_APP_TOKEN: 'canary-2',
       SLACK_API_URL: 'https://slack.com/canary',
       PORT: '70000',
+      PUBLIC_URL: 'canary',
       SERVICE_JSON_URL: 'ftp://canary',
       SERVICE_XML_URL: 'canary',
       SERVICE_AUTH: 'canary',

@@ -29,6 +29,7 @@ async function main(): Promise<void> {
     dataDir: join(resolve(DATA_DIR), 'demo'),
     log: createLog(LOG_LEVEL),
     pageDir,
+    watchNames: true,
   });
   process.stdout.write(
     `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,

@@ -75,7 +75,10 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
 
   let head = run.head;
   for (const [index, chunk] of chunks.entries()) {
-    if (signal.aborted) return 'postponed';
+    if (signal.aborted) {
+      await deps.reminders.postponeDigest(run.id, deps.now());
+      return 'postponed';
+    }
     const lease = new Date(deps.now().getTime() + LEASE_MS);
     if (!(await deps.reminders.extendDigest(run.id, lease))) return 'taken_over';
     const current = await stillDue(deps, chunk, options);

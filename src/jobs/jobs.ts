@@ -39,6 +39,8 @@ export interface Jobs {
   work(handlers: Handlers): Promise<void>;
   /** Queues jobs in the caller's transaction. */
   enqueue(execute: ExecuteSql, jobs: readonly OrderJob[]): Promise<void>;
+  /** Queues a job that carries nothing, outside of any transaction. */
+  send(queue: 'expiry.refresh' | 'expiry.digest'): Promise<void>;
   /** Tells this process's workers that there is work, so that they need not wait for their next poll. */
   wake(queues: Iterable<string>): void;
   /** Runs a queue at the times of a cron line, once among all replicas. */
@@ -156,6 +158,11 @@ export function createJobs(options: {
         { db: { executeSql: execute } },
       );
       for (const job of jobs) if (job.startAfter !== undefined) wakeAt(job.queue, due(job));
+    },
+
+    async send(queue) {
+      await boss.send(queue, {}, { retryLimit: 0 });
+      wake([queue]);
     },
 
     wake,

@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
+import type { Expiry } from '../expiry/expiry.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { Log } from '../log.ts';
 import type { Orders } from '../orders/orders.ts';
@@ -18,6 +19,8 @@ export interface SlackDeps {
   readonly teamId: string;
   readonly accounts: Accounts;
   readonly orders: Orders;
+  /** The watch list, its dates and its reminders. */
+  readonly expiry: Expiry;
   readonly audit: AuditStore;
   readonly directory: SlackDirectory;
   readonly web: SlackWeb;

@@ -67,6 +67,9 @@ function describe(domain: DomainView, now: number, origin: string): unknown {
       { eventAction: 'registration', eventDate: rfc3339(domain.created) },
       { eventAction: 'expiration', eventDate: rfc3339(domain.expires) },
       { eventAction: 'last changed', eventDate: rfc3339(domain.updated) },
+      ...(domain.deletedAt === undefined
+        ? []
+        : [{ eventAction: 'deletion', eventDate: rfc3339(domain.deletedAt) }]),
       { eventAction: 'last update of RDAP database', eventDate: rfc3339(now) },
     ],
     nameservers: domain.nameServers.map((server) => ({ objectClassName: 'nameserver', ldhName: server })),

@@ -244,4 +244,4 @@ export const domains: Feature = {
   ],
 };
 
-export { transferForm };
+export { renewForm, restoreForm, transferForm };

@@ -1,17 +1,22 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
+import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
+import { expiring } from './expiring.ts';
 import { createHelp } from './help.ts';
+import { importing } from './import.ts';
 import { link } from './link.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { redirects } from './redirects.ts';
+import { reminders } from './reminders.ts';
 import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { createTaskMenu } from './shortcut.ts';
 import { sslContacts } from './ssl-contacts.ts';
 import { users } from './users.ts';
+import { watch } from './watch.ts';
 
 /*
  * Everything that people can do, by subject. A new subject is a line here.
@@ -27,6 +32,11 @@ const SUBJECTS: readonly Feature[] = [
   rules,
   orders,
   approvals,
+  watch,
+  importing,
+  expiring,
+  calendar,
+  reminders,
   settings,
   audit,
 ];

@@ -1,0 +1,62 @@
+import type { DigestPoster } from '../expiry/ports.ts';
+import type { SlackDirectory } from './directory.ts';
+import { withPlainFallback } from './notifier.ts';
+import { digestHead, digestMore } from './views/digest.ts';
+import { code, type Message, say } from './views/kit.ts';
+import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
+
+/** What posting digests works with. */
+export interface DigestPosterDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  /** Who hears that reminders cannot be posted. */
+  readonly admins: readonly string[];
+}
+
+const AGAIN_MS = 60_000;
+
+/** Posts digests of what expires in Slack. */
+export function createDigestPoster({ web, directory, admins }: DigestPosterDeps): DigestPoster {
+  async function post(channelId: string, threadTs: string | undefined, message: Message) {
+    const { channel, ts } = await withPlainFallback(message, (blocks) =>
+      web.call(
+        'chat.postMessage',
+        {
+          channel: channelId,
+          ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+          text: message.text,
+          blocks,
+          unfurl_links: false,
+          unfurl_media: false,
+        },
+        posted,
+      ),
+    );
+    return { channelId: channel, ts };
+  }
+
+  return {
+    postHead: (channelId, head) => post(channelId, undefined, digestHead(head)),
+
+    async postMore({ channelId, ts }, part) {
+      await post(channelId, ts, digestMore(part));
+    },
+
+    explain(error) {
+      if (!(error instanceof SlackProblem)) throw error;
+      return error.kind === 'refused'
+        ? { broken: `Slack refuses to post in REMINDER_CHANNEL (${error.code ?? 'no reason given'})` }
+        : { retryAfterMs: error.retryAfterMs ?? AGAIN_MS };
+    },
+
+    async complain(channelId, why) {
+      const message = say(
+        `Reminders of expiring domains cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+      );
+      for (const admin of admins) {
+        const channel = await directory.directMessage(admin);
+        await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, done);
+      }
+    },
+  };
+}

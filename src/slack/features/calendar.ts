@@ -1,0 +1,41 @@
+import type { CommandCall, Feature } from '../feature.ts';
+import { code, context, message, say, section } from '../views/kit.ts';
+
+/*
+ * The private address of a calendar feed of the watch list.
+ */
+
+async function runCalendar(call: CommandCall): Promise<void> {
+  const [word, ...rest] = call.words;
+  if ((word !== undefined && word.toLowerCase() !== 'reset') || rest.length > 0) {
+    return call.tell(
+      say('`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.'),
+    );
+  }
+  const reset = word !== undefined;
+  const address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
+  const lead = reset
+    ? 'Your feed of the watch list has a new address. The former one is gone; subscribe to this one instead:'
+    : 'Subscribe to this address in your calendar to see when names expire:';
+  await call.tell(
+    message(lead, [
+      section(`${lead}\n${code(address)}`),
+      context(
+        'Whoever has the address can read the feed, so keep it to yourself. `/domain calendar reset` makes a new one.',
+      ),
+    ]),
+  );
+}
+
+export const calendar: Feature = {
+  commands: [
+    {
+      name: 'calendar',
+      usage: 'calendar [reset]',
+      summary: 'Show the address of your calendar feed of what expires',
+      example: '/domain calendar',
+      needs: 'member',
+      run: runCalendar,
+    },
+  ],
+};

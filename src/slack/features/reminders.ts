@@ -1,0 +1,228 @@
+import type { WatchedDomain } from '../../expiry/ports.ts';
+import { snoozedUntilDay } from '../../expiry/watch-list.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type Action,
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  linesOf,
+  reasonOf,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { byWhom, dayInWords, daysInWords, nameInWords } from '../views/expiry.ts';
+import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { actions, button, escapeText, type Message, mention, message, say, section } from '../views/kit.ts';
+import { posted, SlackProblem } from '../web.ts';
+import { renewForm, restoreForm } from './domains.ts';
+import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
+
+/*
+ * The buttons of the digest. A button carries the name, `reminder_renew_many` the digest's id; on a click everything
+ * is read again.
+ */
+
+/** Longer values than this cannot be picked from a menu. */
+const MAX_PICK = 150;
+
+/** Where the order's card goes: the reminder channel, wherever the button was pressed. */
+async function cardOrigin(call: Interaction): Promise<FormOrigin> {
+  const { reminderChannel } = await call.deps.settings();
+  return { channelId: reminderChannel ?? call.channelId ?? '' };
+}
+
+/** Where what was decided about a name is said: in the thread of the digest. */
+function threadOrigin(call: ActionCall): FormOrigin {
+  const threadTs = call.threadTs ?? call.messageTs;
+  return {
+    channelId: call.channelId ?? '',
+    subject: call.value,
+    ...(threadTs === undefined ? {} : { threadTs }),
+  };
+}
+
+async function openRenew(call: ActionCall): Promise<void> {
+  await openForm(call, renewForm, await cardOrigin(call), { names: call.value, period: '1' });
+}
+
+async function openRestore(call: ActionCall): Promise<void> {
+  await openForm(call, restoreForm, await cardOrigin(call), { name: call.value });
+}
+
+async function openRenewMany(call: ActionCall): Promise<void> {
+  const origin = { ...(await cardOrigin(call)), subject: call.value };
+  const names = await call.deps.expiry.renewable(call.value);
+  if (names.length === 0) {
+    return call.tell(say('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'));
+  }
+  await openForm(call, renewManyForm, origin, { period: '1' });
+}
+
+function openWith(form: FormFeature) {
+  return async (call: ActionCall): Promise<void> => {
+    const domain = await call.deps.expiry.find(call.value);
+    if (domain === undefined)
+      return call.tell(say(`${nameInWords(call.value)} is not on the watch list any more.`));
+    await openForm(call, form, threadOrigin(call), {});
+  };
+}
+
+const PERIOD: Field = { name: 'period', label: 'Period in years', kind: 'number' };
+const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text', optional: true };
+
+const renewManyFields: Form = {
+  name: 'renew_many',
+  title: 'Renew domains',
+  submit: 'Ask',
+  fields: [
+    { name: 'names', label: 'Names', kind: 'picks', hint: 'Those you tick become one order.' },
+    PERIOD,
+    { ...REASON, hint: 'Shown to the approvers.' },
+  ],
+};
+
+const renewManyForm: FormFeature = {
+  form: renewManyFields,
+  needs: 'linked',
+  refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
+
+  async render(call, origin, values) {
+    const names = await call.deps.expiry.renewable(origin.subject ?? '');
+    const options = names
+      .filter(({ domain }) => domain.name.length <= MAX_PICK)
+      .map(({ domain, daysLeft = 0 }) => ({
+        value: domain.name,
+        text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${daysInWords(daysLeft)}`,
+      }));
+    const fields = renewManyFields.fields.map((field) =>
+      field.name === 'names' ? { ...field, options } : field,
+    );
+    return { form: { ...renewManyFields, fields }, origin, values };
+  },
+
+  async submit(call): Promise<Submitted> {
+    const outcome = await placeOrder(call, await cardOrigin(call), {
+      task: 'renew',
+      input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
+      reason: reasonOf(call.values),
+    });
+    if (outcome.kind === 'invalid') {
+      const [first] = outcome.problems;
+      const at = outcome.problems.every(({ field }) => field === 'period') ? 'period' : 'names';
+      return { kind: 'errors', errors: { [at]: first?.problem ?? 'Check the names and the period.' } };
+    }
+    const said = outcomeMessage(outcome);
+    return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
+  },
+};
+
+const snoozeFields: Form = {
+  name: 'snooze',
+  title: 'Snooze',
+  submit: 'Snooze',
+  fields: [
+    { name: 'days', label: 'Days', kind: 'number', hint: 'Not longer than until the expiry.' },
+    { ...REASON, hint: 'Stands in the thread.' },
+  ],
+};
+
+const snoozeForm: FormFeature = {
+  form: snoozeFields,
+  needs: 'linked',
+  render: (_call, origin, values) => ({ form: snoozeFields, origin, values: { days: '7', ...values } }),
+
+  async submit(call) {
+    const reason = reasonOf(call.values);
+    const days = Number(textOf(call.values, 'days') ?? '7');
+    const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
+    if (!outcome.ok) return { kind: 'errors', errors: { days: outcome.why } };
+    const { reminderTimezone } = await call.deps.settings();
+    const until = snoozedUntilDay(outcome.domain, reminderTimezone);
+    const quiet = `${nameInWords(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : dayInWords(until)}`;
+    await sayInThread(call, call.origin, say(`:zzz: ${quiet} by ${byWhom(call.person.id, reason)}`));
+    return { kind: 'done' };
+  },
+};
+
+const lapseFields: Form = {
+  name: 'lapse',
+  title: 'Let lapse',
+  submit: 'Let lapse',
+  fields: [
+    {
+      name: 'reason',
+      label: 'Reason',
+      kind: 'text',
+      hint: 'Stands beside the decision. Somebody else has to confirm it.',
+    },
+  ],
+};
+
+const lapseForm: FormFeature = {
+  form: lapseFields,
+  needs: 'linked',
+  render: (_call, origin, values) => ({ form: lapseFields, origin, values }),
+
+  async submit(call) {
+    const reason = reasonOf(call.values);
+    if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
+    const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
+    if (!outcome.ok) return { kind: 'errors', errors: { reason: outcome.why } };
+    await sayInThread(call, call.origin, lapseRequest(outcome.domain, call.person.id, reason));
+    return { kind: 'done' };
+  },
+};
+
+function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Message {
+  const text = `${nameInWords(name)}: let it lapse, says ${byWhom(by, reason)}`;
+  return message(text, [
+    section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
+    ...actions(`lapse_${name}`, [
+      button({
+        actionId: 'lapse_confirm',
+        text: 'Confirm: let it lapse',
+        value: name,
+        style: 'danger',
+        label: `Confirm to let ${displayName(name)} lapse`,
+      }),
+    ]),
+  ]);
+}
+
+async function confirmLapse(call: ActionCall): Promise<void> {
+  const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
+  if (!outcome.ok) return call.tell(say(escapeText(outcome.why)));
+  const { name, lapse } = outcome.domain;
+  const decided = `:white_check_mark: Decided: ${nameInWords(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
+  await sayInThread(call, threadOrigin(call), say(decided));
+}
+
+/** Says what was decided where everybody sees it; where that cannot be, at least the person hears it. */
+async function sayInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
+  const { channelId, threadTs } = origin;
+  const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
+  try {
+    await call.deps.web.call(
+      'chat.postMessage',
+      { channel: channelId, ...thread, text: said.text, blocks: said.blocks, unfurl_links: false },
+      posted,
+    );
+  } catch (error) {
+    if (!(error instanceof SlackProblem)) throw error;
+    call.deps.log.warn({ err: error, channelId }, 'saying in a thread what was decided about a name');
+    await call.tell(said);
+  }
+}
+
+const ACTIONS: readonly Action[] = [
+  { id: 'reminder_renew', needs: 'linked', run: openRenew },
+  { id: 'reminder_restore', needs: 'linked', run: openRestore },
+  { id: 'reminder_renew_many', needs: 'linked', run: openRenewMany },
+  { id: 'reminder_snooze', needs: 'linked', run: openWith(snoozeForm) },
+  { id: 'reminder_lapse', needs: 'linked', run: openWith(lapseForm) },
+  { id: 'lapse_confirm', needs: 'linked', run: confirmLapse },
+];
+
+export const reminders: Feature = { forms: [renewManyForm, snoozeForm, lapseForm], actions: ACTIONS };

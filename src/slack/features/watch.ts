@@ -1,0 +1,89 @@
+import { expiryDay } from '../../expiry/days.ts';
+import type { WatchedDomain } from '../../expiry/ports.ts';
+import type { CommandCall, Feature } from '../feature.ts';
+import { dayInWords, nameInWords } from '../views/expiry.ts';
+import { day, escapeText, quote, say } from '../views/kit.ts';
+
+/*
+ * Putting one name on the watch list, and taking it off.
+ */
+
+async function runWatch(call: CommandCall): Promise<void> {
+  const [name, date, ...rest] = call.words;
+  if (name === undefined || rest.length > 0) {
+    return call.tell(
+      say(
+        'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.',
+      ),
+    );
+  }
+  const outcome = await call.deps.expiry.watch(name, date, call.person.id);
+  if (!outcome.ok) return call.tell(say(`Nothing was put on the watch list. ${escapeText(outcome.why)}`));
+  const { domain, known, dateNotTaken } = outcome;
+  const { reminderTimezone, reminderChannel } = await call.deps.settings();
+  const sentences = [
+    `${nameInWords(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
+    dateInWords(domain, reminderTimezone),
+    ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
+    ...(domain.checkProblem === undefined
+      ? []
+      : [`Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`]),
+    ...(reminderChannel === undefined
+      ? [
+          'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
+        ]
+      : []),
+  ];
+  await call.tell(say(sentences.join(' ')));
+}
+
+function dateInWords({ name, expiry }: WatchedDomain, timeZone: string): string {
+  if (expiry === undefined) {
+    return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
+  }
+  const when = dayInWords(expiryDay(expiry.at, expiry.source, timeZone));
+  switch (expiry.source) {
+    case 'rdap':
+      return `It expires ${when}, says its registry.`;
+    case 'order':
+      return `It expires about ${when}: an estimate from the last order.`;
+    case 'person':
+      return `It expires ${when}, as a person said.`;
+  }
+}
+
+async function runUnwatch(call: CommandCall): Promise<void> {
+  const [name, ...rest] = call.words;
+  if (name === undefined || rest.length > 0) {
+    return call.tell(say('Give one name, such as `/domain unwatch cafe.rest`.'));
+  }
+  const outcome = await call.deps.expiry.unwatch(name, call.person.id);
+  await call.tell(
+    outcome.ok
+      ? say(
+          `${nameInWords(outcome.domain.name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${outcome.domain.name}\` puts it back.`,
+        )
+      : say(escapeText(outcome.why)),
+  );
+}
+
+export const watch: Feature = {
+  commands: [
+    {
+      name: 'watch',
+      usage: 'watch NAME [YYYY-MM-DD]',
+      summary: 'Put a name on the expiry watch list',
+      example: '/domain watch cafe.rest',
+      needs: 'member',
+      run: runWatch,
+    },
+    {
+      name: 'unwatch',
+      usage: 'unwatch NAME',
+      summary: 'Take a name off the watch list',
+      example: '/domain unwatch cafe.rest',
+      needs: 'member',
+      run: runUnwatch,
+    },
+  ],
+};

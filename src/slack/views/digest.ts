@@ -1,0 +1,225 @@
+import type { Button } from '@slack/types';
+import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
+import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import { calendarDay } from '../../zones/lifecycle.ts';
+import { displayName } from '../../zones/names.ts';
+import { dayInWords, daysInWords, nameInWords } from './expiry.ts';
+import {
+  type AnyBlock,
+  actions,
+  barChart,
+  button,
+  context,
+  count,
+  escapeText,
+  header,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+  TABLE_ROWS,
+  table,
+} from './kit.ts';
+
+/*
+ * The digest of what expires: what is most urgent first, what can be done about each name beside it.
+ */
+
+type Reminder = DueReminder<WatchedReminder>;
+type Group = DigestGroup<WatchedReminder>;
+
+/** The first message of a digest. */
+export function digestHead(head: DigestHead): Message {
+  const title = digestTitle(head);
+  const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
+  const renewable = head.all.some((group) => canRenew(group.phase));
+  const notes = [
+    ...(shown < head.total ? [`The other ${count(head.total - shown, 'name')} follow in this thread.`] : []),
+    ...(head.more ? ['More names are due than fit in one digest; they follow in the next.'] : []),
+    'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
+  ];
+  return message(title, [
+    header(title),
+    ...(head.total > 1 ? [dueTable(head)] : []),
+    ...(head.months.length > 0 ? [monthChart(head.months)] : []),
+    ...(head.total > 1 && renewable
+      ? actions(`digest_${head.digestId}`, [
+          button({
+            actionId: 'reminder_renew_many',
+            text: 'Renew several…',
+            value: head.digestId,
+            style: 'primary',
+          }),
+        ])
+      : []),
+    ...partBlocks(head),
+    context(...notes),
+  ]);
+}
+
+/** A message in the digest's thread. */
+export function digestMore(part: DigestPart): Message {
+  const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
+  return message(`Also due: ${names.join(', ')}`, partBlocks(part));
+}
+
+function digestTitle({ all, total, disputed }: DigestHead): string {
+  if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
+  const urgent = all[0]?.reminders[0];
+  if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
+  return `${count(total, 'domain')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
+}
+
+function headline(reminder: Reminder): string {
+  switch (reminder.phase) {
+    case 'registered':
+      return `expires ${daysInWords(reminder.daysLeft)}`;
+    case 'auto_renew_grace':
+    case 'expired':
+      return `expired ${daysInWords(reminder.daysLeft)}`;
+    case 'redemption':
+      return 'can only be restored';
+    case 'pending_delete':
+      return 'is about to be released';
+    case 'released':
+      return 'is free for anybody';
+  }
+}
+
+function groupTitle({ phase, daysLeft = 0 }: Group): string {
+  switch (phase) {
+    case 'registered':
+      return daysLeft === 0
+        ? ':rotating_light: Expires today'
+        : `:hourglass_flowing_sand: ${count(daysLeft, 'day')} left`;
+    case 'auto_renew_grace':
+      return ':rotating_light: Expired, in the auto-renew grace period';
+    case 'expired':
+      return ':rotating_light: Expired';
+    case 'redemption':
+      return ':sos: Deleted, in the redemption grace period';
+    case 'pending_delete':
+      return ':wastebasket: Pending delete';
+    case 'released':
+      return ':wastebasket: Released';
+  }
+}
+
+/** Every name with its buttons; the title of its group stands above the first of each. */
+function partBlocks(part: DigestPart): AnyBlock[] {
+  const names = part.groups.flatMap((group) =>
+    group.reminders.flatMap((reminder, index) => [
+      section(`${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder)}`),
+      ...actions(`due_${reminder.name}`, reminderButtons(reminder)),
+    ]),
+  );
+  return [...names, ...(part.disputed.length === 0 ? [] : [section(disputedText(part.disputed))])];
+}
+
+function reminderText(reminder: Reminder): string {
+  const { domain } = reminder.watched;
+  const what = [
+    nameInWords(reminder.name),
+    ...sentences(reminder),
+    ...(reminder.estimated ? ['The date is an estimate from the last order.'] : []),
+    ...(domain.checkProblem === undefined ? [] : [`Look-up at the registry: ${quote(domain.checkProblem)}.`]),
+    ...(reminder.lastThreshold
+      ? [`Last reminder. ${mention(domain.registeredBy ?? domain.addedBy)}, what about it?`]
+      : []),
+    ...(domain.lapse === undefined
+      ? []
+      : [
+          `${mention(domain.lapse.requestedBy)} wants to let it lapse (“${quote(domain.lapse.reason)}”); nobody has confirmed.`,
+        ]),
+  ];
+  return what.join(' ');
+}
+
+function sentences(reminder: Reminder): string[] {
+  const expires = dayInWords(reminder.expiryDay);
+  const safe = reminder.lastSafeDay && dayInWords(reminder.lastSafeDay);
+  const restore = reminder.restoreUntil && dayInWords(reminder.restoreUntil);
+  switch (reminder.phase) {
+    case 'registered':
+      return [
+        reminder.daysLeft === 0
+          ? `expires *today*, ${expires}.`
+          : `expires *${expires}*.${safe === undefined ? '' : ` Last safe day: ${safe}.`}`,
+      ];
+    case 'auto_renew_grace':
+      return [
+        `expired ${expires}. A renewal keeps it until *${safe ?? 'the grace period ends'}*, the last safe day.`,
+        ...(restore === undefined ? [] : [`After that only a restore, until ${restore}.`]),
+      ];
+    case 'expired':
+      return [`expired ${expires}. What follows in this zone is not documented: renew it now.`];
+    case 'redemption':
+      return [
+        `was deleted. A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
+      ];
+    case 'pending_delete':
+      return [`cannot be brought back.${safe === undefined ? '' : ` It is released after ${safe}.`}`];
+    case 'released':
+      return ['is free: anybody can register it now.'];
+  }
+}
+
+function canRenew(phase: Reminder['phase']): boolean {
+  return phase === 'registered' || phase === 'auto_renew_grace' || phase === 'expired';
+}
+
+function reminderButtons({ name, phase }: Reminder): Button[] {
+  const shown = displayName(name);
+  const make = (actionId: string, text: string, style?: 'primary') =>
+    button({ actionId, text, value: name, label: `${text}: ${shown}`, ...(style && { style }) });
+  if (phase === 'pending_delete' || phase === 'released') return [];
+  return [
+    phase === 'redemption'
+      ? make('reminder_restore', 'Restore', 'primary')
+      : make('reminder_renew', 'Renew', 'primary'),
+    make('reminder_snooze', 'Snooze'),
+    make('reminder_lapse', 'Let lapse'),
+  ];
+}
+
+function dueTable({ all, total }: DigestHead): AnyBlock {
+  const rows = all.flatMap((group) => group.reminders.slice(0, TABLE_ROWS));
+  return table({
+    caption:
+      total > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${total} names` : `${count(total, 'name')} by urgency`,
+    columns: ['Name', 'Days left', 'Expires', 'Last safe day', 'Where it stands'],
+    rows: rows.map((reminder) => [
+      displayName(reminder.name),
+      String(reminder.daysLeft),
+      dayInWords(reminder.expiryDay),
+      reminder.lastSafeDay === undefined ? '' : dayInWords(reminder.lastSafeDay),
+      reminder.phase === 'registered'
+        ? reminder.estimated
+          ? 'date estimated'
+          : 'registered'
+        : headline(reminder),
+    ]),
+  });
+}
+
+function monthChart(months: DigestHead['months']): AnyBlock {
+  return barChart({
+    title: 'Renewals by month',
+    series: 'Names',
+    bars: months.map(({ label, count: value }) => ({ label, value })),
+    xLabel: 'Month',
+    yLabel: 'Names',
+  });
+}
+
+function disputedText(disputed: readonly WatchedDomain[]): string {
+  const lines = disputed.map(
+    ({ name, renewed, checkProblem }) =>
+      `• ${nameInWords(name)}: renewed ${renewed === undefined ? '' : dayInWords(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
+  );
+  return [
+    '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these:',
+    ...lines,
+  ].join('\n');
+}

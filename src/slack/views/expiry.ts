@@ -1,0 +1,165 @@
+import type { KnownBlock } from '@slack/types';
+import type { Day } from '../../expiry/days.ts';
+import type { ListedName, ListPage } from '../../expiry/expiry.ts';
+import type { ImportSummary } from '../../expiry/watch-list.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  quote,
+  say,
+  section,
+  table,
+} from './kit.ts';
+
+/*
+ * The watch list as people see it: dates in words, pages of the list, the report of an import.
+ */
+
+/** A calendar day, written out: `3 Mar 2027`. */
+export function dayInWords(calendarDay: Day): string {
+  return day(new Date(calendarDay));
+}
+
+/** `in 7 days`, `today`, `4 days ago`. */
+export function daysInWords(daysLeft: number): string {
+  if (daysLeft === 0) return 'today';
+  return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
+}
+
+const SOURCES = {
+  rdap: 'registry',
+  order: 'estimate from the last order',
+  person: 'given by a person',
+} as const;
+
+/** Where a name's date comes from. */
+export function sourceInWords({ domain }: ListedName): string {
+  return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
+}
+
+/** What is to be known of a name beyond its date; plain text. */
+export function stateInWords({ domain }: ListedName, now: Date): string {
+  const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = domain;
+  const parts = [
+    lapse?.confirmed === undefined ? '' : `let go as decided: ${lapse.reason}`,
+    lapse !== undefined && lapse.confirmed === undefined
+      ? `to be let go, not confirmed: ${lapse.reason}`
+      : '',
+    snooze !== undefined && snooze.until > now ? `snoozed until ${day(snooze.until)}` : '',
+    deletedAt === undefined ? '' : `deleted ${day(deletedAt)}`,
+    renewed === undefined ? '' : 'renewed, the registry does not show it yet',
+    checkProblem === undefined ? '' : `look-up: ${checkProblem}`,
+    checkProblem === undefined && checkedAt === undefined ? 'not looked up yet' : '',
+  ];
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** Names on one page of the list. */
+export const LIST_LENGTH = 20;
+
+/** One page of the names that expire, with buttons to the pages beside it. */
+export function expiringPage(page: ListPage, days: number, offset: number, now: Date): Message {
+  const total = page.dated + page.undated;
+  const within = `within ${count(days, 'day')}`;
+  if (total === 0) {
+    return say(
+      `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
+    );
+  }
+  const last = Math.min(offset + LIST_LENGTH, total);
+  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
+  const text = `${count(page.dated, 'name')} expiring ${within}${undated}`;
+  const turn = (actionId: string, label: string, to: number) =>
+    button({ actionId, text: label, value: `${days}:${to}` });
+  return message(text, [
+    section(`*${escapeText(text)}*`),
+    ...(page.names.length === 0 ? [] : [listTable(`${offset + 1}–${last} of ${total}`, page.names, now)]),
+    ...actions('expiring', [
+      ...(offset > 0 ? [turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH))] : []),
+      ...(last < total ? [turn('expiring_next', 'Next', last)] : []),
+    ]),
+    context('Another time: `/domain expiring 365`. Renew with `/domain renew NAME`.'),
+  ]);
+}
+
+function listTable(caption: string, names: readonly ListedName[], now: Date): AnyBlock {
+  return table({
+    caption,
+    columns: ['Name', 'Expires', 'Days left', 'Date from', 'State'],
+    rows: names.map((listed) => [
+      displayName(listed.domain.name),
+      listed.day === undefined ? 'not known' : dayInWords(listed.day),
+      listed.daysLeft === undefined ? '' : String(listed.daysLeft),
+      sourceInWords(listed),
+      stateInWords(listed, now),
+    ]),
+    pageSize: LIST_LENGTH,
+  });
+}
+
+const SHOWN_LINES = 40;
+const LINES_A_SECTION = 10;
+
+/** What was taken of a pasted list and what not, and why. */
+export function importReport(summary: ImportSummary): {
+  readonly text: string;
+  readonly blocks: KnownBlock[];
+} {
+  const { added, dated, kept, duplicates, rejected } = summary;
+  const taken = [
+    `${count(added, 'name')} added`,
+    ...(dated > 0 ? [`${count(dated, 'name')} given a new date`] : []),
+    ...(kept > 0 ? [`${count(kept, 'name')} on the list already`] : []),
+    ...(duplicates > 0 ? [`${count(duplicates, 'line')} repeated`] : []),
+    `${count(rejected.length, 'line')} not taken`,
+  ].join(', ');
+  const lines = rejected
+    .slice(0, SHOWN_LINES)
+    .map(({ line, text, why }) => `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(why)}`);
+  const sections = Array.from({ length: Math.ceil(lines.length / LINES_A_SECTION) }, (_, index) =>
+    section(lines.slice(index * LINES_A_SECTION, (index + 1) * LINES_A_SECTION).join('\n')),
+  );
+  const left = rejected.length - lines.length;
+  const blocks = [
+    section(`*Imported*: ${taken}.`),
+    ...sections,
+    ...(left > 0 ? [section(`… and ${count(left, 'more line')}.`)] : []),
+    context(
+      added + dated > 0
+        ? 'The registries are asked for the dates now; `/domain expiring` shows them.'
+        : 'Nothing changed on the watch list.',
+    ),
+  ];
+  return { text: `Imported: ${taken}.`, blocks };
+}
+
+/** How far an import is. */
+export function importProgress(done: number, total: number): KnownBlock[] {
+  const filled = Math.round((done / Math.max(total, 1)) * 20);
+  return [
+    section(
+      `Importing: ${done} of ${count(total, 'name')} so far.\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
+    ),
+    context('Close this when you like. It goes on, and the report comes to you.'),
+  ];
+}
+
+/** A name as it stands in a sentence. */
+export function nameInWords(asciiName: string): string {
+  return `*${escapeText(displayName(asciiName))}*`;
+}
+
+/** Who did something, with the reason if there is one. */
+export function byWhom(userId: string, reason: string | undefined): string {
+  return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
+}
