@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
 import { ServiceError } from '../client/errors.ts';
+import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { changeOrder, type Decision } from './change.ts';
 import { groundGone } from './decide.ts';
@@ -55,26 +56,44 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
     const gone = await groundGone(deps, order);
     if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
-    return { event: { type: 'claimed', workerId: deps.workerId, leaseUntil } };
+    // Named by the version too: a process that lost an order and claims it again is another worker. What its
+    // first go still has to say must not touch what the second one sends.
+    return { event: { type: 'claimed', workerId: `${deps.workerId}/${order.version}`, leaseUntil } };
   });
-  if (!claimed.ok || claimed.order.state !== 'EXECUTING') return;
+  if (!claimed.ok || claimed.order.claim === undefined) return;
 
+  const { workerId } = claimed.order.claim;
+  const worker: ExecuteDeps = { ...deps, workerId };
   const heartbeat = setInterval(() => {
     deps.store
-      .extendLease(orderId, deps.workerId, new Date(deps.now().getTime() + leaseMs))
+      .extendLease(orderId, workerId, new Date(deps.now().getTime() + leaseMs))
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'extending the lease of an order'));
   }, leaseMs / HEARTBEATS);
   try {
-    await sendItems(deps, claimed.order, signal);
-    await handOn(deps, orderId);
+    await sendItems(worker, claimed.order, signal);
+    await handOn(worker, orderId);
   } finally {
     clearInterval(heartbeat);
   }
 }
 
 async function sendItems(deps: ExecuteDeps, order: Order, signal: AbortSignal): Promise<void> {
-  const client = await deps.clientFor(order.account.id);
-  if (client === undefined) {
+  const task = taskNamed(order.task);
+  const due = order.items.filter(
+    (item) => item.state === 'WAITING' && (item.notBefore === undefined || item.notBefore <= deps.now()),
+  );
+  let means: Means | undefined;
+  try {
+    means = await meansOf(deps, order);
+  } catch (error) {
+    deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
+    for (const item of due) {
+      const event = eventOfError(deps, task, order, item, error, false);
+      await commitOutcome(deps, order, item, { event }, signal);
+    }
+    return;
+  }
+  if (means === undefined) {
     await keepTrying(deps, signal, () =>
       changeOrder(deps, order.id, () => ({
         event: { type: 'stopped', summary: 'The account is no longer linked, so nothing was sent.' },
@@ -82,12 +101,7 @@ async function sendItems(deps: ExecuteDeps, order: Order, signal: AbortSignal): 
     );
     return;
   }
-  const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
-  const secret = sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order));
-  const task = taskNamed(order.task);
-  const due = order.items.filter(
-    (item) => item.state === 'WAITING' && (item.notBefore === undefined || item.notBefore <= deps.now()),
-  );
+  const { client, secret } = means;
   const next = due.values();
   const sendInTurn = async () => {
     for (const item of next) {
@@ -98,13 +112,30 @@ async function sendItems(deps: ExecuteDeps, order: Order, signal: AbortSignal): 
   await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, due.length) }, sendInTurn));
 }
 
+/** What every request of an order needs. */
+interface Means {
+  readonly client: ServiceClient;
+  readonly secret: Secret | undefined;
+}
+
+/**
+ * @returns undefined when the account is gone
+ * @throws when what is sealed cannot be opened, or the database fails
+ */
+async function meansOf(deps: ExecuteDeps, order: Order): Promise<Means | undefined> {
+  const client = await deps.clientFor(order.account.id);
+  if (client === undefined) return undefined;
+  const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
+  return { client, secret: sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order)) };
+}
+
 async function sendItem(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   client: ServiceClient,
-  secret: Parameters<OrderTask['send']>[1]['secret'],
+  secret: Secret | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const startedAt = performance.now();
@@ -133,12 +164,9 @@ async function sendItem(
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      if (!sent) throw error;
-      // Whatever this is, the request may have left: only "unknown" is honest.
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid }, 'carrying out an order');
+      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
     }
-    const attempts = item.attempts + 1;
-    outcome = { event: eventOfError(deps, task, order, item, error, attempts) };
+    outcome = { event: eventOfError(deps, task, order, item, error, sent) };
   }
   const { event } = outcome;
   const ended = event.type === 'answered' ? event.outcome : event.type;
@@ -152,16 +180,17 @@ async function sendItem(
   if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
+/** @param sent the item's request may have left */
 function eventOfError(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   error: unknown,
-  attempts: number,
+  sent: boolean,
 ): OrderEvent {
   const { n } = item;
-  const todo = whatToDo(error, task, attempts);
+  const todo = whatToDo(error, task, item.attempts + 1, sent);
   if (todo.kind === 'again') {
     return {
       type: 'held_back',
@@ -171,8 +200,15 @@ function eventOfError(
       why: todo.why,
     };
   }
-  const result: ItemResult = resultOfError(error, todo.outcome, order.account);
-  return { type: 'answered', n, outcome: todo.outcome, result };
+  const { outcome } = todo;
+  const result: ItemResult = resultOfError(error, outcome, order.account);
+  return {
+    type: 'answered',
+    n,
+    outcome,
+    result,
+    ...(sent ? {} : { givenUpBy: deps.workerId }),
+  };
 }
 
 async function commitOutcome(

@@ -161,6 +161,8 @@ export type OrderEvent =
       readonly n: number;
       readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
       readonly result: ItemResult;
+      /** The worker that gave the item up before its request left; absent when it left. */
+      readonly givenUpBy?: string;
     }
   /** What the order needs has gone: whatever has not been sent fails. */
   | { readonly type: 'stopped'; readonly summary: string }
@@ -452,13 +454,19 @@ function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }, now: 
   );
 }
 
-/** An answer may also come late, after the item was given up as unknown: it is the best evidence there is. */
+/**
+ * An answer may also come late, after the item was given up as unknown: it is the best evidence there is. A worker
+ * that sent nothing speaks for its own claim alone: by now another one's request may be on its way.
+ */
 function answered(order: Order, event: OrderEvent & { type: 'answered' }, now: Date): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
-  const awaited = item?.state === 'SENT' || (item?.state === 'UNKNOWN' && event.outcome !== 'UNKNOWN');
-  const failsUnsent = item?.state === 'WAITING' && event.outcome === 'FAILED';
-  if (isFinal(order.state) || item === undefined || !(awaited || failsUnsent))
-    return refuse(order, 'answered');
+  const applies =
+    event.givenUpBy === undefined
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && event.outcome !== 'UNKNOWN')
+      : event.outcome === 'FAILED' &&
+        isClaimedBy(order, event.givenUpBy) &&
+        (item?.state === 'WAITING' || item?.state === 'SENT');
+  if (isFinal(order.state) || item === undefined || !applies) return refuse(order, 'answered');
   const detail = {
     n: item.n,
     name: item.name,

@@ -18,13 +18,20 @@ export type WhatToDo =
  * What an error means for an item. Pure.
  * A task that costs money goes out again only where the service provably did not carry it out.
  * @param attempts tries so far, this one included
+ * @param sent the item's request may have left
  */
 export function whatToDo(
   error: unknown,
   task: Pick<OrderTask, 'effect' | 'idempotent'>,
   attempts: number,
+  sent: boolean,
 ): WhatToDo {
-  if (!(error instanceof ServiceError)) return { kind: 'over', outcome: 'UNKNOWN' };
+  if (!(error instanceof ServiceError)) {
+    // Whatever this is, where the request may have left only "unknown" is honest.
+    return sent
+      ? { kind: 'over', outcome: 'UNKNOWN' }
+      : againBeforeSending(attempts, 'It could not be sent.');
+  }
   switch (error.kind) {
     case 'busy':
       return attempts > MAX_BUSY_RETRIES
@@ -35,11 +42,10 @@ export function whatToDo(
             why: 'The service is busy.',
           };
     case 'not_sent':
-      return attempts > MAX_RETRIES
-        ? { kind: 'over', outcome: 'FAILED' }
-        : { kind: 'again', afterMs: backoff(attempts), why: 'The service could not be reached.' };
+      return againBeforeSending(attempts, 'The service could not be reached.');
     case 'unknown_outcome':
     case 'invalid_response':
+      if (!sent) return againBeforeSending(attempts, 'The service did not answer.');
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? {
             kind: 'again',
@@ -53,6 +59,13 @@ export function whatToDo(
     case 'invalid_input':
       return { kind: 'over', outcome: 'FAILED' };
   }
+}
+
+/** Nothing of the item left, so that nothing speaks against trying again. */
+function againBeforeSending(attempts: number, why: string): WhatToDo {
+  return attempts > MAX_RETRIES
+    ? { kind: 'over', outcome: 'FAILED' }
+    : { kind: 'again', afterMs: backoff(attempts), why };
 }
 
 /** 1 s, 4 s, 16 s. */
@@ -89,7 +102,12 @@ export function resultOfError(
   account: Pick<OrderAccount, 'login' | 'context'>,
 ): ItemResult {
   if (!(error instanceof ServiceError)) {
-    return { summary: 'The bot failed while the request may have been under way.' };
+    return {
+      summary:
+        outcome === 'FAILED'
+          ? 'The bot could not prepare the request, so nothing was sent. Its log says why.'
+          : 'The bot failed while the request may have been under way.',
+    };
   }
   return {
     ...(error.envelope === undefined ? {} : fromEnvelope(error.envelope)),
@@ -123,6 +141,6 @@ function summaryOf(
     case 'invalid_response':
       return outcome === 'UNKNOWN'
         ? 'The request may have reached the service, but no answer that can be read came back.'
-        : 'The service’s answer could not be read.';
+        : 'The service did not answer, and nothing was sent.';
   }
 }

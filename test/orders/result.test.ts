@@ -1,93 +1,221 @@
 import { describe, expect, it } from 'vitest';
-import { ServiceError, type ServiceErrorKind } from '../../src/client/errors.ts';
+import type { Envelope } from '../../src/client/envelope.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
+import { Secret } from '../../src/client/secret.ts';
 import type { Effect } from '../../src/client/task.ts';
-import { resultOfError, whatToDo } from '../../src/orders/result.ts';
+import { resultOfAnswer, resultOfError, type WhatToDo, whatToDo } from '../../src/orders/result.ts';
 
-function failure(
-  kind: ServiceErrorKind,
-  details: { retryAfterMs?: number; text?: string } = {},
-): ServiceError {
+function failure(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `renewing cafe.rest: ${kind}`, { task: 'domain.renew', ...details });
 }
 
-const charge = { effect: 'charge' as Effect, idempotent: false };
-const write = { effect: 'write' as Effect, idempotent: false };
-const put = { effect: 'write' as Effect, idempotent: true };
+const KINDS = [
+  'auth',
+  'refused',
+  'busy',
+  'invalid_response',
+  'not_sent',
+  'unknown_outcome',
+  'unsupported',
+  'invalid_input',
+] as const satisfies readonly ServiceErrorKind[];
+
+/** Every sort of task; a task that costs money is a charge whatever else is said of it. */
+const TASKS = (['read', 'write', 'charge'] as const satisfies readonly Effect[]).flatMap((effect) =>
+  [true, false].map((idempotent) => ({ effect, idempotent })),
+);
+const charge = { effect: 'charge', idempotent: false } as const;
+const put = { effect: 'write', idempotent: true } as const;
+
+/** What is done after each of the first 25 tries, as one word: `again`, `FAILED` or `UNKNOWN`. */
+function tries(error: unknown, task: (typeof TASKS)[number], sent: boolean): string[] {
+  return Array.from({ length: 25 }, (_, index) => {
+    const todo = whatToDo(error, task, index + 1, sent);
+    return todo.kind === 'again' ? 'again' : todo.outcome;
+  });
+}
+
+const again = (times: number, then: 'FAILED' | 'UNKNOWN') => [
+  ...Array.from({ length: times }, () => 'again'),
+  ...Array.from({ length: 25 - times }, () => then),
+];
+
+/** What the design says, kind by kind, for a request that may have left. */
+function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeof TASKS)[number]): string[] {
+  switch (kind) {
+    case 'auth':
+    case 'refused':
+    case 'unsupported':
+    case 'invalid_input':
+      return again(0, 'FAILED');
+    case 'busy':
+      return again(20, 'FAILED');
+    case 'not_sent':
+      return again(3, 'FAILED');
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return effect !== 'charge' && idempotent ? again(3, 'UNKNOWN') : again(0, 'UNKNOWN');
+  }
+}
 
 describe('what an error means for an item', () => {
-  it.each<[ServiceErrorKind, 'FAILED' | 'UNKNOWN']>([
-    ['auth', 'FAILED'],
-    ['refused', 'FAILED'],
-    ['unsupported', 'FAILED'],
-    ['invalid_input', 'FAILED'],
-    ['unknown_outcome', 'UNKNOWN'],
-    ['invalid_response', 'UNKNOWN'],
-  ])('%s ends a task that costs money as %s, at the first try', (kind, outcome) => {
-    expect(whatToDo(failure(kind), charge, 1)).toEqual({ kind: 'over', outcome });
+  for (const kind of KINDS) {
+    it(`${kind}, for every sort of task and every try`, () => {
+      for (const task of TASKS) {
+        const what = `${task.effect}, ${task.idempotent ? 'repeatable' : 'not repeatable'}`;
+        expect(tries(failure(kind), task, true), what).toEqual(expectedOnceSent(kind, task));
+      }
+    });
+  }
+
+  it('a task that costs money never goes again once it may have been carried out', () => {
+    for (const idempotent of [true, false]) {
+      for (const error of [failure('unknown_outcome'), failure('invalid_response'), new TypeError('oops')]) {
+        expect(tries(error, { effect: 'charge', idempotent }, true)).toEqual(again(0, 'UNKNOWN'));
+      }
+    }
   });
 
-  it('something unexpected is unknown, for it may have happened after sending', () => {
-    expect(whatToDo(new TypeError('oops'), charge, 1)).toEqual({ kind: 'over', outcome: 'UNKNOWN' });
+  it('something unexpected is unknown once the request may have left, whatever the task', () => {
+    for (const task of TASKS) {
+      for (const error of [new TypeError('oops'), undefined, 'thrown']) {
+        expect(tries(error, task, true)).toEqual(again(0, 'UNKNOWN'));
+      }
+    }
   });
 
-  it('only a repeatable write goes again after an unknown outcome, three times', () => {
-    const again = [1, 2, 3, 4].map((attempts) => whatToDo(failure('unknown_outcome'), put, attempts).kind);
-    expect(again).toEqual(['again', 'again', 'again', 'over']);
-    expect(whatToDo(failure('unknown_outcome'), write, 1)).toEqual({ kind: 'over', outcome: 'UNKNOWN' });
-  });
-
-  it('even a task declared repeatable is not repeated when it costs money', () => {
-    const odd = { effect: 'charge' as Effect, idempotent: true };
-    expect(whatToDo(failure('unknown_outcome'), odd, 1)).toEqual({ kind: 'over', outcome: 'UNKNOWN' });
-  });
-
-  it('what was provably not sent goes again three times, further apart, then fails', () => {
-    const steps = [1, 2, 3, 4].map((attempts) => whatToDo(failure('not_sent'), charge, attempts));
-    expect(steps.map((step) => ('afterMs' in step ? step.afterMs : step.outcome))).toEqual([
-      1_000,
-      4_000,
-      16_000,
-      'FAILED',
-    ]);
-  });
-
-  it('a busy service is asked again when it says, with a cap both ways', () => {
-    const told = (retryAfterMs: number) => whatToDo(failure('busy', { retryAfterMs }), charge, 1);
-    expect(told(7_000)).toMatchObject({ kind: 'again', afterMs: 7_000 });
-    expect(told(0)).toMatchObject({ kind: 'again', afterMs: 1_000 });
-    expect(told(86_400_000)).toMatchObject({ kind: 'again', afterMs: 900_000 });
-    expect(whatToDo(failure('busy'), charge, 21)).toEqual({ kind: 'over', outcome: 'FAILED' });
+  it('where the request has not left nothing is unknown: three more tries, then it failed', () => {
+    for (const task of TASKS) {
+      for (const error of [
+        failure('not_sent'),
+        failure('unknown_outcome'),
+        failure('invalid_response'),
+        new TypeError('oops'),
+      ]) {
+        expect(tries(error, task, false)).toEqual(again(3, 'FAILED'));
+      }
+      for (const kind of ['auth', 'refused', 'unsupported', 'invalid_input'] as const) {
+        expect(tries(failure(kind), task, false), kind).toEqual(again(0, 'FAILED'));
+      }
+    }
   });
 });
 
-describe('what people are told', () => {
+describe('when an item goes again', () => {
+  const waitOf = (todo: WhatToDo) => (todo.kind === 'again' ? todo.afterMs : todo.outcome);
+
+  it.each([
+    ['not_sent', charge, [1_000, 4_000, 16_000, 'FAILED']],
+    ['unknown_outcome', put, [1_000, 4_000, 16_000, 'UNKNOWN']],
+    ['busy', charge, [1_000, 4_000, 16_000, 64_000, 64_000]],
+  ] as const)('after %s, further apart', (kind, task, waits) => {
+    const steps = waits.map((_, index) => whatToDo(failure(kind), task, index + 1, true));
+    expect(steps.map(waitOf)).toEqual(waits);
+  });
+
+  it.each([
+    [7_000, 7_000],
+    [0, 1_000],
+    [999, 1_000],
+    [900_000, 900_000],
+    [86_400_000, 900_000],
+  ])('after a Retry-After of %d ms it waits %d ms', (retryAfterMs, expected) => {
+    expect(waitOf(whatToDo(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
+  });
+
+  it('it is said why', () => {
+    for (const [error, sent] of [
+      [failure('busy'), true],
+      [failure('not_sent'), true],
+      [failure('unknown_outcome'), true],
+      [new TypeError('canary'), false],
+    ] as const) {
+      const todo = whatToDo(error, put, 1, sent);
+      expect(todo.kind === 'again' ? todo.why : todo.kind).toMatch(/^[A-Z][^.]+\.$/);
+      expect(JSON.stringify(todo)).not.toContain('canary');
+    }
+  });
+});
+
+const envelope: Envelope = {
+  stid: '20260301-app-7',
+  status: { code: 'S0104', text: 'Renewed', type: 'SUCCESS' },
+  object: { type: 'Domain', value: 'cafe.rest', data: { unheard: 'of' } },
+  messages: [{ code: 'MSG1', text: 'Premium name', status: 'NOTICE', objects: [] }, { objects: [] }],
+  data: [{ much: 'data' }],
+};
+
+describe('what is kept of an answer', () => {
+  it('is what people are shown: code, text, stid and messages', () => {
+    expect(resultOfAnswer({ envelope, httpStatus: 200, secret: undefined }, { secretResult: false })).toEqual(
+      {
+        summary: 'Done.',
+        code: 'S0104',
+        text: 'Renewed',
+        stid: '20260301-app-7',
+        httpStatus: 200,
+        messages: [{ code: 'MSG1', text: 'Premium name' }, {}],
+      },
+    );
+  });
+
+  it.each([
+    [true, true, true],
+    [true, false, undefined],
+    [false, true, undefined],
+  ])('tells of a secret only where a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
+    const secret = came ? new Secret('canary') : undefined;
+    const result = resultOfAnswer({ envelope, httpStatus: 200, secret }, { secretResult });
+    expect(result.hasSecret).toBe(hasSecret);
+    expect(JSON.stringify(result)).not.toContain('canary');
+  });
+});
+
+describe('what people are told of an error', () => {
   const account = { login: 'alice', context: 4 };
 
-  it('names the link when the account was not accepted', () => {
-    const { summary, errorKind } = resultOfError(failure('auth'), 'FAILED', account);
-    expect(summary).toContain('alice in context 4');
-    expect(summary).toContain('/domain link');
-    expect(errorKind).toBe('auth');
+  it.each<[kind: ServiceErrorKind, outcome: 'FAILED' | 'UNKNOWN', summary: RegExp]>([
+    ['auth', 'FAILED', /alice in context 4.*`\/domain link`/],
+    ['refused', 'FAILED', /refused/],
+    ['busy', 'FAILED', /busy.*not carried out/],
+    ['not_sent', 'FAILED', /nothing was sent/],
+    ['unsupported', 'FAILED', /Nothing was sent: renewing cafe\.rest/],
+    ['invalid_input', 'FAILED', /Nothing was sent: renewing cafe\.rest/],
+    ['unknown_outcome', 'UNKNOWN', /may have reached the service/],
+    ['invalid_response', 'UNKNOWN', /may have reached the service/],
+    ['unknown_outcome', 'FAILED', /nothing was sent/],
+  ])('%s, with the order %s', (kind, outcome, summary) => {
+    const result = resultOfError(failure(kind), outcome, account);
+    expect(result.summary).toMatch(summary);
+    expect(result.errorKind).toBe(kind);
   });
 
-  it('does not call an unknown outcome a failure', () => {
-    const { summary } = resultOfError(failure('unknown_outcome'), 'UNKNOWN', account);
-    expect(summary).toContain('may have reached');
+  it('names an application where there is no context', () => {
+    const { summary } = resultOfError(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
+    expect(summary).toContain('application uuid-1');
   });
 
-  it('keeps what the service said', () => {
-    const error = new ServiceError('refused', 'renewing cafe.rest: refused', {
-      task: 'domain.renew',
-      code: 'EF01002',
-      text: 'Period too long',
-      stid: '20260301-app-7',
-      httpStatus: 422,
+  it('nothing of an unexpected error, which may hold anything', () => {
+    for (const [outcome, summary] of [
+      ['UNKNOWN', /may have been under way/],
+      ['FAILED', /nothing was sent/],
+    ] as const) {
+      const result = resultOfError(new Error('canary'), outcome, account);
+      expect(result.summary).toMatch(summary);
+      expect(JSON.stringify(result)).not.toContain('canary');
+    }
+  });
+
+  it('keeps what the service said, with or without an envelope', () => {
+    const said = { code: 'EF01002', text: 'Period too long', stid: '20260301-app-8', httpStatus: 422 };
+    expect(resultOfError(failure('refused', said), 'FAILED', account)).toEqual({
+      ...said,
+      errorKind: 'refused',
+      summary: 'The service refused.',
     });
-    expect(resultOfError(error, 'FAILED', account)).toMatchObject({
-      code: 'EF01002',
-      text: 'Period too long',
-      stid: '20260301-app-7',
-      httpStatus: 422,
+    expect(resultOfError(failure('refused', { ...said, envelope }), 'FAILED', account)).toMatchObject({
+      ...said,
+      messages: [{ code: 'MSG1', text: 'Premium name' }, {}],
     });
   });
 });

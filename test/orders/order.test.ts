@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ctidOf,
+  type ItemState,
+  isFinal,
+  isOpen,
+  ORDER_STATES,
+  type Order,
+  type OrderEvent,
+  type OrderState,
+  outcomeOf,
+  stateInWords,
+  transition,
+} from '../../src/orders/order.ts';
+import { hoursLater, newOrder, START } from './sample.ts';
+
+/** Applies events that must apply. */
+function apply(order: Order, ...events: readonly OrderEvent[]): Order {
+  return events.reduce((before, event) => {
+    const result = transition(before, event, START);
+    if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal}`);
+    return result.order;
+  }, order);
+}
+
+const claimed = { type: 'claimed', workerId: 'worker-1', leaseUntil: hoursLater(1) } as const;
+const sending = (n = 1, workerId = 'worker-1') => ({ type: 'sending', workerId, n }) as const;
+const answered = (outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', n = 1) =>
+  ({ type: 'answered', n, outcome, result: { summary: 'It says so.' } }) as const;
+const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), givenUpBy: workerId }) as const;
+const heldBack = (workerId: string, n = 1) =>
+  ({ type: 'held_back', workerId, n, notBefore: hoursLater(1), why: 'The service is busy.' }) as const;
+const approved = (by: string, ...standing: string[]) => ({ type: 'approved', by, standing }) as const;
+const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
+  ({ type: 'settled', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
+const released = { type: 'released' } as const;
+
+/** An order in every state, by the shortest way there; `EXECUTING` before and after its request leaves. */
+const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
+  const pending = newOrder(['cafe.rest']);
+  const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
+  const sent = apply(executing, sending());
+  const expired = transition(pending, { type: 'ran_out' }, hoursLater(72));
+  if (!expired.ok) throw new Error(expired.refusal);
+  return {
+    DRAFT: newOrder(['cafe.rest'], { state: 'DRAFT', nudgeAt: undefined }),
+    PENDING: pending,
+    APPROVED: apply(pending, approved('U0BOB', 'U0BOB')),
+    EXECUTING: executing,
+    SENT: sent,
+    SUCCEEDED: apply(sent, answered('SUCCEEDED')),
+    FAILED: apply(sent, answered('FAILED')),
+    UNKNOWN: apply(sent, answered('UNKNOWN')),
+    DENIED: apply(pending, { type: 'denied', by: 'U0BOB', reason: undefined }),
+    EXPIRED: expired.order,
+    CANCELLED: apply(pending, { type: 'cancelled', by: 'U0ALICE' }),
+  };
+})();
+const SITUATIONS = [...ORDER_STATES, 'SENT'] as const;
+
+describe('which event applies in which state', () => {
+  /** What becomes of an order; where nothing is named, nothing may change. */
+  const table: readonly (readonly [
+    name: string,
+    event: OrderEvent,
+    actor: string,
+    becomes: Readonly<Partial<Record<(typeof SITUATIONS)[number], OrderState>>>,
+    at?: Date,
+  ])[] = [
+    [
+      'confirmed, to wait for approval',
+      { type: 'confirmed', needsApproval: true, expiresAt: hoursLater(72), nudgeAt: hoursLater(4) },
+      'U0ALICE',
+      { DRAFT: 'PENDING' },
+    ],
+    [
+      'confirmed, to go out',
+      { type: 'confirmed', needsApproval: false, expiresAt: hoursLater(72), nudgeAt: hoursLater(4) },
+      'U0ALICE',
+      { DRAFT: 'APPROVED' },
+    ],
+    ['approved', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', { PENDING: 'APPROVED' }],
+    [
+      'approved just in time',
+      approved('U0CAROL', 'U0CAROL'),
+      'U0CAROL',
+      { PENDING: 'APPROVED' },
+      new Date(hoursLater(72).getTime() - 1),
+    ],
+    ['approved at the moment it runs out', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
+    ['approved, which does not stand', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
+    ['denied', { type: 'denied', by: 'U0BOB', reason: 'too dear' }, 'U0BOB', { PENDING: 'DENIED' }],
+    [
+      'cancelled',
+      { type: 'cancelled', by: 'U0ALICE' },
+      'U0ALICE',
+      { DRAFT: 'CANCELLED', PENDING: 'CANCELLED' },
+    ],
+    ['ran out, a moment early', { type: 'ran_out' }, 'system', {}, new Date(hoursLater(72).getTime() - 1)],
+    ['ran out, at its moment', { type: 'ran_out' }, 'system', { PENDING: 'EXPIRED' }, hoursLater(72)],
+    ['nudged, a moment early', { type: 'nudged' }, 'system', {}, new Date(hoursLater(4).getTime() - 1)],
+    ['nudged, at its moment', { type: 'nudged' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
+    ['claimed', { ...claimed, workerId: 'worker-2' }, 'system', { APPROVED: 'EXECUTING' }],
+    ['sending', sending(), 'system', { EXECUTING: 'EXECUTING' }],
+    ['sending, by another worker', sending(1, 'worker-2'), 'system', {}],
+    ['sending, of an item that is not there', sending(2), 'system', {}],
+    ['held back', heldBack('worker-1'), 'system', { EXECUTING: 'EXECUTING', SENT: 'EXECUTING' }],
+    ['held back, by another worker', heldBack('worker-2'), 'system', {}],
+    ['answered as done', answered('SUCCEEDED'), 'system', { SENT: 'SUCCEEDED', UNKNOWN: 'SUCCEEDED' }],
+    ['answered as refused', answered('FAILED'), 'system', { SENT: 'FAILED', UNKNOWN: 'FAILED' }],
+    ['answered by nothing readable', answered('UNKNOWN'), 'system', { SENT: 'UNKNOWN' }],
+    ['answered, for an item that is not there', answered('SUCCEEDED', 2), 'system', {}],
+    ['given up before sending', givenUp('worker-1'), 'system', { EXECUTING: 'FAILED', SENT: 'FAILED' }],
+    ['given up by another worker', givenUp('worker-2'), 'system', {}],
+    ['given up as done', { ...givenUp('worker-1'), outcome: 'SUCCEEDED' }, 'system', {}],
+    [
+      'stopped',
+      { type: 'stopped', summary: 'The account is gone.' },
+      'system',
+      { PENDING: 'FAILED', APPROVED: 'FAILED', EXECUTING: 'FAILED', SENT: 'EXECUTING' },
+    ],
+    ['released', released, 'system', { EXECUTING: 'APPROVED', SENT: 'UNKNOWN' }],
+    ['settled as done', settled('SUCCEEDED'), 'U0BOB', { UNKNOWN: 'SUCCEEDED' }],
+    ['settled as not done', settled('FAILED'), 'U0BOB', { UNKNOWN: 'FAILED' }],
+    ['settled, for another item', { ...settled('FAILED'), n: 2 }, 'U0BOB', {}],
+  ];
+
+  for (const [name, event, actor, becomes, at = START] of table) {
+    it(name, () => {
+      for (const situation of SITUATIONS) {
+        const order = IN_STATE[situation];
+        const result = transition(order, event, at);
+        expect(result.ok ? result.order.state : undefined, `${event.type} in ${situation}`).toBe(
+          becomes[situation],
+        );
+        if (result.ok) expect(result.log[0]).toMatchObject({ kind: event.type, actor, at });
+        else expect(result.refusal, `${event.type} in ${situation}`).toMatch(/^[A-Z].*\.$/);
+      }
+    });
+  }
+
+  it('a refusal says in which state the order is', () => {
+    for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
+      const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
+      expect(result.ok ? undefined : result.refusal).toContain(stateInWords(state));
+    }
+  });
+
+  it('a nudge is given once', () => {
+    const nudged = transition(IN_STATE.PENDING, { type: 'nudged' }, hoursLater(4));
+    if (!nudged.ok) throw new Error(nudged.refusal);
+    expect(transition(nudged.order, { type: 'nudged' }, hoursLater(5)).ok).toBe(false);
+  });
+
+  it('knows which states are open and which are final', () => {
+    expect(ORDER_STATES.filter(isOpen)).toEqual(['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN']);
+    expect(ORDER_STATES.filter(isFinal)).toEqual(['SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED']);
+  });
+});
+
+describe('approvals', () => {
+  const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
+
+  it('let the order go when as many stand as it needs', () => {
+    const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
+    expect(one).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB', at: START }] });
+    const two = apply(one, approved('U0CAROL', 'U0BOB', 'U0CAROL'));
+    expect(two.state).toBe('APPROVED');
+  });
+
+  it('count once a person', () => {
+    const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
+    const again = transition(one, approved('U0BOB', 'U0BOB', 'U0CAROL'), START);
+    expect(again.ok ? undefined : again.refusal).toMatch(/already/);
+  });
+
+  it('that were given by somebody who is no approver by now do not count', () => {
+    const two = apply(needsTwo, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0CAROL'));
+    expect(two.state).toBe('PENDING');
+    expect(apply(two, approved('U0ADA', 'U0ADA', 'U0CAROL')).state).toBe('APPROVED');
+  });
+});
+
+describe('the items of an order', () => {
+  it.each<[items: readonly ItemState[], order: OrderState | undefined]>([
+    [['WAITING'], undefined],
+    [['SENT'], undefined],
+    [['SUCCEEDED'], 'SUCCEEDED'],
+    [['FAILED'], 'FAILED'],
+    [['UNKNOWN'], 'UNKNOWN'],
+    [['SUCCEEDED', 'SUCCEEDED'], 'SUCCEEDED'],
+    [['SUCCEEDED', 'FAILED'], 'FAILED'],
+    [['FAILED', 'UNKNOWN', 'SUCCEEDED'], 'UNKNOWN'],
+    [['UNKNOWN', 'WAITING'], undefined],
+    [['FAILED', 'SENT'], undefined],
+  ])('%j make the order %s', (states, expected) => {
+    const order = newOrder(states.map((_, index) => `name${index}.rest`));
+    const items = order.items.map((item, index) => ({ ...item, state: states[index] ?? 'WAITING' }));
+    expect(outcomeOf(items)).toBe(expected);
+  });
+
+  it('carry the order’s id as ctid when alone, and their number when not', () => {
+    expect(ctidOf('7k2m', 1, 1)).toBe('7k2m');
+    expect([1, 2, 12].map((n) => ctidOf('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
+  });
+
+  const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
+
+  it('that were sent when the worker fell silent are unknown; the others go on in another claim', () => {
+    const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
+    expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
+    expect(order.items[0]?.result?.summary).toMatch(/may have reached the service/);
+    expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
+  });
+
+  it('that wait fail when the order is stopped, and what was sent is still awaited', () => {
+    const stopped = apply(three, claimed, sending(1), { type: 'stopped', summary: 'The account is gone.' });
+    expect(stopped.state).toBe('EXECUTING');
+    expect(stopped.items.map(({ state }) => state)).toEqual(['SENT', 'FAILED', 'FAILED']);
+    expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'two of three failed').toBe('FAILED');
+  });
+
+  it('are settled together or one by one, and the order when none is unknown any more', () => {
+    const unknown = apply(three, claimed, sending(1), sending(2), sending(3), released);
+    expect(unknown.state).toBe('UNKNOWN');
+    const one = apply(unknown, { ...settled('SUCCEEDED'), n: 2 });
+    expect(one).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
+    expect(one.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'UNKNOWN']);
+    const all = apply(one, settled('FAILED'));
+    expect(all).toMatchObject({ state: 'FAILED', closedAt: START });
+    expect(all.items.map(({ state }) => state)).toEqual(['FAILED', 'SUCCEEDED', 'FAILED']);
+    expect(all.items[0]?.result).toMatchObject({ settledBy: 'U0BOB', summary: 'Settled as not done.' });
+  });
+
+  it('that are unknown take a late answer, even while others still go on', () => {
+    const gone = apply(three, claimed, sending(1), released, { ...claimed, workerId: 'worker-2' });
+    const late = apply(gone, answered('SUCCEEDED', 1));
+    expect(late.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'WAITING', 'WAITING']);
+    expect(late.state).toBe('EXECUTING');
+  });
+
+  it('may be sent once more only after proof, and count every try', () => {
+    const sent = apply(three, claimed, sending(1));
+    expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
+    const held = apply(sent, heldBack('worker-1', 1));
+    expect(held.items[0]).toMatchObject({
+      state: 'WAITING',
+      sentAt: undefined,
+      notBefore: hoursLater(1),
+      attempts: 1,
+    });
+    expect(apply(held, sending(1)).items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
+    expect(apply(three, claimed, heldBack('worker-1', 2)).items[1]?.attempts, 'failed before it left').toBe(
+      1,
+    );
+  });
+});

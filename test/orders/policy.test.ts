@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TeamSettings } from '../../src/config.ts';
+import { currentPolicy } from '../../src/orders/decide.ts';
+import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
+import { needsApproval, refusalToDecide, standingApprovers } from '../../src/orders/policy.ts';
+import { newOrder } from './sample.ts';
+
+const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
+const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
+  approvers: new Set(approvers),
+  allowSelfApproval,
+});
+
+describe('a task waits for an approver', () => {
+  it('when the settings name it, and only then', () => {
+    const waiting = ORDER_TASK_NAMES.filter((task) => needsApproval(task, ['create', 'renew']));
+    expect(waiting).toEqual(['create', 'renew']);
+    expect(ORDER_TASK_NAMES.filter((task) => needsApproval(task, []))).toEqual([]);
+  });
+});
+
+describe('who may decide', () => {
+  const SOMEBODY_ELSE = /somebody else has to approve/;
+  const AN_APPROVER = /You asked.* an approver has to approve/i;
+  const ONLY_APPROVERS = /Only approvers can/;
+
+  it.each<
+    [
+      who: string,
+      userId: string,
+      isApprover: boolean,
+      selfAllowed: boolean,
+      approve: RegExp | undefined,
+      deny: RegExp | undefined,
+    ]
+  >([
+    ['an approver', 'U0BOB', true, false, undefined, undefined],
+    ['an approver', 'U0BOB', true, true, undefined, undefined],
+    ['somebody', 'U0BOB', false, false, ONLY_APPROVERS, ONLY_APPROVERS],
+    ['somebody', 'U0BOB', false, true, ONLY_APPROVERS, ONLY_APPROVERS],
+    ['the requester as an approver', 'U0ALICE', true, false, SOMEBODY_ELSE, undefined],
+    ['the requester as an approver', 'U0ALICE', true, true, undefined, undefined],
+    ['the requester', 'U0ALICE', false, false, AN_APPROVER, ONLY_APPROVERS],
+    ['the requester', 'U0ALICE', false, true, ONLY_APPROVERS, ONLY_APPROVERS],
+  ])('%s (%s, approver: %s, own approval allowed: %s)', (_who, userId, isApprover, self, approve, deny) => {
+    const policy = policyOf(isApprover ? ['U0ADA', userId] : ['U0ADA'], self);
+    for (const [decision, expected] of [
+      ['approve', approve],
+      ['deny', deny],
+    ] as const) {
+      const refusal = refusalToDecide(order, userId, decision, policy);
+      if (expected === undefined) expect(refusal, decision).toBeUndefined();
+      else expect(refusal, decision).toMatch(expected);
+    }
+  });
+});
+
+describe('approvals that stand', () => {
+  it('are those of people who may approve at this moment, each counted once', () => {
+    const given = ['U0BOB', 'U0CAROL', 'U0BOB', 'U0ALICE'];
+    expect(standingApprovers(order, given, policyOf(['U0BOB', 'U0CAROL', 'U0ALICE']))).toEqual([
+      'U0BOB',
+      'U0CAROL',
+    ]);
+    expect(standingApprovers(order, given, policyOf(['U0CAROL'])), 'with Bob removed').toEqual(['U0CAROL']);
+    expect(standingApprovers(order, given, policyOf(['U0ALICE'], true)), 'own one allowed').toEqual([
+      'U0ALICE',
+    ]);
+    expect(standingApprovers(order, given, policyOf([]))).toEqual([]);
+  });
+
+  it('never hold somebody who is no approver, gave none, or is the requester without leave', () => {
+    const person = fc.constantFrom('U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0EVE');
+    const people = fc.array(person, { maxLength: 8 });
+    fc.assert(
+      fc.property(people, people, fc.boolean(), (given, approvers, selfAllowed) => {
+        const standing = standingApprovers(order, given, policyOf(approvers, selfAllowed));
+        expect(new Set(standing).size).toBe(standing.length);
+        const entitled = given.filter(
+          (userId) => approvers.includes(userId) && (selfAllowed || userId !== 'U0ALICE'),
+        );
+        expect(new Set(standing)).toEqual(new Set(entitled));
+      }),
+    );
+  });
+});
+
+describe('the policy of the moment', () => {
+  const team = { allowSelfApproval: false } as const;
+  const settingsWith = (approvers: readonly string[]) => async (): Promise<TeamSettings> => ({
+    ...team,
+    approvers,
+    approvalsRequired: 1,
+    approvalTasks: [],
+    approvalTtl: 1,
+    approvalRemindAfter: 1,
+    reminderChannel: undefined,
+    reminderDays: [],
+    reminderCron: '0 9 * * *',
+    reminderTimezone: 'UTC',
+  });
+  const groups: Readonly<Record<string, readonly string[]>> = {
+    S0LEADS: ['U0CAROL', 'U0BOB'],
+    S0EMPTY: [],
+  };
+
+  it('takes people and the members of groups, and no group for a person', async () => {
+    const { approvers } = await currentPolicy({
+      settings: settingsWith(['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY']),
+      directory: { membersOf: async (group) => groups[group] ?? [] },
+    });
+    expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
+  });
+
+  it('is not guessed when Slack does not say who is in a group', async () => {
+    const asked = currentPolicy({
+      settings: settingsWith(['U0BOB', 'S0LEADS']),
+      directory: {
+        membersOf: async () => {
+          throw new Error('Slack is away');
+        },
+      },
+    });
+    await expect(asked).rejects.toThrow('Slack is away');
+  });
+});

@@ -1,0 +1,49 @@
+import { ctidOf, type Order } from '../../src/orders/order.ts';
+
+/** The moment at which sample orders are asked for. */
+export const START = new Date('2026-03-01T09:00:00Z');
+export const HOUR_MS = 3_600_000;
+
+/** `hours` after {@link START}. */
+export function hoursLater(hours: number): Date {
+  return new Date(START.getTime() + hours * HOUR_MS);
+}
+
+/** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */
+export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
+  const id = '7k2m9qx4h1ab';
+  return {
+    id,
+    task: 'renew',
+    state: 'PENDING',
+    version: 1,
+    requesterId: 'U0ALICE',
+    account: { id: 'account', login: 'alice', method: 'password', context: 4 },
+    items: names.map((name, index) => ({
+      n: index + 1,
+      name,
+      ctid: ctidOf(id, index + 1, names.length),
+      state: 'WAITING',
+      attempts: 0,
+      notBefore: undefined,
+      sentAt: undefined,
+      answeredAt: undefined,
+      result: undefined,
+    })),
+    input: { names, period: 1 },
+    hasSecretInput: false,
+    reason: undefined,
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    approvals: [],
+    approvalsRequired: 1,
+    expiresAt: hoursLater(72),
+    nudgeAt: hoursLater(4),
+    claim: undefined,
+    retryOf: undefined,
+    deliveryId: 'command:1',
+    createdAt: START,
+    closedAt: undefined,
+    ...overrides,
+  };
+}
