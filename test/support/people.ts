@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import type { Delivery } from '../../src/demo/workspace/deliver.ts';
+import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
+import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
+import { openForm } from './demo.ts';
+
+/** Opens the link form and chooses a method, as a person does: the fields change with it. */
+export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
+  const view = await openForm(workspace, person, '/domain link');
+  return method === 'password' ? view : chooseMethod(workspace, person, view, method);
+}
+
+const OWN_FIELD: Readonly<Record<string, string>> = {
+  password: 'user',
+  trusted_application: 'uuid',
+  two_factor: 'token',
+};
+
+/** Chooses a method in an open link form and waits for its fields. */
+export async function chooseMethod(
+  workspace: Workspace,
+  person: Actor,
+  view: View,
+  method: string,
+): Promise<View> {
+  await person.changeInput(view, 'method', method);
+  return workspace.waitFor(
+    () =>
+      person
+        .openedViews()
+        .find(
+          (open) =>
+            open.id === view.id &&
+            fieldsOf(open).includes(OWN_FIELD[method] ?? '') &&
+            (method !== 'password' || !fieldsOf(open).includes('token')),
+        ),
+    { what: `the fields of ${method}` },
+  );
+}
+
+/** Links Tina's account, which signs in with two factors. */
+export async function linkTwoFactor(workspace: Workspace, person: Actor): Promise<void> {
+  const view = await openLink(workspace, person, 'two_factor');
+  const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
+  closed(await person.submit(view, { user, context: String(context), password, totpSecret }));
+}
+
+/** Links the sandbox's trusted application. */
+export async function linkApplication(
+  workspace: Workspace,
+  person: Actor,
+  credentials: {
+    readonly uuid: string;
+    readonly application: string;
+    readonly password: string;
+  } = SANDBOX_ACCOUNTS.trustedApplication,
+): Promise<void> {
+  const view = await openLink(workspace, person, 'trusted_application');
+  closed(await person.submit(view, { ...credentials }));
+}
+
+function closed(result: SubmitResult): void {
+  if (result.outcome !== 'closed') throw new Error(`the form did not close: ${JSON.stringify(result)}`);
+}
+
+/** The names of a form's fields, in order. */
+export function fieldsOf(view: View): string[] {
+  return view.blocks.filter(({ type }) => type === 'input').map((block) => String(block['block_id']));
+}
+
+/** What a form shows in its fields. */
+export function filledOf(view: View): Record<string, InputValue> {
+  const shown: Record<string, InputValue> = {};
+  for (const [field, inputs] of Object.entries(view.state.values)) {
+    for (const state of Object.values(inputs)) {
+      const option = state['selected_option'];
+      const value =
+        typeof option === 'object' && option !== null && !Array.isArray(option)
+          ? option['value']
+          : state['value'];
+      if (typeof value === 'string') shown[field] = value;
+    }
+  }
+  return shown;
+}
+
+/** What may be chosen in a form's menu. */
+export function choicesOf(view: View, field: string): string[] {
+  const block = z
+    .object({ element: z.object({ options: z.array(z.object({ value: z.string() })) }) })
+    .parse(view.blocks.find(({ block_id }) => block_id === field));
+  return block.element.options.map(({ value }) => value);
+}
+
+/** The newest message that this person alone sees, once there is one that fits. */
+export function ephemeral(
+  workspace: Workspace,
+  person: Actor,
+  what: string,
+  fits: (message: Message) => boolean,
+): Promise<Message> {
+  return workspace.waitFor(() => person.ephemerals().findLast(fits), { what });
+}
+
+const buttons = z.array(
+  z.object({ elements: z.array(z.object({ action_id: z.string(), value: z.string() })).optional() }),
+);
+
+/** What a button of a message carries. */
+export function buttonValue(message: Message, actionId: string): string {
+  const found = buttons
+    .parse(message.blocks.filter(({ type }) => type === 'actions'))
+    .flatMap(({ elements }) => elements ?? [])
+    .find(({ action_id }) => action_id === actionId);
+  if (found === undefined) throw new Error(`"${message.text}" has no button ${actionId}`);
+  return found.value;
+}
+
+/** Presses a button that somebody else got: a forged click, signed as Slack would. */
+export async function clickAs(
+  workspace: Workspace,
+  userId: string,
+  actionId: string,
+  value: string,
+): Promise<void> {
+  const made = workspace.deliveries.findLast((delivery): delivery is Delivery =>
+    JSON.stringify(delivery.payload['actions'] ?? '').includes(actionId),
+  );
+  if (made === undefined) throw new Error(`nobody has pressed ${actionId} yet`);
+  const text = JSON.stringify({ ...made.payload, user: { id: userId, team_id: workspace.teamId } });
+  const actions = [{ type: 'button', action_id: actionId, block_id: 'forged', value, action_ts: '1.000001' }];
+  const { response_url: _theirs, ...payload } = JSON.parse(text);
+  await workspace.redeliver({ ...made, payload: { ...payload, actions } });
+}
