@@ -9,7 +9,7 @@ const BATCH = 500;
 export function createAuditStore({ prisma }: Database, batch = BATCH): AuditStore {
   return {
     async *auditTrail(from, to) {
-      for (let last = 0n; ; ) {
+      for (let last: { at: Date; id: bigint } | undefined; ; ) {
         const { events, orders } = await during('reading the audit log', async () => {
           const events = numberedEventRows.parse(
             await prisma.$queryRaw(selectAllEvents(from, to, last, batch)),
@@ -24,7 +24,7 @@ export function createAuditStore({ prisma }: Database, batch = BATCH): AuditStor
         }
         const end = events.at(-1);
         if (end === undefined || events.length < batch) return;
-        last = end.id;
+        last = { at: end.entry.at, id: end.id };
       }
     },
   };

@@ -190,13 +190,22 @@ export const numberedEventRows = z.array(
     })),
 );
 
-/** Events of all orders but drafts, oldest first. @param after the last one of the batch before; 0 at first */
-export function selectAllEvents(from: Date, to: Date, after: bigint, limit: number): Prisma.Sql {
+/**
+ * Events of all orders but drafts, oldest first.
+ * @param last the last one of the batch before
+ */
+export function selectAllEvents(
+  from: Date,
+  to: Date,
+  last: { readonly at: Date; readonly id: bigint } | undefined,
+  limit: number,
+): Prisma.Sql {
+  const rest = last === undefined ? Prisma.empty : Prisma.sql`AND (e.at, e.id) > (${last.at}, ${last.id})`;
   return Prisma.sql`
     SELECT e.id, e.order_id, e.version, e.at, e.actor, e.kind, e.state, e.detail
     FROM order_events e JOIN orders o ON o.id = e.order_id
-    WHERE e.at >= ${from} AND e.at < ${to} AND e.id > ${after} AND o.state <> 'DRAFT'
-    ORDER BY e.id LIMIT ${limit}`;
+    WHERE e.at >= ${last?.at ?? from} AND e.at < ${to} ${rest} AND o.state <> 'DRAFT'
+    ORDER BY e.at, e.id LIMIT ${limit}`;
 }
 
 /** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */

@@ -34,17 +34,13 @@ test('the audit log of a time, oldest first, each line with its order as it is n
       entry: { detail: { reason: 'too dear' } },
     });
   }
-  const all = await collect(rig.store.auditTrail(at(-1), at(60)));
-  expect(all.map(({ entry }) => entry.kind)).toEqual([
-    'requested',
-    'approved',
-    'claimed',
-    'sending',
-    'requested',
-    'denied',
-    'released',
-    'finished',
-  ]);
+  for (const batch of [1, 2, 3, 500]) {
+    const all = await collect(createAuditStore(rig.database, batch).auditTrail(at(-1), at(60)));
+    expect(
+      all.map(({ entry }) => entry.kind),
+      `with lines of one moment, in batches of ${batch}`,
+    ).toEqual(['requested', 'requested', 'approved', 'claimed', 'sending', 'denied', 'released', 'finished']);
+  }
   expect(await collect(rig.store.auditTrail(at(100), at(200)))).toEqual([]);
 });
 
