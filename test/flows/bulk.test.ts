@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  orderOf,
+  requestsOf,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+
+/*
+ * Several names in one order: one card, one approval, a request and a result a name.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  await link(t.workspace, alice);
+}, 30_000);
+afterAll(() => t.stop());
+
+const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);
+
+test('is one card with a table, one approval, and one request a name', async () => {
+  const before = t.workspace.messages(DOMAINS).length;
+  const order = await ask(
+    t.workspace,
+    alice,
+    '/domain renew sushi.rest, tapas.rest SUSHI.rest. tavern.rest 2 -- for the season',
+  );
+  await order.becomes('PENDING');
+  expect(orderOf(order.card)).toMatchObject({
+    task: 'renew',
+    names: names('sushi', 'tapas', 'tavern').join(','),
+  });
+  const table = order.card.blocks.find(({ type }) => type === 'data_table');
+  expect(JSON.stringify(table?.['rows'])).toMatch(/sushi\.rest.*tapas\.rest.*tavern\.rest/);
+  expect(textOf(order.card)).toMatch(/3 names for 2 years/);
+
+  await bob.click(order.card, 'order_approve');
+  const reply = await order.ends('SUCCEEDED');
+  for (const name of names('sushi', 'tapas', 'tavern'))
+    expect(textOf(reply)).toMatch(new RegExp(`${name}.*done`));
+  const requests = requestsOf(t.service, order);
+  expect(requests.map(({ ctid, path, body }) => [ctid, path, body]).sort()).toEqual(
+    names('sushi', 'tapas', 'tavern').map((name, index) => [
+      `${order.id}.${index + 1}`,
+      `/v1/domain/${name}/_renew`,
+      { period: 2 },
+    ]),
+  );
+  expect(t.workspace.messages(DOMAINS), 'a card and a result').toHaveLength(before + 2);
+});
+
+test('a name that fails holds up no other, and Retry asks for the failed ones alone', async () => {
+  t.service.faults.set({
+    kind: 'refuse',
+    code: 'EF01055',
+    text: 'not now',
+    times: 1,
+    match: { task: 'domain.renew', name: 'soup.rest' },
+  });
+  const order = await ask(t.workspace, alice, '/domain renew ramen.rest soup.rest spoon.rest unheld.rest');
+  await bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED');
+  const said = textOf(reply);
+  expect(said).toMatch(/ramen\.rest.*done/);
+  expect(said).toMatch(/spoon\.rest.*done/);
+  expect(said).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
+  expect(said).toMatch(/unheld\.rest.*failed.*EF01015/s);
+
+  const retried = await orderAfter(t.workspace, () => bob.click(reply, 'order_retry'));
+  await retried.becomes('PENDING');
+  expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
+  expect(textOf(retried.card), 'asked for by Alice still').toContain('<@U0ALICE>');
+  await bob.click(retried.card, 'order_approve');
+  await retried.ends('FAILED');
+  expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
+  expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
+  expect(t.service.state.data.charges.filter(({ name }) => name === 'soup.rest')).toHaveLength(1);
+
+  const told = await toldAfter(t.workspace, alice, () => alice.click(order.card, 'order_retry'));
+  expect(told, 'one order is retried once').toMatch(
+    new RegExp(`retried already.*${retried.id}.*failed`, 's'),
+  );
+});
+
+test('Retry is not for everybody', async () => {
+  const order = await ask(t.workspace, alice, '/domain renew nobody.rest');
+  await bob.click(order.card, 'order_approve');
+  await order.ends('FAILED');
+  const ada = t.workspace.as('U0ADA');
+  const told = await toldAfter(t.workspace, ada, () => ada.click(order.card, 'order_retry'));
+  expect(told).toContain('Only the person who asked, or an approver');
+});
+
+test('one name that is open already stops the whole line, with the way to the open order', async () => {
+  const open = await ask(t.workspace, alice, '/domain renew plate.rest');
+  const told = await toldAfter(t.workspace, alice, () =>
+    alice.command(DOMAINS, '/domain renew pasta.rest plate.rest'),
+  );
+  expect(told).toContain(`/domain order ${open.id}`);
+  expect(
+    t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names.includes('pasta')),
+  ).toEqual([]);
+});
+
+test('every bad name of a line is told', async () => {
+  const told = await toldAfter(t.workspace, alice, () =>
+    alice.command(DOMAINS, '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11'),
+  );
+  expect(told).toContain('Nothing was asked for yet');
+  for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
+});
+
+test('more than 50 names are refused kindly, on the line and in the form', async () => {
+  const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
+  const told = await toldAfter(t.workspace, alice, () =>
+    alice.command(DOMAINS, `/domain renew ${many.join(' ')} 1`),
+  );
+  expect(told).toContain('at most 50 names');
+  const view = await openForm(t.workspace, alice, '/domain renew');
+  expect(await alice.submit(view, { names: many.join('\n') })).toMatchObject({
+    outcome: 'errors',
+    errors: { names: expect.stringContaining('at most 50 names') },
+  });
+  const order = await orderAfter(t.workspace, () =>
+    alice.submit(view, { names: [...many.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
+  );
+  await order.becomes('PENDING');
+  expect(orderOf(order.card)?.names.split(',')).toHaveLength(50);
+  await alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
+});
