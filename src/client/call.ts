@@ -43,18 +43,32 @@ export interface CallResult<O> {
   readonly httpStatus: number;
 }
 
-/** A task with its input, for errors. */
+/** What is going on, for errors. */
 export interface Activity {
   readonly task: string;
-  /** What is going on: `renewing cafe.rest`. */
+  /** `renewing cafe.rest`. */
   readonly name: string;
   readonly ctid?: string | undefined;
 }
 
-/** A task's request, encoded but for its signature. */
-export type Encoded =
+/** A task whose input is checked and encoded; what is missing is the signature. */
+export interface Prepared<I, O> {
+  readonly task: ServiceTask<I, O>;
+  readonly input: I;
+  readonly activity: Activity;
+  readonly unsigned: Unsigned;
+}
+
+/** A request without its signature. */
+type Unsigned =
   | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
   | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
+
+/** A request as it goes out. */
+export interface Signed {
+  readonly request: HttpRequest;
+  readonly signature: JsonSignature | XmlSignature;
+}
 
 /** An error that says what was going on. */
 export function serviceError(
@@ -63,15 +77,12 @@ export function serviceError(
   what: string,
   details: Partial<ServiceErrorDetails> = {},
 ): ServiceError {
-  return new ServiceError(kind, `${activity.name}: ${what}`, {
-    ctid: activity.ctid,
-    ...details,
-    task: activity.task,
-  });
+  const { task, name, ctid } = activity;
+  return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
 }
 
 /** Turns what encoding throws into `invalid_input`; anything else is passed on. */
-export function encoding<T>(activity: Activity, encode: () => T): T {
+export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
@@ -85,107 +96,95 @@ export function encoding<T>(activity: Activity, encode: () => T): T {
  *
  * @throws ServiceError `invalid_input`
  */
-export function encodeTask<I, O>(
+export function prepare<I, O>(
   line: Line,
   task: ServiceTask<I, O>,
   input: I,
   via: Interface,
-  general: GeneralQuery,
-  ctid: string | undefined,
-): { readonly activity: Activity; readonly encoded: Encoded } {
+  general: GeneralQuery = {},
+): Prepared<I, O> {
+  const { ctid } = general;
   const checked = task.input.safeParse(input);
   if (!checked.success) {
     const problems = checked.error.issues.map(({ path, message }) => `"${path.join('.')}" ${message}`);
     throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, problems.join('; '));
   }
   const activity = { task: task.name, name: task.activity(input), ctid };
-  return { activity, encoded: encoding(activity, () => encodeVia(line, task, input, via, general)) };
+  const encode = via === 'json' ? prepareJson : prepareXml;
+  const unsigned = orInvalidInput(activity, () => encode(line, task, input, general));
+  return { task, input, activity, unsigned };
 }
 
-function encodeVia<I, O>(
+function prepareJson<I, O>(
   line: Line,
-  task: ServiceTask<I, O>,
+  { json }: ServiceTask<I, O>,
   input: I,
-  via: Interface,
   general: GeneralQuery,
-): Encoded {
-  if (via === 'json' && task.json !== undefined) {
-    const request = encodeJson(task.json, input, line.jsonAddress, general);
-    const sign = (signature: JsonSignature): HttpRequest => ({
-      ...request,
-      headers: [...request.headers, ...jsonSignatureHeaders(signature)],
-    });
-    return { via: 'json', sign };
-  }
-  if (task.xml === undefined || line.xmlAddress === undefined) {
-    throw new InputFault(`the ${via.toUpperCase()} interface does not carry it`);
-  }
-  const { code, takesKeys } = task.xml;
+): Unsigned {
+  if (json === undefined) throw new InputFault('the JSON interface does not carry it');
+  const request = encodeJson(json, input, line.jsonAddress, general);
+  const sign = (signature: JsonSignature): HttpRequest => ({
+    ...request,
+    headers: [...request.headers, ...jsonSignatureHeaders(signature)],
+  });
+  return { via: 'json', sign };
+}
+
+function prepareXml<I, O>(line: Line, { xml }: ServiceTask<I, O>, input: I, general: GeneralQuery): Unsigned {
+  const address = line.xmlAddress;
+  if (xml === undefined || address === undefined) throw new InputFault('the XML interface does not carry it');
   const keys = general.keys ?? [];
-  if (keys.length > 0 && takesKeys !== true) {
+  if (keys.length > 0 && xml.takesKeys !== true) {
     throw new InputFault('"keys" cannot be sent: the XML interface has no such field');
   }
-  const elements = writeXml(task.xml.elements(input, keys));
-  const { origin, path, query } = line.xmlAddress;
+  const elements = writeXml(xml.elements(input, keys));
   const sign = (signature: XmlSignature): HttpRequest => ({
-    origin,
-    path: `${path === '' ? '/' : path}${query}`,
+    origin: address.origin,
+    path: `${address.path === '' ? '/' : address.path}${address.query}`,
     method: 'POST',
     headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
-    body: writeRequest(writeXml([xmlSignatureElement(signature)]), code, elements),
+    body: writeRequest(writeXml([xmlSignatureElement(signature)]), xml.code, elements),
   });
   return { via: 'xml', sign };
 }
 
 /** Sends a signed request, and makes of the answer what the task declares. */
-export async function sendTask<I, O>(
+export async function send<I, O>(
   line: Line,
-  task: ServiceTask<I, O>,
-  input: I,
-  activity: Activity,
-  request: HttpRequest,
-  via: Interface,
-  signature: JsonSignature | XmlSignature,
+  { task, input, activity, unsigned: { via } }: Prepared<I, O>,
+  { request, signature }: Signed,
   budget: Budget,
 ): Promise<CallResult<O>> {
   const answer = await receive(line, task, activity, request, budget);
+  const { status, headers } = answer;
   const { decoded, unreadable } = decode(line, via, answer);
   const sent = [...line.secrets, ...secretsIn(signature), ...secretsIn(input)];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   const envelope = decoded === undefined ? undefined : masked(decoded, secrets);
-  const { status, headers } = answer;
-  const details = {
-    httpStatus: status,
-    code: envelope?.status.code,
-    text: envelope?.status.text,
-    stid: envelope?.stid,
-    envelope,
-  };
-
-  const verdict = judge(
-    task.effect,
-    status,
-    envelope,
-    unreadable,
-    readRetryAfter(headers['retry-after'], line.now()),
-  );
-  if (verdict.kind !== 'done') {
-    throw serviceError(verdict.kind, activity, verdict.what, {
-      ...details,
-      retryAfterMs: verdict.retryAfterMs,
+  const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
+    serviceError(kind, activity, what, {
+      httpStatus: status,
+      code: envelope?.status.code,
+      text: envelope?.status.text,
+      stid: envelope?.stid,
+      retryAfterMs,
+      envelope,
     });
-  }
-  if (decoded === undefined || envelope === undefined) {
-    throw serviceError(openKind(task), activity, unreadable, details);
-  }
+
+  const retryAfterMs = readRetryAfter(headers['retry-after'], line.now());
+  const verdict = judge(task.effect, status, envelope, unreadable, retryAfterMs);
+  if (verdict.kind !== 'done') throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
+  if (decoded === undefined || envelope === undefined) throw fault(openKind(task), unreadable);
 
   let reading: Reading<O>;
   try {
     const read = task.readsSecrets === true ? decoded.envelope : envelope;
     reading = task.output({ envelope: read, interface: via, setCookie: list(headers['set-cookie']) }, input);
   } catch (error) {
-    const what = error instanceof AnswerFault ? error.message : 'the answer could not be read';
-    throw serviceError(openKind(task), activity, what, details);
+    throw fault(
+      openKind(task),
+      error instanceof AnswerFault ? error.message : 'the answer could not be read',
+    );
   }
   const found = reading.secrets ?? [];
   const nothingMore = found.length === 0 && reading.envelope === undefined;
@@ -216,8 +215,9 @@ async function receive<I, O>(
       ? await exchangeAlone(request, limits)
       : await exchange(line.dispatcher, request, limits);
   } catch (error) {
-    if (!(error instanceof ExchangeFault))
+    if (!(error instanceof ExchangeFault)) {
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
+    }
     const kind = error.sent ? openKind(task) : 'not_sent';
     throw serviceError(kind, activity, error.message, { cause: error.cause ?? error });
   }

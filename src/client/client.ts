@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { speaksOfSession } from './answer.ts';
 import type { Credential } from './auth.ts';
-import { type Budget, type CallResult, encodeTask, type Line, sendTask, serviceError } from './call.ts';
+import { type Budget, type CallResult, type Line, prepare, send, serviceError } from './call.ts';
 import { InputFault, ServiceError } from './errors.ts';
 import { readAddress } from './json.ts';
 import { MAX_BYTES } from './redact.ts';
@@ -133,17 +133,16 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     }
     const via = support.interface;
     const budget = budgetOf(call);
-    const { activity, encoded } = encodeTask(line, task, input, via, { replyTo, ctid, keys }, ctid);
-    const first = await wayIn.sign(encoded, task, input, activity, budget);
+    const prepared = prepare(line, task, input, via, { replyTo, ctid, keys });
+    const first = await wayIn.sign(prepared, budget);
     await call.beforeSend?.();
     try {
-      return await sendTask(line, task, input, activity, first.request, via, first.signature, budget);
+      return await send(line, prepared, first, budget);
     } catch (error) {
       if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
       wayIn.refused(first.session);
     }
-    const second = await wayIn.sign(encoded, task, input, activity, budget);
-    return sendTask(line, task, input, activity, second.request, via, second.signature, budget);
+    return send(line, prepared, await wayIn.sign(prepared, budget), budget);
   }
 
   return {

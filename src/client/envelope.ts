@@ -40,83 +40,96 @@ export interface Envelope {
   readonly data: readonly unknown[];
 }
 
-const text = z
-  .unknown()
-  .optional()
-  .transform((value) => {
-    if (typeof value === 'string') return value;
-    return typeof value === 'number' ? String(value) : undefined;
-  });
-
-/** A lone object counts as a list of one. */
-const records = z
-  .unknown()
-  .optional()
-  .transform((value) => (Array.isArray(value) ? value : [value]).filter(isRecord));
-
-const reference = z.object({ type: text, value: text });
-const references = records.pipe(z.array(reference));
-const message = z.object({ code: text, text, status: text, objects: references });
-const count = z
-  .unknown()
-  .optional()
-  .transform((value) => {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
-  });
-const described = z.object({ type: text, value: text, summary: count, data: z.unknown().optional() });
-
-const wire = z.object({
-  stid: text,
-  status: z.object({ code: text, text, type: text }),
-  object: records.pipe(z.array(described)),
-  messages: records.pipe(z.array(message)),
-  data: z.unknown().optional(),
+/** All that is insisted on: without a code nobody can say what an answer means. */
+const insisted = z.object({
+  status: z.object({ code: z.union([z.string().trim().min(1), z.number().transform(String)]) }),
 });
 
 /**
- * Reads a decoded answer. Only the status code is insisted on: without it nobody can say what the answer means.
- * Everything else is taken as it comes, because the document does not show every answer.
+ * Reads a decoded answer. What is insisted on is the status code; everything else is taken as it comes, because the
+ * document does not show every answer.
  *
  * @throws AnswerFault when there is no status code.
  */
 export function readEnvelope(decoded: unknown): Envelope {
-  const parsed = wire.safeParse(decoded);
-  const code = parsed.data?.status.code?.trim() ?? '';
-  if (!parsed.success || code === '') {
-    throw new AnswerFault('the answer is not an envelope: it has no status code');
-  }
-  const { stid, status, object, messages, data } = parsed.data;
+  const parsed = insisted.safeParse(decoded);
+  if (!parsed.success) throw new AnswerFault('the answer is not an envelope: it has no status code');
+  const answer = record(decoded);
+  const status = record(answer['status']);
+  const stid = text(answer['stid']);
+  const type = text(status['type']);
+  const objects = records(answer['object']);
+  const data = answer['data'];
   return {
     ...(stid === undefined ? {} : { stid }),
     status: {
-      code,
-      text: status.text ?? '',
-      ...(status.type === undefined ? {} : { type: status.type }),
+      code: parsed.data.status.code,
+      text: text(status['text']) ?? '',
+      ...(type === undefined ? {} : { type }),
     },
-    ...(object.length === 0 ? {} : { object: joinObjects(object) }),
-    messages: messages.map((each) => ({
-      ...(each.code === undefined ? {} : { code: each.code }),
-      ...(each.text === undefined ? {} : { text: each.text }),
-      ...(each.status === undefined ? {} : { status: each.status }),
-      objects: each.objects.map(({ type = '', value = '' }) => ({ type, value })),
-    })),
+    ...(objects.length === 0 ? {} : { object: readObject(objects) }),
+    messages: records(answer['messages']).map(readMessage),
     data: Array.isArray(data) ? data : data === undefined || data === null ? [] : [data],
   };
 }
 
 /** The document shows two objects in one answer (redirect update): what the first leaves open the next one fills. */
-function joinObjects(objects: readonly z.infer<typeof described>[]): NonNullable<Envelope['object']> {
-  const type = objects.find((each) => each.type !== undefined)?.type;
-  const value = objects.find((each) => each.value !== undefined)?.value;
-  const summary = objects.find((each) => each.summary !== undefined)?.summary;
-  const data = objects.find((each) => each.data !== undefined && each.data !== null)?.data;
+function readObject(objects: readonly Wire[]): NonNullable<Envelope['object']> {
+  const first = <T>(read: (object: Wire) => T | undefined): T | undefined => {
+    for (const object of objects) {
+      const value = read(object);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
+  const type = first((object) => text(object['type']));
+  const value = first((object) => text(object['value']));
+  const summary = first((object) => count(object['summary']));
+  const data = first((object) => object['data'] ?? undefined);
   return {
     ...(type === undefined ? {} : { type }),
     ...(value === undefined ? {} : { value }),
     ...(summary === undefined ? {} : { summary }),
     ...(data === undefined ? {} : { data }),
   };
+}
+
+function readMessage(message: Wire): Message {
+  const code = text(message['code']);
+  const said = text(message['text']);
+  const status = text(message['status']);
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(said === undefined ? {} : { text: said }),
+    ...(status === undefined ? {} : { status }),
+    objects: records(message['objects']).map((object) => ({
+      type: text(object['type']) ?? '',
+      value: text(object['value']) ?? '',
+    })),
+  };
+}
+
+type Wire = Readonly<Record<string, unknown>>;
+
+function record(value: unknown): Wire {
+  return isRecord(value) ? value : {};
+}
+
+/** A lone object counts as a list of one. */
+function records(value: unknown): readonly Wire[] {
+  if (Array.isArray(value)) return value.filter(isRecord);
+  return isRecord(value) ? [value] : [];
+}
+
+function text(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : undefined;
+}
+
+/** A count, over XML a text of digits. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
 /**

@@ -9,15 +9,15 @@ import {
 import {
   type Activity,
   type Budget,
-  type Encoded,
-  encodeTask,
-  encoding,
   type Line,
-  sendTask,
+  orInvalidInput,
+  type Prepared,
+  prepare,
+  type Signed,
+  send,
   serviceError,
 } from './call.ts';
 import { InputFault, ServiceError } from './errors.ts';
-import type { HttpRequest } from './exchange.ts';
 import { Secret } from './secret.ts';
 import { type Session, shareSession } from './sessions.ts';
 import type { ServiceTask } from './task.ts';
@@ -26,13 +26,7 @@ import { authSessionCreate, authSessionDelete, sessionLogin, sessionLogout } fro
 /** How a credential gets in: signatures, the sessions behind them, and the check of the credential itself. */
 export interface WayIn {
   /** Signs a request; opens a session first, when the credential needs one and there is none. */
-  sign<I, O>(
-    encoded: Encoded,
-    task: ServiceTask<I, O>,
-    input: I,
-    activity: Activity,
-    budget: Budget,
-  ): Promise<SignedRequest>;
+  sign<I, O>(prepared: Prepared<I, O>, budget: Budget): Promise<SignedRequest>;
   /** Says that the service refused the session, so that the next call opens another. */
   refused(session: Session): void;
   /** Checks the credential at the service. */
@@ -41,9 +35,7 @@ export interface WayIn {
   end(sessions: 'own' | 'all'): Promise<void>;
 }
 
-export interface SignedRequest {
-  readonly request: HttpRequest;
-  readonly signature: JsonSignature | XmlSignature;
+export interface SignedRequest extends Signed {
   /** The shared session that signs, if one does. */
   readonly session?: Session | undefined;
 }
@@ -120,27 +112,20 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
 
   /** One of the session tasks, which bring their own signature. */
   async function carryOut<I, O>(task: ServiceTask<I, O>, input: I, budget: Budget): Promise<O> {
-    const via = task.json === undefined ? 'xml' : 'json';
-    const { activity, encoded } = encodeTask(line, task, input, via, {}, undefined);
-    const { request, signature } = await sign(encoded, task, input, activity, budget);
-    return (await sendTask(line, task, input, activity, request, via, signature, budget)).output;
+    const prepared = prepare(line, task, input, task.json === undefined ? 'xml' : 'json');
+    return (await send(line, prepared, await sign(prepared, budget), budget)).output;
   }
 
-  async function sign<I, O>(
-    encoded: Encoded,
-    task: ServiceTask<I, O>,
-    input: I,
-    activity: Activity,
-    budget: Budget,
-  ): Promise<SignedRequest> {
-    if (encoded.via === 'json') {
+  async function sign<I, O>(prepared: Prepared<I, O>, budget: Budget): Promise<SignedRequest> {
+    const { task, input, activity, unsigned } = prepared;
+    if (unsigned.via === 'json') {
       const own = task.json?.signature?.(input);
       const { signature, session } = own === undefined ? await jsonWay(activity, budget) : { signature: own };
-      return { request: encoding(activity, () => encoded.sign(signature)), signature, session };
+      return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
     }
-    const own = encoding(activity, () => task.xml?.signature?.(input, credential));
+    const own = orInvalidInput(activity, () => task.xml?.signature?.(input, credential));
     const { signature, session } = own === undefined ? await xmlWay(activity, budget) : { signature: own };
-    return { request: encoding(activity, () => encoded.sign(signature)), signature, session };
+    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
   }
 
   async function jsonWay(activity: Activity, budget: Budget): Promise<Way<JsonSignature>> {
@@ -149,7 +134,7 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
     }
     const { user, context, password } = credential;
     if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
-    const session = await shared(jsonSession.get(), activity, budget);
+    const session = await sessionOf(jsonSession.get(), activity, budget);
     return { signature: { kind: 'session', id: session.key }, session };
   }
 
@@ -164,7 +149,7 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
         return { signature: { kind: 'auth', user, context, password } };
       }
       case 'two_factor': {
-        const session = await shared(xmlSession.get(), activity, budget);
+        const session = await sessionOf(xmlSession.get(), activity, budget);
         return { signature: { kind: 'auth_session', hash: session.key }, session };
       }
     }
@@ -183,20 +168,15 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
           return { verified: false, reason: 'nothing is documented that checks a trusted application' };
         case 'password': {
           const { user, context, password } = credential;
-          const opened = await shared(
-            carryOut(sessionLogin, { user, context, password }, budget),
-            activity,
-            budget,
-          );
-          await carryOut(sessionLogout, { sessionId: opened.sessionId }, ownBudget(GOODBYE_MS)).catch(
-            () => undefined,
-          );
+          const login = carryOut(sessionLogin, { user, context, password }, budget);
+          const opened = await sessionOf(login, activity, budget);
+          const logout = carryOut(sessionLogout, { sessionId: opened.sessionId }, ownBudget(GOODBYE_MS));
+          await Promise.allSettled([logout]);
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
-          if (given !== undefined)
-            return { verified: false, reason: 'its session was opened and checked earlier' };
-          const session = await shared(xmlSession.get(), activity, budget);
+          if (given !== undefined) return { verified: false, reason: 'its session was opened earlier' };
+          const session = await sessionOf(xmlSession.get(), activity, budget);
           lent = session.key;
           return { verified: true, sessionHash: session.key };
         }
@@ -248,7 +228,7 @@ function tokenSource(credential: Credential, now: () => number): () => TokenOnce
   return () => {
     const { totpSecret, token } = credential.method === 'two_factor' ? credential : {};
     if (totpSecret !== undefined) {
-      const made = encoding(activity, () => tokenAt(totpSecret, now()));
+      const made = orInvalidInput(activity, () => tokenAt(totpSecret, now()));
       if (made.step <= lastStep) {
         const retryAfterMs = (lastStep + 1) * TOKEN_STEP_SECONDS * 1000 - now();
         throw serviceError('busy', activity, 'the token of this half minute is used up', { retryAfterMs });
@@ -288,7 +268,7 @@ function tokenSource(credential: Credential, now: () => number): () => TokenOnce
  * Whatever goes wrong on the way to a session, the task itself was not sent. What the service refused there, it
  * refused the account.
  */
-async function shared<T>(opening: Promise<T>, activity: Activity, budget: Budget): Promise<T> {
+async function sessionOf<T>(opening: Promise<T>, activity: Activity, budget: Budget): Promise<T> {
   try {
     return await within(opening, budget);
   } catch (error) {

@@ -148,6 +148,7 @@ describe('an answer that is cut', () => {
 
   it.each([
     ['two roots', `${whole('')}<response/>`],
+    ['an empty root before the root', `<x/>${whole('')}`],
     ['text behind the root', `${whole('')}x`],
     ['text before the root', `x${whole('')}`],
     ['crossed elements', whole('<a><b></a></b>')],
@@ -199,11 +200,12 @@ describe('answers made to hurt are refused quickly and cheaply', () => {
   ])('%s', (_name, decode, make) => {
     const body = make();
     const before = process.memoryUsage();
-    const start = performance.now();
+    // Of the processor, so that a busy machine does not count.
+    const start = process.cpuUsage();
     expect(() => decode(body)).toThrow(AnswerFault);
-    const took = performance.now() - start;
+    const { user, system } = process.cpuUsage(start);
     const after = process.memoryUsage();
-    expect(took, 'milliseconds').toBeLessThan(250);
+    expect((user + system) / 1000, 'milliseconds').toBeLessThan(250);
     const more = after.heapUsed - before.heapUsed + (after.external - before.external);
     expect(more / 1e6, 'megabytes more').toBeLessThan(64);
   });
