@@ -100,6 +100,9 @@ interface Definition<Input, Wire, Output> {
   readonly secretOf?: (output: Output) => Secret | undefined;
 }
 
+/** Said of whatever no field has a sentence of its own for, such as an input that another release kept. */
+const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
+
 function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
   const { service, zoneTask } = definition;
   return {
@@ -117,7 +120,7 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
     },
 
     check(raw) {
-      const parsed = definition.input.safeParse(raw);
+      const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
       if (!parsed.success) {
         return {
           ok: false,

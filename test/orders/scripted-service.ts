@@ -1,0 +1,75 @@
+import type { ServiceClient } from '../../src/client/client.ts';
+import type { Envelope } from '../../src/client/envelope.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
+
+/** A request that has left for the service. */
+export interface Request {
+  /** Name of the client's task: `domain.renew`. */
+  readonly task: string;
+  readonly ctid: string;
+  readonly input: unknown;
+}
+
+export const DONE: Envelope = {
+  stid: '20260301-test-1',
+  status: { code: 'S0100', text: 'Done by the service', type: 'SUCCESS' },
+  messages: [],
+  data: [],
+};
+
+/** An error of the client's, as the service or the network causes it. */
+export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
+  return new ServiceError(kind, `calling the service: ${kind}`, { task: 'domain.renew', ...details });
+}
+
+/**
+ * The domain service as the client's port shows it, played by a script. It keeps the port's promises: the input is
+ * checked first, `beforeSend` is awaited right before a request leaves, and nothing leaves when that throws.
+ */
+export class ScriptedService {
+  /** Requests that left, in their order. */
+  readonly received: Request[] = [];
+  /** What has to be done before a request can leave, such as opening a session; throws when it cannot. */
+  prepare: (request: Request) => Promise<void> = async () => undefined;
+  /** What the service answers; throws what the client makes of it. */
+  answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
+  /** Why the account cannot do anything, if so. */
+  unsupported: string | undefined;
+
+  /** How often a request with this client transaction id has left. */
+  timesSent(ctid: string): number {
+    return this.received.filter((request) => request.ctid === ctid).length;
+  }
+
+  readonly client: ServiceClient = {
+    supports: () =>
+      this.unsupported === undefined ? { interface: 'json' } : { unsupported: this.unsupported },
+    run: async (task, input, call = {}) => {
+      const checked = task.input.safeParse(input);
+      if (!checked.success) {
+        throw fails('invalid_input', { cause: checked.error });
+      }
+      const request: Request = { task: task.name, ctid: call.ctid ?? '', input };
+      await this.prepare(request);
+      await call.beforeSend?.();
+      this.received.push(request);
+      const answered = await this.answer(request, call.signal);
+      const { output, envelope } = task.output(
+        { envelope: answered, interface: 'json', setCookie: [] },
+        input,
+      );
+      return { output, envelope: envelope ?? answered, interface: 'json', httpStatus: 200 };
+    },
+    verify: async () => ({ verified: true }),
+    close: async () => undefined,
+  };
+}
+
+/** What an ended signal makes of a request that is out. */
+export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const give = () => reject(fails('unknown_outcome'));
+    if (signal?.aborted === true) give();
+    signal?.addEventListener('abort', give, { once: true });
+  });
+}

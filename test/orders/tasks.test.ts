@@ -1,0 +1,417 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../src/client/secret.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from '../../src/orders/order.ts';
+import { MAX_NAMES, ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
+import { DONE, ScriptedService } from './scripted-service.ts';
+
+const contacts = { ownerc: '101', adminc: ' 102 ', techc: 103 };
+const contactIds = { ownerc: { id: 101 }, adminc: { id: 102 }, techc: { id: 103 } };
+const nameServers = ['NS1.example.com', 'ns2.example.net.'];
+const hosts = [{ name: 'ns1.example.com' }, { name: 'ns2.example.net' }];
+
+interface Sample {
+  /** As people type it. */
+  readonly typed: Readonly<Record<string, unknown>>;
+  readonly names: readonly string[];
+  /** The task of the service, and what goes out for the first name. */
+  readonly service: string;
+  readonly wire: unknown;
+  readonly secret?: Secret;
+}
+
+/** A good order of every task. */
+const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
+  create: {
+    typed: { name: ' Café.REST. ', ...contacts, nameServers },
+    names: ['xn--caf-dma.rest'],
+    service: 'domain.create',
+    wire: { name: 'xn--caf-dma.rest', ...contactIds, nameServers: hosts, confirmOrder: true },
+  },
+  transfer: {
+    typed: { name: 'cafe.rest', ...contacts, nameServers },
+    names: ['cafe.rest'],
+    secret: new Secret('the auth code'),
+    service: 'domain.transfer',
+    wire: { name: 'cafe.rest', ...contactIds, nameServers: hosts, auth: new Secret('the auth code') },
+  },
+  renew: {
+    typed: { names: ['cafe.rest', 'BAR.rest', 'cafe.rest.'], period: '2' },
+    names: ['cafe.rest', 'bar.rest'],
+    service: 'domain.renew',
+    wire: { name: 'cafe.rest', period: 2 },
+  },
+  restore: {
+    typed: { name: 'cafe.rest' },
+    names: ['cafe.rest'],
+    service: 'domain.restore',
+    wire: { name: 'cafe.rest' },
+  },
+  delete: {
+    typed: { name: 'cafe.rest' },
+    names: ['cafe.rest'],
+    service: 'domain.delete',
+    wire: { name: 'cafe.rest' },
+  },
+  nameservers: {
+    typed: { name: 'cafe.rest', nameServers },
+    names: ['cafe.rest'],
+    service: 'domain.updateNameservers',
+    wire: { name: 'cafe.rest', nameServers: hosts },
+  },
+  authcode: {
+    typed: { name: 'cafe.rest' },
+    names: ['cafe.rest'],
+    service: 'domain.authInfo',
+    wire: { name: 'cafe.rest' },
+  },
+  'owner-change': {
+    typed: { name: 'cafe.rest' },
+    names: ['cafe.rest'],
+    service: 'domain.ownerChange',
+    wire: { name: 'cafe.rest' },
+  },
+  redirect: {
+    typed: {
+      source: 'WWW.cafe.rest',
+      target: ' https://www.example.com/menu ',
+      type: 'DOMAIN',
+      mode: 'HTTP',
+      title: ' ',
+      backup: '',
+    },
+    names: ['www.cafe.rest'],
+    service: 'redirect.update',
+    wire: { source: 'www.cafe.rest', target: 'https://www.example.com/menu', type: 'DOMAIN', mode: 'HTTP' },
+  },
+  'ssl-contact': {
+    typed: {
+      id: '4711',
+      fname: 'Anna',
+      lname: '',
+      address: [' Main Street 1 ', 'Back yard'],
+      country: 'de',
+      phone: '+49-30-5550100',
+      email: '',
+    },
+    names: ['4711'],
+    service: 'sslContact.update',
+    wire: {
+      id: '4711',
+      fname: 'Anna',
+      address: ['Main Street 1', 'Back yard'],
+      country: 'DE',
+      phone: '+49-30-5550100',
+    },
+  },
+  user: {
+    typed: {
+      user: 'anna',
+      context: '4',
+      defaultEmail: 'anna@example.com',
+      language: 'EN',
+      status: '1',
+      parent: { user: 'boss', context: 4, substatus: '2' },
+    },
+    names: ['anna'],
+    secret: new Secret('hunter2'),
+    service: 'user.create',
+    wire: {
+      user: 'anna',
+      context: 4,
+      defaultEmail: 'anna@example.com',
+      language: 'en',
+      status: 1,
+      password: new Secret('hunter2'),
+      parent: { user: 'boss', context: 4, substatus: 2 },
+    },
+  },
+};
+
+function checked(task: OrderTaskName, input: unknown) {
+  const result = taskNamed(task).check(input);
+  if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.problems)}`);
+  return result;
+}
+
+function problemsOf(task: OrderTaskName, input: unknown): readonly { field: string; problem: string }[] {
+  const result = taskNamed(task).check(input);
+  return result.ok ? [] : result.problems;
+}
+
+describe('what the orders know of a task', () => {
+  it.each<[OrderTaskName, effect: string, idempotent: boolean, confirmFirst: boolean, secret: string]>([
+    ['create', 'charge', false, false, ''],
+    ['transfer', 'charge', false, false, 'auth'],
+    ['renew', 'charge', false, false, ''],
+    ['restore', 'charge', false, false, ''],
+    ['delete', 'write', false, true, ''],
+    ['nameservers', 'write', true, false, ''],
+    ['authcode', 'write', false, false, 'result'],
+    ['owner-change', 'write', false, true, ''],
+    ['redirect', 'write', true, false, ''],
+    ['ssl-contact', 'write', true, false, ''],
+    ['user', 'write', false, false, 'password, result'],
+  ])(
+    '%s: %s, repeatable: %s, confirmed first: %s, secrets: %s',
+    (name, effect, idempotent, first, secret) => {
+      const task = taskNamed(name);
+      expect(task).toMatchObject({ name, effect, idempotent, confirmFirst: first });
+      expect([task.secretField, ...(task.secretResult ? ['result'] : [])].filter(Boolean).join(', ')).toBe(
+        secret,
+      );
+    },
+  );
+
+  it('every task has a row', () => {
+    expect(Object.keys(ORDER_TASKS)).toEqual([...ORDER_TASK_NAMES]);
+  });
+
+  it('no task that costs money may be repeated', () => {
+    const charges = Object.values(ORDER_TASKS).filter(({ effect }) => effect === 'charge');
+    expect(charges.map(({ idempotent }) => idempotent)).not.toContain(true);
+  });
+});
+
+describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
+  const sample = SAMPLES[name];
+
+  it('is taken as people type it', () => {
+    expect(checked(name, sample.typed).names).toEqual(sample.names);
+  });
+
+  it('is the same when it is checked again after the database', () => {
+    const first = checked(name, sample.typed);
+    expect(checked(name, JSON.parse(JSON.stringify(first.input)))).toEqual(first);
+  });
+
+  it('goes out as the service wants it', async () => {
+    const service = new ScriptedService();
+    const marked: string[] = [];
+    await taskNamed(name).send(service.client, {
+      input: JSON.parse(JSON.stringify(checked(name, sample.typed).input)),
+      name: sample.names[0] ?? '',
+      secret: sample.secret,
+      ctid: 'order1.1',
+      signal: new AbortController().signal,
+      beforeSend: async () => {
+        marked.push(`before ${service.received.length + 1}`);
+      },
+    });
+    expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', input: sample.wire }]);
+    expect(reveal(service.received[0]?.input)).toEqual(reveal(sample.wire));
+    expect(marked).toEqual(['before 1']);
+  });
+
+  it('is refused, never by throwing, when it is anything else', () => {
+    const anything = fc.oneof(
+      fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
+      // A good order with one or two fields made bad.
+      fc
+        .record({
+          fields: fc.subarray(Object.keys(sample.typed), { minLength: 1 }),
+          bad: fc.oneof(fc.anything(), fc.constant(undefined), fc.string({ unit: 'binary' })),
+        })
+        .map(({ fields, bad }) => ({
+          ...sample.typed,
+          ...Object.fromEntries(fields.map((field) => [field, bad])),
+        })),
+    );
+    fc.assert(
+      fc.property(anything, (input) => {
+        const result = taskNamed(name).check(input);
+        if (result.ok) {
+          // It happened to be good: then it stays good.
+          const again = taskNamed(name).check(JSON.parse(JSON.stringify(result.input)));
+          if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.problems)}`);
+          return;
+        }
+        if (result.problems.length === 0) throw new Error('refused without a reason');
+        for (const { problem } of result.problems) {
+          if (!isKind(problem)) throw new Error(`not a sentence for people: ${JSON.stringify(problem)}`);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** Whether a sentence can stand before people: whole, and without a programmer's words. */
+function isKind(problem: string): boolean {
+  return (
+    /^\P{Ll}.*[.!]$/su.test(problem) &&
+    !/invalid input|expected|received|undefined|\bnull\b|NaN|\[object|regex|too (big|small)/i.test(problem)
+  );
+}
+
+/** A copy in which secrets are readable, for all secrets look alike. */
+function reveal(value: unknown): unknown {
+  if (value instanceof Secret) return { revealed: value.reveal() };
+  if (Array.isArray(value)) return value.map(reveal);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]));
+}
+
+describe('problems', () => {
+  const many = Array.from({ length: MAX_NAMES + 1 }, (_, index) => `name${index}.rest`);
+  it.each<[OrderTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
+    ['renew', { names: [] }, 'names', /at least one name/],
+    ['renew', { names: ['cafe'] }, 'names', /whole name/],
+    ['renew', { names: ['a.cafe.rest'] }, 'names', /below a name/],
+    ['renew', { names: many }, 'names', /at most 50 names/],
+    ['renew', { period: '0' }, 'period', /from 1 to 10/],
+    ['renew', { period: 11 }, 'period', /from 1 to 10/],
+    ['renew', { period: '1.5' }, 'period', /whole years/],
+    ['renew', { period: '1e1' }, 'period', /whole years/],
+    ['renew', { period: '' }, 'period', /whole years/],
+    ['create', { ownerc: '0' }, 'ownerc', /above 0/],
+    ['create', { adminc: 'anna' }, 'adminc', /contact’s id/],
+    ['create', { techc: '99999999999' }, 'techc', /too large/],
+    ['create', { nameServers: ['ns1.example.com'] }, 'nameServers', /2 to 7/],
+    ['create', { nameServers: [...nameServers, 'ns1.example.com'] }, 'nameServers', /more than once/],
+    ['transfer', { nameServers: ['10.0.0.1', 'ns.example.com'] }, 'nameServers', /IP address/],
+    ['create', { name: 'кафе.rest' }, 'name', /letters that \.rest does not take/],
+    ['redirect', { source: 'two words' }, 'source', /without blanks/],
+    ['redirect', { target: 'javascript:alert(1)' }, 'target', /web address/],
+    ['redirect', { type: 'email', target: 'https://x.example' }, 'target', /e-mail address/],
+    ['redirect', { backup: 'nowhere' }, 'backup', /web address/],
+    ['redirect', { type: 'WEB' }, 'type', /Choose a type/],
+    ['redirect', { mode: 'POP' }, 'mode', /Choose a mode/],
+    ['redirect', { title: 'a\u0000b' }, 'title', /cannot be seen/],
+    ['ssl-contact', { country: 'Germany' }, 'country', /two-letter/],
+    ['ssl-contact', { phone: '030 5550100' }, 'phone', /international/],
+    ['ssl-contact', { email: 'anna@' }, 'email', /e-mail address/],
+    ['ssl-contact', { id: '-1' }, 'id', /above 0/],
+    ['ssl-contact', { address: ['Street 1', ' '] }, 'address', /no line empty/],
+    ['user', { user: 'an:na' }, 'user', /colon/],
+    ['user', { context: '0' }, 'context', /context’s number/],
+    ['user', { defaultEmail: 'anna' }, 'defaultEmail', /e-mail address/],
+    ['user', { status: '-1' }, 'status', /from 0/],
+    ['user', { parent: { user: '', context: 4 } }, 'parent_user', /superior/],
+    ['user', { parent: { user: 'boss' } }, 'parent_context', /context’s number/],
+  ])('of %s with %j stand at %s', (task, change, field, problem) => {
+    const problems = problemsOf(task, { ...SAMPLES[task].typed, ...change });
+    expect(problems.map((each) => each.field)).toContain(field);
+    expect(problems.find((each) => each.field === field)?.problem).toMatch(problem);
+  });
+
+  it('are all told at once', () => {
+    const problems = problemsOf('create', {
+      ...SAMPLES.create.typed,
+      name: '-x.rest',
+      ownerc: '',
+      techc: 'x',
+    });
+    expect(problems.map(({ field }) => field)).toEqual(['name', 'ownerc', 'techc']);
+    const both = problemsOf('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
+    expect(both).toHaveLength(2);
+  });
+
+  it('an SSL contact needs at least one field to change', () => {
+    expect(problemsOf('ssl-contact', { id: '4711', title: ' ' })).toEqual([
+      { field: 'organization', problem: 'Fill in at least one field to change.' },
+    ]);
+  });
+
+  it('a period is held against the zone of every name', () => {
+    expect(problemsOf('renew', { names: ['cafe.rest', 'example.com'], period: 11 })).toHaveLength(1);
+  });
+
+  it('in a zone without a profile the general rules hold', () => {
+    const order = { ...SAMPLES.create.typed, name: 'shop.example.com', nameServers: ['ns1.example.com'] };
+    expect(problemsOf('create', order)).toEqual([]);
+  });
+});
+
+describe('what an approver is told', () => {
+  it.each<[OrderTaskName, RegExp]>([
+    ['create', /costs money.*premium|costs money.*Short or generic.*60 days/s],
+    ['transfer', /costs money.*5 days.*renews/s],
+    ['renew', /costs money/],
+    ['restore', /costs money.*by hand/s],
+    ['delete', /restored for 30 days/],
+    ['nameservers', /replaces all nameservers/],
+    ['authcode', /transfer the name away/],
+    ['owner-change', /notified.*60 days/s],
+  ])('of %s', (task, notes) => {
+    expect(taskNamed(task).notes(['cafe.rest']).join('\n')).toMatch(notes);
+  });
+
+  it('each note once, however many names', () => {
+    const notes = taskNamed('renew').notes(['a.rest', 'b.rest', 'c.example']);
+    expect(new Set(notes).size).toBe(notes.length);
+    expect(notes.join('\n')).toMatch(/No rules are known/);
+  });
+
+  it('nothing of a zone where a task has none', () => {
+    expect(taskNamed('redirect').notes(['www.cafe.rest'])).toEqual([]);
+  });
+});
+
+describe('a retry', () => {
+  it('asks for the failed names only', () => {
+    const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
+    expect(taskNamed('renew').onlyFor(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
+  });
+
+  it('asks for the same of a task with one name', () => {
+    for (const name of ORDER_TASK_NAMES) {
+      if (name === 'renew') continue;
+      const { input, names } = checked(name, SAMPLES[name].typed);
+      expect(taskNamed(name).onlyFor(input, names), name).toEqual(input);
+    }
+  });
+});
+
+describe('what comes back', () => {
+  const send = async (name: OrderTaskName, envelope = DONE) => {
+    const service = new ScriptedService();
+    service.answer = async () => envelope;
+    return taskNamed(name).send(service.client, {
+      input: checked(name, SAMPLES[name].typed).input,
+      name: SAMPLES[name].names[0] ?? '',
+      secret: SAMPLES[name].secret,
+      ctid: 'order1',
+      signal: new AbortController().signal,
+      beforeSend: async () => undefined,
+    });
+  };
+
+  it('holds a secret for an auth code, found or not, and none in the envelope', async () => {
+    const found = await send('authcode', { ...DONE, data: [{ authInfo: 'canary-1' }] });
+    expect(found.secret?.reveal()).toBe('canary-1');
+    const other = await send('authcode', { ...DONE, data: [{ epp: 'canary-1' }] });
+    expect(other.secret?.reveal()).toContain('canary-1');
+    expect(JSON.stringify([found.envelope, other.envelope])).not.toContain('canary');
+  });
+
+  it('holds a secret for a user only where the service made the password', async () => {
+    expect((await send('user')).secret).toBeUndefined();
+    const made = await send('user', {
+      ...DONE,
+      messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-2' }] }],
+    });
+    expect(made.secret?.reveal()).toBe('canary-2');
+  });
+
+  it('holds no secret for any other task', async () => {
+    for (const name of ORDER_TASK_NAMES) {
+      if (taskNamed(name).secretResult) continue;
+      expect((await send(name)).secret, name).toBeUndefined();
+    }
+  });
+
+  it('a transfer without its auth code does not leave', async () => {
+    const service = new ScriptedService();
+    const sending = taskNamed('transfer').send(service.client, {
+      input: checked('transfer', SAMPLES.transfer.typed).input,
+      name: 'cafe.rest',
+      secret: undefined,
+      ctid: 'order1',
+      signal: new AbortController().signal,
+      beforeSend: async () => undefined,
+    });
+    await expect(sending).rejects.toThrow(/there is none/);
+    expect(service.received).toEqual([]);
+  });
+});
