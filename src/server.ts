@@ -36,6 +36,9 @@ const CLOCK_LEEWAY_SECONDS = 300;
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
+/** Slack's largest deliveries, forms with everything typed in, stay far below. */
+const MAX_BODY_BYTES = 1_000_000;
+
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
@@ -105,7 +108,37 @@ async function route(
   answer(response, 404, { error: 'not found' });
 }
 
-function takeFromSlack(options: ServerOptions, request: IncomingMessage, response: ServerResponse): void {
+/** The whole body, or undefined when it is larger than anything Slack sends. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    if (!(part instanceof Buffer)) continue;
+    bytes += part.length;
+    if (bytes > MAX_BODY_BYTES) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Bolt takes every body for an object and leaves a rejection unhandled, which ends the process, when it is none. */
+function isDelivery(mediaType: string, body: string): boolean {
+  const payload =
+    mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
+  if (payload === null) return true;
+  try {
+    const parsed: unknown = JSON.parse(payload);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}
+
+async function takeFromSlack(
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const slack = options.slack();
   if (slack === undefined) {
     answer(response, 503, { error: 'not ready' });
@@ -122,8 +155,21 @@ function takeFromSlack(options: ServerOptions, request: IncomingMessage, respons
     return;
   }
   // Bolt knows the media types without parameters only.
-  const [mediaType] = (request.headers['content-type'] ?? '').split(';');
-  request.headers['content-type'] = mediaType?.trim().toLowerCase() ?? '';
+  const [given = ''] = (request.headers['content-type'] ?? '').split(';');
+  const mediaType = given.trim().toLowerCase();
+  request.headers['content-type'] = mediaType;
+  const body = await readBody(request);
+  if (body === undefined) {
+    response.setHeader('connection', 'close');
+    answer(response, 413, { error: 'too large' });
+    return;
+  }
+  if (!isDelivery(mediaType, body.toString('utf8'))) {
+    answer(response, 400, { error: 'not a delivery of Slack' });
+    return;
+  }
+  // Read already: Bolt checks the signature of `rawBody`.
+  Object.assign(request, { rawBody: body });
   slack(request, response);
 }
 

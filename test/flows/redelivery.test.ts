@@ -1,0 +1,261 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  orderOf,
+  pressed,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  toldAfter,
+} from '../support/demo.ts';
+
+/*
+ * The same thing delivered twice, pressed twice, pressed at once, or not sent by Slack at all.
+ */
+
+type Delivery = Workspace['deliveries'][number];
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+let carol: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  carol = t.workspace.as('U0CAROL');
+  await link(t.workspace, alice);
+});
+afterAll(() => t.stop());
+
+const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+
+/** The newest delivery that fits. */
+function delivered(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
+  const found = t.workspace.deliveries.findLast(({ payload }) => fits(payload));
+  if (found === undefined) throw new Error(`${what} was not delivered`);
+  return found;
+}
+
+/** Ids of the orders for a name that have a card. */
+function ordersFor(name: string): Set<string> {
+  return new Set(
+    t.workspace.messages(DOMAINS).flatMap((message) => {
+      const order = orderOf(message);
+      return order?.names === name ? [order.id] : [];
+    }),
+  );
+}
+
+function sentOnce(order: SeenOrder): void {
+  expect(
+    requestsOf(t.service, order).map(({ path }) => path),
+    'requests of the order',
+  ).toHaveLength(1);
+}
+
+test('twenty clicks of two approvers at once send one request', async () => {
+  const order = await ask(t.workspace, alice, '/domain renew cafe.rest 2');
+  const { card } = order;
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? bob : carol).click(card, 'order_approve')),
+  );
+  await order.ends('SUCCEEDED');
+  await t.workspace.waitFor(
+    () => (bob.ephemerals().length + carol.ephemerals().length >= 19 ? true : undefined),
+    { what: 'the other clicks to be answered' },
+  );
+  sentOnce(order);
+  expect(t.service.state.charges).toHaveLength(1);
+});
+
+test('an approval and a cancellation at once: one of them wins, and the card says which', async () => {
+  for (const name of ['bar.rest', 'deli.rest', 'curry.rest', 'grill.rest']) {
+    const order = await ask(t.workspace, alice, `/domain renew ${name}`);
+    const { card } = order;
+    await Promise.all([bob.click(card, 'order_approve'), alice.click(card, 'order_cancel')]);
+    const state = await t.workspace.waitFor(
+      () => (['SUCCEEDED', 'CANCELLED'].includes(order.state) ? order.state : undefined),
+      { what: `the order for ${name} to end` },
+    );
+    expect(requestsOf(t.service, order), `requests after ${state}`).toHaveLength(
+      state === 'SUCCEEDED' ? 1 : 0,
+    );
+  }
+});
+
+describe('Slack delivers again', () => {
+  test('a command: one order', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+    const command = delivered('the command', ({ text }) => text === 'renew soup.rest');
+    await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(command)));
+    await alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+    await t.workspace.redeliver(command);
+    // Whatever the second delivery does, it has done it when the next command is answered.
+    await told(alice, () => alice.command(DOMAINS, '/domain orders soup.rest'));
+    expect(ordersFor('soup.rest')).toEqual(new Set([order.id]));
+    expect(order.state).toBe('CANCELLED');
+  });
+
+  test('a form: one order', async () => {
+    const view = await openForm(t.workspace, alice, '/domain renew');
+    const order = await orderAfter(t.workspace, () =>
+      alice.submit(view, { names: 'sushi.rest', period: '1' }),
+    );
+    const form = delivered('the form', ({ type }) => type === 'view_submission');
+    await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(form)));
+    await alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+    await t.workspace.redeliver(form);
+    await told(alice, () => alice.command(DOMAINS, '/domain orders sushi.rest'));
+    expect(ordersFor('sushi.rest')).toEqual(new Set([order.id]));
+  });
+
+  test('an approving click: one request', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew tapas.rest');
+    await bob.click(order.card, 'order_approve');
+    const click = delivered('the click', (payload) => pressed(payload) === 'order_approve');
+    await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(click)));
+    await order.ends('SUCCEEDED');
+    expect(await told(bob, () => t.workspace.redeliver(click))).toMatch(/done/);
+    sentOnce(order);
+  });
+});
+
+describe('what Slack did not send', () => {
+  test.each([
+    ['a signature made with another secret', { signature: `v0=${'0'.repeat(64)}` }],
+    ['a signature of six minutes ago', { timestamp: Math.floor(Date.now() / 1_000) - 360 }],
+    ['a signature from six minutes ahead', { timestamp: Math.floor(Date.now() / 1_000) + 360 }],
+  ])('is refused: %s', async (_what, signing) => {
+    const order = await ask(t.workspace, alice, '/domain renew olive.rest');
+    const click = approvalOf(order);
+    expect((await t.workspace.redeliver(click, signing)).status).toBe(401);
+    await told(alice, () => alice.command(DOMAINS, '/domain whoami'));
+    expect(order.state).toBe('PENDING');
+    await t.workspace.redeliver(click);
+    await order.ends('SUCCEEDED');
+  });
+
+  /** Bob's earlier click as if it were on this order. */
+  function approvalOf(order: SeenOrder): Delivery {
+    const click = delivered('a click', (payload) => pressed(payload) === 'order_approve');
+    const [action] = Array.isArray(click.payload['actions']) ? click.payload['actions'] : [];
+    const payload = { ...click.payload, actions: [{ ...Object(action), value: order.id }] };
+    return { ...click, payload };
+  }
+
+  test('is refused without a signature', async () => {
+    const response = await fetch(`${t.botUrl}/slack/events`, { method: 'POST', body: 'command=%2Fdomain' });
+    expect(response.status).toBe(401);
+  });
+});
+
+describe('what nobody expects, rightly signed', () => {
+  const json = 'application/json';
+  const form = 'application/x-www-form-urlencoded';
+  const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
+  const user = { id: 'U0BOB', team_id: 'T0STEWARD' };
+  const click = (value: unknown) =>
+    interactive({
+      type: 'block_actions',
+      user,
+      team: { id: 'T0STEWARD' },
+      trigger_id: 't',
+      channel: { id: DOMAINS },
+      actions: [{ type: 'button', action_id: 'order_approve', block_id: 'b', action_ts: '1', value }],
+    });
+
+  const bodies: readonly [what: string, status: number, contentType: string, body: string][] = [
+    ['nothing at all', 400, json, ''],
+    ['half of JSON', 400, json, '{"type":"event_cal'],
+    ['a list', 400, json, '[]'],
+    ['null', 400, json, 'null'],
+    ['an event without an event', 404, json, '{"type":"event_callback"}'],
+    ['an unknown event', 200, json, '{"type":"event_callback","event":{"type":"moon_landing"}}'],
+    ['a payload that is no JSON', 400, form, 'payload=%7Bnot'],
+    ['a payload of null', 400, form, 'payload=null'],
+    ['a command without its fields', 200, form, 'command=%2Fdomain'],
+    ['another command', 404, form, 'command=%2Fother&team_id=T0STEWARD&text=x&user_id=U0BOB'],
+    ['a click on nothing', 404, form, interactive({ type: 'block_actions', user, actions: [] })],
+    [
+      'a click by nobody',
+      500,
+      form,
+      interactive({ type: 'block_actions', actions: [{ action_id: 'order_approve' }] }),
+    ],
+    ['a click on an order that is not there', 200, form, click('nosuchorder0')],
+    ['a click with a NUL in its value', 200, form, click('a\u0000b')],
+    ['a click with a very long value', 200, form, click('x'.repeat(100_000))],
+    ['a click whose value is a number', 200, form, click(7)],
+    [
+      'an unknown form',
+      200,
+      form,
+      interactive({ type: 'view_submission', user, view: { id: 'V', callback_id: 'x' } }),
+    ],
+    [
+      'a form whose origin was changed',
+      200,
+      form,
+      interactive({
+        type: 'view_submission',
+        user,
+        view: { id: 'V1', callback_id: 'renew', private_metadata: '{"channelId":7}', state: { values: {} } },
+      }),
+    ],
+    [
+      'a form with other fields',
+      200,
+      form,
+      interactive({
+        type: 'view_submission',
+        user,
+        view: {
+          id: 'V2',
+          callback_id: 'deny',
+          private_metadata: '{"channelId":"C0DOMAINS"}',
+          state: { values: { __proto__: { x: { value: 'y' } } } },
+        },
+      }),
+    ],
+    ['two megabytes', 413, form, `command=%2Fdomain&text=${'x'.repeat(2_000_000)}`],
+    ['a text in another type', 400, 'text/plain', 'hello'],
+  ];
+
+  async function send(contentType: string, body: string): Promise<number> {
+    const timestamp = String(Math.floor(Date.now() / 1_000));
+    const mac = createHmac('sha256', t.workspace.signingSecret).update(`v0:${timestamp}:${body}`);
+    const response = await fetch(`${t.botUrl}/slack/events`, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': contentType,
+        'x-slack-request-timestamp': timestamp,
+        'x-slack-signature': `v0=${mac.digest('hex')}`,
+      },
+    });
+    await response.text();
+    return response.status;
+  }
+
+  test('is answered, and hurts nobody', async () => {
+    const sent = t.service.requests.length;
+    const answers = await Promise.all(
+      // What Bolt has no listener for is answered after 3 s, so all go together.
+      bodies.map(async ([what, , contentType, body]) => [what, await send(contentType, body)]),
+    );
+    expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));
+    expect(await told(alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain('alice in context 4');
+    expect(t.service.requests, 'something was sent to the service').toHaveLength(sent);
+  });
+});
