@@ -145,7 +145,7 @@ export function createOrderStore(
       during('looking for the latest order of a task', async () => {
         const found = await select(Prisma.sql`
           WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT'
-            AND o.context IS NOT DISTINCT FROM ${context ?? null}::int
+            AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
           ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
         return found[0];
       }),
