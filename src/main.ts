@@ -246,7 +246,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         web,
         settings,
         settingsStore,
-        onSettingsSaved: async () => undefined,
         watchedName: (name) => watchList.find(name),
         admins: config.admins,
         defaultContext: config.service.defaultContext,

@@ -26,8 +26,6 @@ export interface SlackDeps {
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
-  /** Told of settings that were just saved, for what does not read them anew each time. */
-  readonly onSettingsSaved: (settings: TeamSettings) => Promise<void>;
   /** A name on the watch list, by its ASCII form. */
   readonly watchedName: (name: string) => Promise<WatchedDomain | undefined>;
   /** `ADMINS`: may change settings besides workspace admins and owners. */

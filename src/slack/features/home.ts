@@ -1,5 +1,5 @@
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import { type HomeData, homeBlocks, strangerBlocks } from '../views/home.ts';
+import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks } from '../views/home.ts';
 import { type AnyBlock, hasNewBlocks, withoutNewBlocks } from '../views/kit.ts';
 import { done, refusesBlocks, type SlackWeb } from '../web.ts';
 
@@ -20,7 +20,7 @@ export async function publishHome(deps: SlackDeps, userId: string): Promise<void
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, policy, open] = await Promise.all([
+  const [account, policy, open, next, months] = await Promise.all([
     deps.accounts.active(userId),
     deps.orders.policy(),
     deps.orders.list({
@@ -28,6 +28,8 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
       limit: READ,
     }),
+    deps.expiry.expiringNext(HOME_LENGTH),
+    deps.expiry.countsByMonth(),
   ]);
   const approves = policy.approvers.has(userId);
   const [pending, toSettle] = approves
@@ -48,7 +50,8 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     toDecide: approves ? mayDecide.reverse() : undefined,
     toSettle,
     open,
-    expiring: undefined,
+    next,
+    months,
   };
 }
 

@@ -222,7 +222,6 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   }
   await deps.settingsStore.save(changes, person.id, deps.now());
   deps.log.info({ by: person.id, changes }, 'settings changed');
-  await deps.onSettingsSaved(read.settings);
   return { kind: 'done', say: savedMessage(changes, read.settings) };
 }
 

@@ -1,6 +1,10 @@
 import { type Account, accountName } from '../../accounts/account.ts';
+import type { MonthCount } from '../../expiry/chart.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { displayName } from '../../zones/names.ts';
+import { dayInWords, daysInWords } from './expiry.ts';
 import {
   type AnyBlock,
   actions,
@@ -32,16 +36,6 @@ import {
  * The Home tab.
  */
 
-/** A name that expires soon. */
-export interface ExpiringName {
-  /** As people read it. */
-  readonly name: string;
-  /** The day, written out. */
-  readonly expires: string;
-  /** Negative when it has expired. */
-  readonly daysLeft: number;
-}
-
 /** What the Home tab shows to one person. */
 export interface HomeData {
   /** The account the person works with. */
@@ -53,13 +47,10 @@ export interface HomeData {
   readonly toSettle: readonly Order[];
   /** The person's own open orders. */
   readonly open: readonly Order[];
-  /** Undefined while nobody watches any name. */
-  readonly expiring:
-    | {
-        readonly next: readonly ExpiringName[];
-        readonly months: readonly { readonly label: string; readonly count: number }[];
-      }
-    | undefined;
+  /** What expires next, soonest first. */
+  readonly next: readonly ListedName[];
+  /** How many names expire in which month. */
+  readonly months: readonly MonthCount[];
 }
 
 /** How many orders or names one part of the tab shows. */
@@ -85,7 +76,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
       'None. Ask with `/domain`; `/domain help` shows how.',
       '/domain orders mine',
     ),
-    ...expiringPart(data.expiring),
+    ...expiringPart(data),
   ];
 }
 
@@ -167,36 +158,36 @@ function detailLine(order: Order): AnyBlock[] {
   return all.length === 0 ? [] : [context(all.join(' · '))];
 }
 
-function expiringPart(expiring: HomeData['expiring']): AnyBlock[] {
+function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyBlock[] {
   const title = [divider, header('What expires next')];
-  if (expiring === undefined || expiring.next.length === 0) {
+  if (next.length === 0) {
     return [
       ...title,
-      section('No name is watched yet. Add one with `/domain watch NAME`, or many with `/domain import`.'),
+      section('No watched name has a date yet. Add names with `/domain watch NAME` or `/domain import`.'),
     ];
   }
   return [
     ...title,
-    ...(expiring.months.some((month) => month.count > 0)
+    ...(months.some((month) => month.count > 0)
       ? [
           barChart({
             title: 'Names that expire, by month',
             series: 'Names',
-            bars: expiring.months.map(({ label, count: value }) => ({ label, value })),
+            bars: months.map(({ label, count: value }) => ({ label, value })),
             xLabel: 'Month',
             yLabel: 'Names',
           }),
         ]
       : []),
     table({
-      caption: 'What expires next',
-      columns: ['Name', 'Expires', 'Days left'],
-      rows: expiring.next
+      caption: 'Next to expire',
+      columns: ['Name', 'Expires', 'When'],
+      rows: next
         .slice(0, HOME_LENGTH)
-        .map(({ name, expires, daysLeft }) => [
-          name,
-          expires,
-          daysLeft < 0 ? `expired ${-daysLeft} ago` : String(daysLeft),
+        .map(({ domain, day, daysLeft }) => [
+          displayName(domain.name),
+          day === undefined ? 'not known' : dayInWords(day),
+          daysLeft === undefined ? 'not known' : daysInWords(daysLeft),
         ]),
     }),
     context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),

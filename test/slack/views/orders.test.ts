@@ -232,7 +232,8 @@ describe('whatever people and the service say', () => {
           toDecide: [order],
           toSettle: [order],
           open: [order],
-          expiring: undefined,
+          next: [],
+          months: [],
         };
         expectBlocks(homeBlocks(data), 'home');
       }),

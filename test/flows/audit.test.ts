@@ -1,0 +1,181 @@
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  startTestDemo,
+  type TestDemo,
+  toldAfter,
+} from '../support/demo.ts';
+
+const PASSWORD = 'never-shown-9431';
+const AUTH = 'Auth-Code-77aa';
+
+let t: TestDemo;
+let workspace: Workspace;
+let alice: Actor;
+let bob: Actor;
+let ada: Actor;
+let csv: string;
+let rows: Record<string, string>[];
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  workspace = t.workspace;
+  [alice, bob, ada] = [workspace.as('U0ALICE'), workspace.as('U0BOB'), workspace.as('U0ADA')];
+  await link(workspace, alice);
+
+  const renewed = await ask(
+    workspace,
+    alice,
+    '/domain renew cafe.rest 2 -- =HYPERLINK("http://evil","x"), "quoted"',
+  );
+  await bob.click(renewed.card, 'order_approve');
+  await renewed.ends('SUCCEEDED');
+
+  const denied = await ask(workspace, alice, '/domain renew cafe.rest -- twice');
+  await bob.click(denied.card, 'order_deny');
+  const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
+  await bob.submit(form, { reason: '@too expensive\nthis year' });
+  await denied.ends('DENIED');
+
+  const transfer = await openForm(workspace, alice, '/domain transfer bistro.rest');
+  const moved = await orderAfter(workspace, () =>
+    alice.submit(transfer, {
+      auth: AUTH,
+      ownerc: '11',
+      adminc: '11',
+      techc: '11',
+      nameServers: 'ns1.example.net\nns2.example.net',
+    }),
+  );
+  await bob.click(moved.card, 'order_approve');
+  await workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(moved.state) ? true : undefined), {
+    what: 'the end of the transfer',
+  });
+
+  const user = await openForm(workspace, alice, '/domain user');
+  const made = await orderAfter(workspace, () =>
+    alice.submit(user, { user: 'carl', context: '4', defaultEmail: 'carl@example.com', password: PASSWORD }),
+  );
+  await made.ends('SUCCEEDED');
+  csv = await audit('/domain audit');
+  rows = parseCsv(csv);
+});
+afterAll(() => t.stop());
+
+/** Asks for the audit log and reads the file that comes. */
+async function audit(text: string): Promise<string> {
+  const before = workspace.messages('D0ADA').length;
+  await ada.command(DOMAINS, text);
+  const file = await workspace.waitFor(
+    () =>
+      workspace
+        .messages('D0ADA')
+        .slice(before)
+        .find(({ files }) => files)?.files?.[0],
+    { what: `the file of ${text}` },
+  );
+  expect(file.name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
+  // As it is on the wire: reading it as text would take the byte order mark away.
+  const bytes = await (await fetch(new URL(file.url_private_download, workspace.url))).arrayBuffer();
+  return Buffer.from(bytes).toString('utf8');
+}
+
+/** Reads RFC 4180. */
+function parseCsv(text: string): Record<string, string>[] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? bare ?? '');
+    if (end === '\r\n') lines.push([]);
+  }
+  const [head = [], ...body] = lines.filter((line) => line.length > 1);
+  return body.map((line) => Object.fromEntries(head.map((name, index) => [name, line[index] ?? ''])));
+}
+
+function row(event: string, task: string): Record<string, string> {
+  const found = rows.find((each) => each['event'] === event && each['task'] === task);
+  if (found === undefined) throw new Error(`no row says ${event} of ${task}\n${csv}`);
+  return found;
+}
+
+it('says who asked, who decided, what was sent and what came back', () => {
+  const asked = row('requested', 'renew');
+  expect(asked).toMatchObject({
+    asked_by: 'Alice (U0ALICE)',
+    names: 'cafe.rest',
+    account: 'alice in context 4',
+    state: 'PENDING',
+  });
+  expect(JSON.parse(asked['sent'] ?? '')).toEqual({ names: ['cafe.rest'], period: 2 });
+  const answered = row('answered', 'renew');
+  expect(answered).toMatchObject({
+    decided_by: 'Bob (U0BOB)',
+    outcome: 'SUCCEEDED',
+    service_code: 'S0105',
+    service_text: 'The domain was renewed.',
+    ctid: answered['order'],
+  });
+  expect(answered['stid']).toMatch(/\S/);
+  expect(row('sending', 'renew')).toMatchObject({ ctid: answered['order'], by: 'Domain Steward' });
+  expect(row('denied', 'renew')).toMatchObject({
+    by: 'Bob (U0BOB)',
+    decided_by: 'Bob (U0BOB)',
+    decision_reason: "'@too expensive this year",
+    state: 'DENIED',
+  });
+});
+
+it('holds no secret', () => {
+  expect(JSON.parse(row('requested', 'transfer')['sent'] ?? '')).toMatchObject({ auth: '[secret]' });
+  expect(JSON.parse(row('requested', 'user')['sent'] ?? '')).toMatchObject({
+    user: 'carl',
+    password: '[secret]',
+  });
+  for (const secret of [AUTH, PASSWORD, 'alice-sandbox-password']) expect(csv).not.toContain(secret);
+});
+
+it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
+  expect(csv.startsWith('\ufefftime_utc,')).toBe(true);
+  expect(csv.endsWith('\r\n')).toBe(true);
+  expect(row('requested', 'renew')['reason']).toBe('\'=HYPERLINK("http://evil","x"), "quoted"');
+  const formulas = rows.flatMap((each) => Object.values(each)).filter((cell) => /^\s*[=+\-@]/.test(cell));
+  expect(formulas).toEqual([]);
+});
+
+it('takes days, the last one included', async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
+  const none = await toldAfter(workspace, ada, () =>
+    ada.command(DOMAINS, '/domain audit 2020-01-01 2020-01-31'),
+  );
+  expect(none).toContain('Nothing happened from 2020-01-01 to 2020-01-31');
+});
+
+it.each([
+  ['2026-13-01', 'is not a date'],
+  ['yesterday', 'is not a date'],
+  ['2026-02-30', 'is not a date'],
+  ['2026-03-01 2026-02-01', 'Give the earlier day first'],
+  ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
+])('says what is wrong with “%s”', async (words, why) => {
+  const told = await toldAfter(workspace, ada, () => ada.command(DOMAINS, `/domain audit ${words}`));
+  expect(told).toContain(why);
+});
+
+it('is for admins', async () => {
+  const told = await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain audit'));
+  expect(told).toContain('Only admins can do this');
+});
+
+it('leaves nothing on disk, whether Slack takes the file or not', async () => {
+  workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
+  const told = await toldAfter(workspace, ada, () => ada.command(DOMAINS, '/domain audit'));
+  expect(told).toContain('Slack did not answer me as it should');
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
+});

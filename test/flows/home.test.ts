@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Actor, View, Workspace } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+
+let t: TestDemo;
+let workspace: Workspace;
+let alice: Actor;
+let bob: Actor;
+let order: SeenOrder;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  workspace = t.workspace;
+  [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
+  await link(workspace, alice);
+  order = await ask(workspace, alice, '/domain renew cafe.rest bistro.rest 2 -- client paid');
+});
+afterAll(() => t.stop());
+
+/** Opens a person's Home tab and waits until it is published anew and shows what it should. */
+async function home(person: Actor, shows: string): Promise<View> {
+  await person.openHome();
+  return homeShows(person, (text) => text.includes(shows), shows);
+}
+
+function homeShows(person: Actor, holds: (text: string) => boolean, what: string): Promise<View> {
+  return workspace.waitFor(
+    () => {
+      const view = person.homeView();
+      return view !== undefined && holds(JSON.stringify(view.blocks)) ? view : undefined;
+    },
+    { what: `the Home tab of ${person.user.real_name} to show ${what}` },
+  );
+}
+
+describe('the Home tab', () => {
+  it('shows the person who asks: account and open orders, nothing to approve', async () => {
+    const text = textOf(await home(alice, order.id));
+    expect(text).toContain('You work as `alice in context 4`: *LIVE* (context 4)');
+    expect(text).toContain('Renew 2 names for 2 years');
+    expect(text).not.toContain('Waiting for your approval');
+    expect(text).not.toContain('Settings');
+    expect(text).toContain('What expires next');
+  });
+
+  it('shows an approver what waits, with all that decides it', async () => {
+    const text = textOf(await home(bob, order.id));
+    expect(text).toContain('Waiting for your approval');
+    expect(text).toContain('costs money · *LIVE* (context 4)');
+    expect(text).toContain('Names: cafe.rest, bistro.rest');
+    expect(text).toContain('Asked by <@U0ALICE>');
+    expect(text).toContain('“client paid”');
+  });
+
+  it('takes a decision, and no longer shows what was decided', async () => {
+    const view = await home(bob, 'order_approve');
+    await bob.click(view, 'order_deny', { value: order.id });
+    const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
+    await bob.submit(form, { reason: 'not now' });
+    await order.ends('DENIED');
+    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+
+    const second = await ask(workspace, alice, '/domain renew cafe.rest');
+    const again = await home(bob, second.id);
+    await bob.click(again, 'order_approve', { value: second.id });
+    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await second.ends('SUCCEEDED');
+  });
+
+  it('tells in the direct message why a click changed nothing, and shows how things are', async () => {
+    const third = await ask(workspace, alice, '/domain renew cafe.rest');
+    const view = await home(bob, third.id);
+    await alice.click(third.card, 'order_cancel');
+    await third.ends('CANCELLED');
+    await bob.click(view, 'order_approve', { value: third.id });
+    const told = await workspace.waitFor(() => workspace.messages('D0BOB').at(-1), { what: 'a word to Bob' });
+    expect(told.text).toContain(
+      'It cannot be approved: the order is cancelled. Ask again if it is still wanted.',
+    );
+    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+  });
+
+  it('shows an approver the orders whose outcome has to be settled', async () => {
+    t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
+    const lost = await ask(workspace, alice, '/domain renew cafe.rest');
+    await bob.click(lost.card, 'order_approve');
+    await lost.ends('UNKNOWN');
+    const view = await home(bob, 'order_resolve_done');
+    await bob.click(view, 'order_resolve_done', { value: lost.id });
+    const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
+    await bob.submit(form, { reason: 'seen there' });
+    await lost.becomes('SUCCEEDED');
+    await homeShows(bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
+  });
+
+  it('opens the settings for admins, and shows what they changed', async () => {
+    const ada = workspace.as('U0ADA');
+    const view = await home(ada, 'home_settings');
+    await ada.click(view, 'home_settings');
+    const form = await workspace.waitFor(() => ada.openedViews()[0], { what: 'the settings' });
+    expect(form.callback_id).toBe('settings');
+    expect(await ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
+    const told = await workspace.waitFor(() => workspace.messages('D0ADA').at(-1), { what: 'a word to Ada' });
+    expect(told.text).toContain('Saved');
+  });
+
+  it('tells somebody of another workspace only that they cannot use it', async () => {
+    const text = textOf(await home(workspace.as('U0DAVE'), 'Only members'));
+    expect(text).not.toMatch(/cafe|order|Waiting|expires/);
+  });
+
+  it('shows what expires next, by name and by month', async () => {
+    const year = new Date().getUTCFullYear() + 1;
+    await toldAfter(workspace, alice, () =>
+      alice.command(DOMAINS, `/domain watch tea.example ${year}-01-15`),
+    );
+    const view = await home(alice, 'tea.example');
+    expect(view.blocks.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['data_visualization', 'data_table']),
+    );
+    expect(textOf(view)).toContain(`15 Jan ${year}`);
+  });
+
+  it('goes without tables and charts where Slack does not know them', async () => {
+    workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'invalid_arguments', times: 1 });
+    await alice.openHome();
+    const view = await homeShows(alice, (text) => !text.includes('"data_table"'), 'no table');
+    expect(textOf(view)).toContain('tea.example');
+    expect(view.blocks.map(({ type }) => type)).not.toContain('data_visualization');
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Actor, View, Workspace } from '../../src/demo/workspace/index.ts';
+import { ask, DOMAINS, link, openForm, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+
+let t: TestDemo;
+let workspace: Workspace;
+let alice: Actor;
+let ada: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  workspace = t.workspace;
+  alice = workspace.as('U0ALICE');
+  ada = workspace.as('U0ADA');
+  await link(workspace, alice);
+});
+afterAll(() => t.stop());
+
+/** What a field of a form holds. */
+function shown(view: View, field: string): unknown {
+  const [input] = Object.values(view.state.values[field] ?? {});
+  return input?.['value'] ?? input?.['selected_option'] ?? input?.['selected_options'];
+}
+
+function settingsForm(): Promise<View> {
+  return openForm(workspace, ada, '/domain settings');
+}
+
+describe('settings', () => {
+  it('are for admins', async () => {
+    const told = await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain settings'));
+    expect(told).toContain('Only admins can do this. Ask a workspace admin or owner.');
+    expect(alice.openedViews()).toEqual([]);
+  });
+
+  it('show what holds now, under the names of the variables', async () => {
+    const view = await settingsForm();
+    expect(view.callback_id).toBe('settings');
+    expect(Object.keys(view.state.values)).toEqual([
+      'approvers',
+      'approvals_required',
+      'approval_tasks',
+      'approval_ttl',
+      'approval_remind_after',
+      'allow_self_approval',
+      'reminder_channel',
+      'reminder_days',
+      'reminder_cron',
+      'reminder_timezone',
+    ]);
+    expect(shown(view, 'approvers')).toBe('U0BOB,S0APPROVERS');
+    expect(shown(view, 'approvals_required')).toBe('1');
+    expect(shown(view, 'approval_ttl')).toBe('3d');
+    expect(shown(view, 'reminder_cron')).toBe('0 9 * * *');
+    expect(JSON.stringify(shown(view, 'approval_tasks'))).toContain('renew');
+    await ada.close(view);
+  });
+
+  it('name every problem at its field, and change nothing', async () => {
+    const view = await settingsForm();
+    const result = await ada.submit(view, {
+      approvers: 'bob',
+      approval_ttl: 'soon',
+      reminder_channel: '#domains',
+      reminder_days: '60,many',
+      reminder_cron: '0 0 31 2 *',
+      reminder_timezone: 'Mars/Olympus',
+    });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        approvers: expect.stringContaining('Slack user ids'),
+        approval_ttl: expect.stringContaining('amount of time'),
+        reminder_channel: expect.stringContaining('channel id'),
+        reminder_days: expect.stringContaining('whole numbers'),
+        reminder_cron: expect.stringContaining('cron line'),
+        reminder_timezone: expect.stringContaining('time zone'),
+      },
+    });
+    await ada.close(view);
+    const again = await settingsForm();
+    expect(shown(again, 'approval_ttl')).toBe('3d');
+    await ada.close(again);
+  });
+
+  it.each([
+    ['nobody approves', { approvers: ' , ' }, 'approvers', 'at least one approver'],
+    [
+      'an approver whom Slack does not know',
+      { approvers: 'U0NOBODY' },
+      'approvers',
+      'Slack knows no U0NOBODY',
+    ],
+    ['an approver of another workspace', { approvers: 'U0DAVE' }, 'approvers', 'not a member'],
+    [
+      'more approvals than approvers',
+      { approvals_required: '3' },
+      'approvals_required',
+      'There are 2 approvers',
+    ],
+    [
+      'a channel where the bot is not',
+      { reminder_channel: 'C0NOBOT' },
+      'reminder_channel',
+      'I cannot post there',
+    ],
+  ])('that would stop the work are refused: %s', async (_, values, field, why) => {
+    const view = await settingsForm();
+    const result = await ada.submit(view, values);
+    expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
+    await ada.close(view);
+  });
+
+  it('that are saved win over the environment at once, and are told and logged', async () => {
+    const view = await settingsForm();
+    const told = await toldAfter(workspace, ada, () =>
+      ada.submit(view, { approvals_required: '2', approval_ttl: '1h', approvers: 'U0BOB <@U0CAROL|carol>' }),
+    );
+    expect(told).toContain('Approvals needed for an order: `1` → `2`');
+    expect(told).toContain('`3d` → `1h`');
+    expect(told).toContain('`U0BOB,S0APPROVERS` → `U0BOB,U0CAROL`');
+    expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvers"');
+
+    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    await workspace.as('U0BOB').click(order.card, 'order_approve');
+    await workspace.waitFor(() => (JSON.stringify(order.card).includes('1 of 2') ? true : undefined), {
+      what: 'the first of two approvals on the card',
+    });
+    expect(order.state).toBe('PENDING');
+    await workspace.as('U0CAROL').click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  it('say when tasks that cost money no longer wait, and then these do not', async () => {
+    const view = await settingsForm();
+    const told = await toldAfter(workspace, ada, () =>
+      ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
+    );
+    expect(told).toContain('renew: this costs money and no longer waits for approval.');
+    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    await order.ends('SUCCEEDED');
+  });
+
+  it('turn reminders off when the channel is emptied, and tell a new channel', async () => {
+    const off = await settingsForm();
+    await toldAfter(workspace, ada, () => ada.submit(off, { reminder_channel: '' }));
+    const on = await settingsForm();
+    expect(shown(on, 'reminder_channel')).toBeUndefined();
+    await toldAfter(workspace, ada, () => ada.submit(on, { reminder_channel: 'C0GENERAL' }));
+    expect(workspace.messages('C0GENERAL').at(-1)?.text).toContain('Reminders of expiring domains come here');
+  });
+
+  it('of one admin are not undone by a form that another opened before', async () => {
+    const view = await settingsForm();
+    const second = await settingsForm();
+    await toldAfter(workspace, ada, () => ada.submit(second, { approval_remind_after: '2h' }));
+    const result = await ada.submit(view, { approval_remind_after: '8h' });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: { approvers: expect.stringContaining('Somebody changed the settings') },
+    });
+    await ada.close(view);
+  });
+
+  it('stand in the audit log with who changed them', async () => {
+    await ada.command(DOMAINS, '/domain audit');
+    const file = await workspace.waitFor(
+      () => workspace.messages('D0ADA').find(({ files }) => files)?.files?.[0],
+      {
+        what: 'the audit log in the direct message',
+      },
+    );
+    const csv = await (await fetch(new URL(file.url_private_download, workspace.url))).text();
+    expect(csv).toMatch(/setting_changed,Ada \(U0ADA\),.*approvals_required,.*from ""1"" to ""2""/);
+  });
+});
