@@ -66,7 +66,8 @@ describe('nobody knows whether the service carried it out', () => {
     t.service.faults.clear();
     // Long after every lease, wait and look of recovery.
     await t.demo.moveTime(10 * 60_000);
-    expect(order.state).toBe('UNKNOWN');
+    // The registry may show meanwhile that it was carried out; that it was not, a person says.
+    expect(order.state, 'the card').toMatch(charges === 0 ? /^UNKNOWN$/ : /^(UNKNOWN|SUCCEEDED)$/);
     expect(requestsOf(t.service, order), 'requests of the order').toHaveLength(1);
     expect(charged(name), `charges for ${name}`).toBe(charges);
   });
