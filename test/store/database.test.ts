@@ -40,7 +40,7 @@ describe('a database that answers', () => {
     const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
     await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
     await expect
-      .poll(() => lines.join(''), { message: 'the break is not in the log' })
+      .poll(() => lines.join(''), { timeout: 10_000, message: 'the break is not in the log' })
       .toContain('connection');
     expect((await store.load(id))?.id).toBe(id);
   });
@@ -95,7 +95,7 @@ describe('a database that does not answer', () => {
     ]);
     expect(up.answer).toBe(false);
     expect(up.after, 'a ping may take as long as it is told').toBeLessThan(1_500);
-    expect(performance.now() - begun, 'a query may not hang').toBeLessThan(5_000);
+    expect(performance.now() - begun, 'a query may not hang').toBeLessThan(9_000);
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ message: expect.stringMatching(/^loading order x1: the database failed/) });
     expect(inspect(error, { depth: 10 })).not.toContain('hunter2');

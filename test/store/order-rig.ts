@@ -116,7 +116,7 @@ export async function startRig() {
               );
               return rows.length;
             },
-            { interval: 10, message: 'what should wait for the row does not' },
+            { interval: 10, timeout: 10_000, message: 'what should wait for the row does not' },
           )
           .toBe(begun.length);
         await admin.query('ROLLBACK');
