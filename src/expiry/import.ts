@@ -72,7 +72,7 @@ export function parseImport(text: string): ImportReport {
 
     const cells = splitLine(content);
     if (cells === undefined) {
-      reject('A quote is opened and not closed: please check the line.');
+      reject('A quote is opened and not closed. Check the line.');
       continue;
     }
     const header = headerPossible ? readHeader(cells) : undefined;
@@ -90,7 +90,7 @@ export function parseImport(text: string): ImportReport {
     const { name, expiresAt } = read.value;
     const before = accepted.get(name);
     if (before?.expiresAt && expiresAt && before.expiresAt.getTime() !== expiresAt.getTime()) {
-      reject('The name stands in the list with another date already: please keep one of the two lines.');
+      reject('The name stands in the list with another date already. Keep one of the two lines.');
     } else if (before && (before.expiresAt || !expiresAt)) {
       duplicates.push({ line, name });
     } else {
@@ -101,7 +101,7 @@ export function parseImport(text: string): ImportReport {
     rejected.push({
       line: MAX_IMPORT_LINES + 1,
       text: '',
-      why: `Only the first ${MAX_IMPORT_LINES} lines were read: please import the rest as another list.`,
+      why: `Only the first ${MAX_IMPORT_LINES} lines were read. Import the rest as another list.`,
     });
   }
   return { accepted: [...accepted.values()], rejected, duplicates };
@@ -129,9 +129,9 @@ export function parseExpiryDate(text: string): Parsed<Date> {
     return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'));
   }
   if (/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(trimmed)) {
-    return problem(`“${cut(trimmed)}” can be read in more than one way: please write it as 2027-03-01.`);
+    return problem(`“${cut(trimmed)}” can be read in more than one way. Write it as 2027-03-01.`);
   }
-  return problem(`“${cut(trimmed)}” is not a date: please write it as 2027-03-01.`);
+  return problem(`“${cut(trimmed)}” is not a date. Write it as 2027-03-01.`);
 }
 
 function checkedDate(
@@ -144,15 +144,15 @@ function checkedDate(
 ): Parsed<Date> {
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) {
-    return problem(`“${cut(text)}” is a day that does not exist: please check it.`);
+    return problem(`“${cut(text)}” is a day that does not exist. Check it.`);
   }
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
-    return problem(`“${cut(text)}” is not a likely expiry: please check the year.`);
+    return problem(`“${cut(text)}” is not a likely expiry. Check the year.`);
   }
   const offset = /^(?:Z|UTC)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
   const moment = new Date(`${year}-${month}-${day}T${time}${offset}`);
   if (Number.isNaN(moment.getTime())) {
-    return problem(`“${cut(text)}” has a time that does not exist: please check it.`);
+    return problem(`“${cut(text)}” has a time that does not exist. Check it.`);
   }
   return { ok: true, value: moment };
 }

@@ -196,7 +196,7 @@ export async function confirmOrder(
   ) {
     return {
       kind: 'refused',
-      why: 'That was not confirmed in time and has been forgotten. Please ask again.',
+      why: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
     };
   }
   if (order.requesterId !== userId) return { kind: 'refused', why: 'Only the person who asked can confirm.' };

@@ -56,7 +56,7 @@ export function parseDomainName(text: string): Parsed<DomainName> {
  */
 export function parseHostName(text: string): Parsed<HostName> {
   const trimmed = text.trim();
-  if (trimmed === '') return problem('Please give a name, for example cafe.rest.');
+  if (trimmed === '') return problem('Give a name, for example cafe.rest.');
   const link = SLACK_LINK.exec(trimmed);
   if (!link) return readHost(hostPart(trimmed));
 
@@ -66,7 +66,7 @@ export function parseHostName(text: string): Parsed<HostName> {
   const shown = readHost(hostPart(label));
   if (target.ok && shown.ok && target.value.ascii !== shown.value.ascii) {
     return problem(
-      `The link shows ${shown.value.unicode} but leads to ${target.value.unicode}: please type the name itself.`,
+      `The link shows ${shown.value.unicode} but leads to ${target.value.unicode}. Type the name itself.`,
     );
   }
   return shown.ok ? shown : target;
@@ -116,16 +116,16 @@ function readHost(text: string): Parsed<HostName> {
 /** What is wrong with a name as it was typed. */
 function shapeProblem(text: string, name: string): string | undefined {
   const shown = quote(text);
-  if (name === '') return 'Please give a name, for example cafe.rest.';
+  if (name === '') return 'Give a name, for example cafe.rest.';
   if (text.includes('@')) {
-    return `${shown} looks like an e-mail address: please give only the part after the @.`;
+    return `${shown} looks like an e-mail address. Give only the part after the @.`;
   }
   const stray = NEVER_IN_NAMES.exec(text)?.[0];
   if (stray !== undefined) return strayProblem(shown, stray);
   const labels = name.split('.');
-  if (labels.includes('')) return `${shown} has two dots in a row or starts with one: please check it.`;
+  if (labels.includes('')) return `${shown} has two dots in a row or starts with one. Check it.`;
   if (labels.length < 2) {
-    return `${shown} has no ending: please give the whole name, for example ${suggestion(name)}.`;
+    return `${shown} has no ending. Give the whole name, for example ${suggestion(name)}.`;
   }
   return undefined;
 }
@@ -133,27 +133,26 @@ function shapeProblem(text: string, name: string): string | undefined {
 /** What is wrong with a name in its ASCII form and its own letters; both are empty when IDNA refused it. */
 function formProblem(shown: string, ascii: string, unicode: string): string | undefined {
   if (NUMBER_LABEL.test(ascii)) {
-    return `${shown} is an IP address or ends in a number: please give a name such as cafe.rest.`;
+    return `${shown} is an IP address or ends in a number. Give a name such as cafe.rest.`;
   }
   if (ascii === '' || unicode === '') {
-    return `${shown} has letters that domain names cannot have: please check its spelling.`;
+    return `${shown} has letters that domain names cannot have. Check its spelling.`;
   }
   const labels = ascii.split('.');
   const long = labels.find((label) => label.length > MAX_LABEL);
   if (long !== undefined) {
     const form = long.startsWith('xn--') ? ' in its xn-- form' : '';
-    return `${quote(domainToUnicode(long) || long)} has ${long.length} characters${form}: please use at most ${MAX_LABEL} between the dots.`;
+    return `${quote(domainToUnicode(long) || long)} has ${long.length} characters${form}. Use at most ${MAX_LABEL} between the dots.`;
   }
-  if (ascii.length > MAX_NAME)
-    return `The name has ${ascii.length} characters: please use at most ${MAX_NAME}.`;
+  if (ascii.length > MAX_NAME) return `The name has ${ascii.length} characters. Use at most ${MAX_NAME}.`;
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
-  if (hyphenated !== undefined) return `${quote(hyphenated)} starts or ends with a hyphen: please remove it.`;
+  if (hyphenated !== undefined) return `${quote(hyphenated)} starts or ends with a hyphen. Remove it.`;
   if (!labels.every((label) => LDH_LABEL.test(label)) || !IDN_CHARACTERS.test(unicode)) {
-    return `${shown} contains a sign that is no letter or digit: please remove it.`;
+    return `${shown} contains a sign that is no letter or digit. Remove it.`;
   }
   // An `xn--` label that does not come back the same decodes to nothing that can be registered.
   if (domainToASCII(unicode) !== ascii) {
-    return `${shown} is not a valid xn-- form: please give the name with its own letters.`;
+    return `${shown} is not a valid xn-- form. Give the name with its own letters.`;
   }
   return undefined;
 }
@@ -168,10 +167,10 @@ function suggestion(label: string): string {
 
 function strayProblem(shown: string, stray: string): string {
   if (/^[\p{C}\p{Zl}\p{Zp}]$/u.test(stray)) {
-    return `${shown} contains a character that cannot be seen: please type the name again.`;
+    return `${shown} contains a character that cannot be seen. Type the name again.`;
   }
   const sign = /^\p{Zs}$/u.test(stray) ? 'a blank' : stray === '_' ? 'an underscore' : `“${stray}”`;
-  return `${shown} contains ${sign}: please remove it.`;
+  return `${shown} contains ${sign}. Remove it.`;
 }
 
 /** Quotes what somebody typed, cut and without characters that could change how the sentence is shown. */

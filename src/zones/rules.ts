@@ -83,22 +83,20 @@ export function checkName(name: DomainName): string[] {
   if (oneLabelOnly && asciiLabels.length !== zone.zone.split('.').length + 1) {
     const depth = zone.zone.split('.').length + 1;
     problems.push(
-      `${name.unicode} is below a name: please give the registered name, ${unicodeLabels.slice(-depth).join('.')}.`,
+      `${name.unicode} is below a name. Give the registered name, ${unicodeLabels.slice(-depth).join('.')}.`,
     );
   }
   for (const [index, label] of asciiLabels.slice(0, -zone.zone.split('.').length).entries()) {
     const shown = unicodeLabels[index] ?? label;
     if (label.length < labelLength.min || label.length > labelLength.max) {
-      problems.push(
-        `“${shown}” has ${label.length} characters: please use ${range(labelLength)} between the dots.`,
-      );
+      problems.push(`“${shown}” has ${label.length} characters. Use ${range(labelLength)} between the dots.`);
     }
     if (reservedHyphens && label.slice(2, 4) === '--' && !label.startsWith('xn--')) {
-      problems.push(`“${shown}” has hyphens in third and fourth place, which is reserved: please change it.`);
+      problems.push(`“${shown}” has hyphens in third and fourth place, which is reserved. Change it.`);
     }
     if (idn === 'ISO_8859_1' && !LATIN_1_LABEL.test(shown)) {
       problems.push(
-        `“${shown}” has letters that .${zone.zone} does not take: please use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`,
+        `“${shown}” has letters that .${zone.zone} does not take. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`,
       );
     }
   }
@@ -126,12 +124,12 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): s
     seen.add(ascii);
   }
   for (const host of repeated) {
-    problems.push(`${displayName(host)} is given more than once: please give each nameserver once.`);
+    problems.push(`${displayName(host)} is given more than once. Give each nameserver once.`);
   }
   const { min, max } = zone.nameServers;
   if (hosts.length < min || hosts.length > max) {
     problems.push(
-      `${zoneWords(zone)} ${range({ min, max })} nameservers, ${hosts.length} ${hosts.length === 1 ? 'was' : 'were'} given: please ${hosts.length < min ? 'add' : 'remove'} some.`,
+      `${zoneWords(zone)} ${range({ min, max })} nameservers, ${hosts.length} ${hosts.length === 1 ? 'was' : 'were'} given. ${hosts.length < min ? 'Add' : 'Remove'} some.`,
     );
   }
   return problems;
@@ -146,7 +144,7 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): s
 export function checkPeriod(zone: ZoneProfile, period: number): string[] {
   const { min, max } = zone.periodYears;
   if (Number.isInteger(period) && period >= min && period <= max) return [];
-  return [`The period must be a whole number of years from ${min} to ${max}: please change it.`];
+  return [`The period must be a whole number of years from ${min} to ${max}. Change it.`];
 }
 
 /**
@@ -158,9 +156,7 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): string[] {
   const listed = PROFILE_TASK[task];
   if (zone.tasks === undefined || listed === undefined) return [];
   if (zone.tasks[listed]?.available === true) return [];
-  return [
-    `${TASK_WORDS[task]} is not possible in .${zone.zone}: please ask the domain service for another way.`,
-  ];
+  return [`${TASK_WORDS[task]} is not possible in .${zone.zone}. Ask the domain service for another way.`];
 }
 
 /** The first note of every task that is chargeable. */

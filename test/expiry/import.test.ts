@@ -58,7 +58,7 @@ describe('a pasted list', () => {
     expect(accepted).toEqual([{ name: 'cafe.rest', expiresAt: first }]);
     expect(rejected.map(({ line, why }) => [line, why])).toEqual([
       [2, expect.stringContaining('has no ending')],
-      [3, expect.stringContaining('please give the registered name, cafe.rest')],
+      [3, expect.stringContaining('Give the registered name, cafe.rest')],
       [4, expect.stringContaining('more than one way')],
       [5, expect.stringContaining('does not exist')],
       [6, expect.stringContaining('is not a date')],
@@ -148,8 +148,8 @@ describe('a date', () => {
     ['31.04.2027', 'does not exist'],
     ['2027-13-01', 'does not exist'],
     ['2027-03-01T25:00:00Z', 'time that does not exist'],
-    ['0027-03-01', 'check the year'],
-    ['9999-12-31', 'check the year'],
+    ['0027-03-01', 'Check the year'],
+    ['9999-12-31', 'Check the year'],
     ['tomorrow', 'is not a date'],
     ['', 'is not a date'],
   ])('%j is refused: %s', (text, words) => {

@@ -41,8 +41,8 @@ describe('reading a domain name', () => {
   });
 
   test.each([
-    ['', 'Please give a name'],
-    [' . ', 'Please give a name'],
+    ['', 'Give a name'],
+    [' . ', 'Give a name'],
     ['cafe', 'for example cafe.rest'],
     ['a..rest', 'two dots in a row'],
     ['.rest', 'two dots in a row or starts with one'],
@@ -55,9 +55,9 @@ describe('reading a domain name', () => {
     ['anna@cafe.rest', 'e-mail address'],
     ['<mailto:anna@cafe.rest|anna@cafe.rest>', 'e-mail address'],
     ['<http://evil.rest|cafe.rest>', 'The link shows cafe.rest but leads to evil.rest'],
-    [`${'a'.repeat(64)}.rest`, 'has 64 characters: please use at most 63'],
+    [`${'a'.repeat(64)}.rest`, 'has 64 characters. Use at most 63'],
     [`${'ü'.repeat(60)}.rest`, 'characters in its xn-- form'],
-    [`${'abcdefghi.'.repeat(25)}rest`, 'has 254 characters: please use at most 253'],
+    [`${'abcdefghi.'.repeat(25)}rest`, 'has 254 characters. Use at most 253'],
     ['192.0.2.1', 'IP address'],
     ['0x7f.1', 'IP address'],
     ['１９２.0.2.１', 'IP address'],
