@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Name, value, name, value. */
-  readonly headers: string[];
+  readonly headers: readonly string[];
   readonly body?: string | undefined;
 }
 
@@ -84,7 +84,7 @@ export function exchange(
         origin: request.origin,
         path: request.path,
         method: request.method,
-        headers: request.headers,
+        headers: [...request.headers],
         body: request.body ?? null,
         reset,
         // The deadline above is the only clock.

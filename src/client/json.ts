@@ -55,25 +55,35 @@ export function encodeJson<I>(
   address: ServiceAddress,
   general: GeneralQuery,
 ): HttpRequest {
-  const query = [
-    ...(shape.query?.(input) ?? []),
-    ...(general.replyTo === undefined ? [] : [['replyTo', general.replyTo] as const]),
-    ...(general.ctid === undefined ? [] : [['ctid', general.ctid] as const]),
-    ...(general.keys ?? []).map((key) => ['keys[]', key] as const),
-  ].map(([name, value]): [string, string] => [name, wellFormed(name, value)]);
   const path = [address.path, ...shape.path(input).map(encodeSegment)].join('/');
+  const query = [...(shape.query?.(input) ?? []), ...generalQuery(general)];
   const body = shape.body === undefined ? undefined : JSON.stringify(reveal(shape.body(input), 'the body'));
   return {
     origin: address.origin,
-    path: query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`,
+    path: query.length === 0 ? path : `${path}?${encodeQuery(query)}`,
     method: shape.method,
-    headers: [
-      'accept',
-      'application/json',
-      ...(body === undefined ? [] : ['content-type', 'application/json']),
-    ],
-    ...(body === undefined ? {} : { body }),
+    headers: body === undefined ? ACCEPT : ACCEPT_AND_TYPE,
+    body,
   };
+}
+
+const ACCEPT = ['accept', 'application/json'];
+const ACCEPT_AND_TYPE = [...ACCEPT, 'content-type', 'application/json'];
+
+type Parameter = readonly [name: string, value: string];
+
+function generalQuery({ replyTo, ctid, keys }: GeneralQuery): readonly Parameter[] {
+  const parameters: Parameter[] = [];
+  if (replyTo !== undefined) parameters.push(['replyTo', replyTo]);
+  if (ctid !== undefined) parameters.push(['ctid', ctid]);
+  for (const key of keys ?? []) parameters.push(['keys[]', key]);
+  return parameters;
+}
+
+function encodeQuery(parameters: readonly Parameter[]): string {
+  return new URLSearchParams(
+    parameters.map(([name, value]): [string, string] => [name, wellFormed(name, value)]),
+  ).toString();
 }
 
 /**

@@ -29,21 +29,14 @@ export function createMask(secrets: readonly string[]): Mask {
 /** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
 export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
   const { stid, status, object, messages, data } = envelope;
+  const maskText = (text: string | undefined): string | undefined => (text === undefined ? text : mask(text));
   return {
-    ...(stid === undefined ? {} : { stid: mask(stid) }),
+    stid: maskText(stid),
     status: { ...status, text: mask(status.text) },
-    ...(object === undefined
-      ? {}
-      : {
-          object: {
-            ...object,
-            ...(object.value === undefined ? {} : { value: mask(object.value) }),
-            ...(object.data === undefined ? {} : { data: maskValue(object.data, mask) }),
-          },
-        }),
+    object: object && { ...object, value: maskText(object.value), data: maskValue(object.data, mask) },
     messages: messages.map((message) => ({
       ...message,
-      ...(message.text === undefined ? {} : { text: mask(message.text) }),
+      text: maskText(message.text),
       objects: message.objects.map(({ type, value }) => ({ type, value: mask(value) })),
     })),
     data: data.map((record) => maskValue(record, mask)),

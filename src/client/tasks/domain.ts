@@ -23,9 +23,8 @@ export interface DomainAnswer {
   readonly records: readonly unknown[];
 }
 
-function domainAnswer({ envelope }: Answer): Reading<DomainAnswer> {
-  const object = envelope.object?.data;
-  return { output: { ...(object === undefined ? {} : { object }), records: envelope.data } };
+function domainAnswer({ envelope: { object, data } }: Answer): Reading<DomainAnswer> {
+  return { output: { object: object?.data, records: data } };
 }
 
 /** Registers a domain. `confirmOrder` says that somebody who may has agreed to the charge. */
@@ -180,24 +179,21 @@ function envelopeValues({ object, data, messages }: Envelope): unknown {
 function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
+  const hidden = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
   return {
     ...envelope,
     status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,
-    ...(object === undefined
-      ? {}
-      : {
-          object: {
-            ...object,
-            ...(maskTexts && object.value !== undefined ? { value: MASK } : {}),
-            ...(object.data === undefined ? {} : { data: MASK }),
-          },
-        }),
+    object: object && {
+      ...object,
+      value: maskTexts ? hidden(object.value) : object.value,
+      data: object.data === undefined ? undefined : MASK,
+    },
     data: data.map(() => MASK),
     messages: !maskTexts
       ? messages
       : messages.map((message) => ({
           ...message,
-          ...(message.text === undefined ? {} : { text: MASK }),
+          text: hidden(message.text),
           objects: message.objects.map(({ type }) => ({ type, value: MASK })),
         })),
   };

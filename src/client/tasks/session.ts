@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readSessionCookie } from '../auth.ts';
+import type { DescribedObject } from '../envelope.ts';
 import { AnswerFault, InputFault } from '../errors.ts';
 import { isRecord } from '../record.ts';
 import { findText } from '../redact.ts';
@@ -114,7 +115,7 @@ export const authSessionCreate = defineTask({
   },
 });
 
-function asField(reference: { readonly type?: string; readonly value?: string } | undefined): unknown {
+function asField(reference: DescribedObject | undefined): unknown {
   return reference?.type === undefined ? undefined : { [reference.type]: reference.value };
 }
 
