@@ -48,7 +48,7 @@ type ReadQuery =
   | { readonly errors: Readonly<Partial<Record<'sld' | 'tld', string>>> };
 
 function readQuery(sld: string | undefined, tld: string | undefined, keys: readonly string[]): ReadQuery {
-  const zone = tld?.replace(/^\./, '').replace(/\.$/, '');
+  const zone = tld?.replace(/\.$/, '');
   const name = sld === undefined ? undefined : labelOf(sld);
   const labels = zone === undefined || zone === '' ? [] : zone.split('.').map(labelOf);
   const errors = {
@@ -185,7 +185,11 @@ const preregForm: FormFeature = {
   render: (_call, origin, values: FormValues) => ({ form, origin, values }),
   async submit(call) {
     const { values } = call;
-    const read = readQuery(textOf(values, 'sld'), textOf(values, 'tld'), linesOf(values, 'keys'));
+    const read = readQuery(
+      textOf(values, 'sld'),
+      textOf(values, 'tld')?.replace(/^\./, ''),
+      linesOf(values, 'keys'),
+    );
     return 'errors' in read
       ? { kind: 'errors', errors: read.errors }
       : { kind: 'done', say: await search(call, read.query) };

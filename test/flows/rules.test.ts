@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { DOMAINS, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+
+/*
+ * What a zone allows, and a watched name's own dates.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+}, 30_000);
+afterAll(() => t.stop());
+
+const DAY_MS = 86_400_000;
+const shift = (day: string, days: number) =>
+  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+const dayFromNow = (days: number) => shift(new Date().toISOString().slice(0, 10), days);
+/** `2026-03-01` as `1 Mar 2026`. */
+const inWords = (day: string) =>
+  new Date(day).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  });
+
+const told = (line: string) => toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain ${line}`));
+
+test('without an argument the documented zones are listed', async () => {
+  expect(await told('rules')).toMatch(/\.rest.*\/domain rules rest/s);
+});
+
+test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', async (zone) => {
+  const text = await told(`rules ${zone}`);
+  expect(text).toContain('Rules of .rest');
+  for (const part of [
+    ...['1 to 63 characters', 'ISO-8859-1', '1 to 10 years', '2 to 7', 'with the auth code', 'after 5 days'],
+    ...['renews the name too', '60 days after', 'ownerc/email', 'Short or generic names'],
+    ...['45 days', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
+  ])
+    expect(text, part).toContain(part);
+  expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nby hand/);
+  expect(text).toMatch(/restoreARGP\nno\nautomatic/);
+  expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
+});
+
+test('for a zone without a profile the general rules', async () => {
+  const text = await told('rules example');
+  expect(text).toMatch(/No rules are documented.*1 to 13.*Register \(create\)\nyes/s);
+});
+
+test('a watched name with its dates: what is possible until when', async () => {
+  const expiry = dayFromNow(30);
+  await told(`watch unheard-of.rest ${expiry}`);
+  const ahead = await told('rules unheard-of.rest');
+  expect(ahead).toMatch(new RegExp(`registered.*Expiry ${inWords(expiry)} \\(given by a person\\)`, 's'));
+  // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
+  expect(ahead).toContain(`Renewal possible until ${inWords(shift(expiry, 44))}`);
+  expect(ahead).toContain(`Restore possible until ${inWords(shift(expiry, 74))} if nobody renews it`);
+  expect(ahead).toContain(`Free for anybody from ${inWords(shift(expiry, 80))}`);
+
+  await t.demo.moveTime(80 * DAY_MS);
+  const late = await told('rules unheard-of.rest');
+  expect(late).toMatch(/It was deleted\..*Restore possible until/s);
+  expect(late).not.toContain('Renewal possible');
+});
+
+test('for a name that is not watched, how to have its dates', async () => {
+  expect(await told('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
+});
+
+test('a name that the zone does not take is told', async () => {
+  expect(await told('rules кафе.rest')).toContain('letters that .rest does not take');
+  expect(await told('rules a.b.rest')).toContain('is below a name');
+  expect(await told('rules not_a.rest')).toContain('underscore');
+  expect(await told('rules one.rest two.rest')).toContain('Give one name or one zone');
+});

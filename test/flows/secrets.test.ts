@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
+import type { Actor, View } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  link,
+  openForm,
+  orderAfter,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+import { clickAs, filledOf } from '../support/people.ts';
+
+/*
+ * Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  await link(t.workspace, alice);
+}, 30_000);
+afterAll(() => t.stop());
+
+const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
+
+async function reveal(order: SeenOrder): Promise<View> {
+  const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
+  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
+  await alice.click(reply, 'order_reveal');
+  return t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the view with the secret' });
+}
+
+/** Everywhere that people, operators or other programs could find it; the view that showed it is Slack's alone. */
+async function expectUnseen(secret: string): Promise<void> {
+  expect(secret.length).toBeGreaterThan(10);
+  const calls = t.workspace.calls.filter(({ method }) => !method.startsWith('views.'));
+  const places = {
+    messages: JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB'].map((id) => t.workspace.messages(id))),
+    ephemerals: JSON.stringify([...alice.ephemerals(), ...bob.ephemerals()]),
+    calls: JSON.stringify(calls),
+    log: t.logged(),
+    database: await t.dump(),
+  };
+  for (const [place, text] of Object.entries(places))
+    expect(text.includes(secret), `it stands in the ${place}`).toBe(false);
+}
+
+describe('an auth code', () => {
+  test('is shown once, to the requester alone', async () => {
+    const order = await ask(t.workspace, alice, '/domain authcode tavern.rest');
+    const reply = await order.ends('SUCCEEDED');
+    const code = authCodeOf('tavern.rest');
+    await expectUnseen(code);
+
+    expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_reveal'))).toContain(
+      'Only the person who asked',
+    );
+    expect(bob.openedViews()).toEqual([]);
+
+    const view = await reveal(order);
+    expect(textOf(view)).toContain(code);
+    await alice.close(view);
+    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+      'shown already',
+    );
+    expect(alice.openedViews()).toEqual([]);
+    await expectUnseen(code);
+  });
+
+  test('of two clicks at once only one shows it', async () => {
+    const order = await ask(t.workspace, alice, '/domain authcode tapas.rest');
+    const reply = await order.ends('SUCCEEDED');
+    const told = await toldAfter(t.workspace, alice, () =>
+      Promise.all([alice.click(reply, 'order_reveal'), alice.click(reply, 'order_reveal')]),
+    );
+    expect(told).toContain('shown already');
+    await t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the other click to show it' });
+    const [view, ...others] = alice.openedViews();
+    expect(others).toEqual([]);
+    if (view === undefined) throw new Error('no view was opened');
+    await alice.close(view);
+  });
+
+  test('that Slack could not show is kept for another click', async () => {
+    const order = await ask(t.workspace, alice, '/domain authcode sushi.rest');
+    const reply = await order.ends('SUCCEEDED');
+    t.workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
+    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+      'Try once more',
+    );
+    const view = await reveal(order);
+    expect(textOf(view)).toContain(authCodeOf('sushi.rest'));
+    await alice.close(view);
+  });
+
+  test('is gone after an hour', async () => {
+    const order = await ask(t.workspace, alice, '/domain authcode spoon.rest');
+    const reply = await order.ends('SUCCEEDED');
+    await t.demo.moveTime(60 * 60_000 + 1_000);
+    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+      'its hour is over',
+    );
+    expect(alice.openedViews()).toEqual([]);
+  });
+});
+
+test('a generated password is shown once, and a given one never', async () => {
+  const view = await openForm(t.workspace, alice, '/domain user');
+  const order = await orderAfter(t.workspace, () =>
+    alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
+  );
+  const reply = await order.ends('SUCCEEDED');
+  expect(textOf(reply)).toContain('MSG13004');
+  const password = t.service.state.user('table-1', 4)?.password ?? '';
+  await expectUnseen(password);
+  expect(
+    await toldAfter(t.workspace, bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
+  ).toContain('Only the person who asked');
+  const shown = await reveal(order);
+  expect(textOf(shown)).toContain(password);
+  await alice.close(shown);
+
+  const own = ' blanks & `ticks` count ';
+  const second = await openForm(t.workspace, alice, '/domain user');
+  const given = await orderAfter(t.workspace, () =>
+    alice.submit(second, { user: 'table-2', defaultEmail: 'table-2@team.example', password: own }),
+  );
+  const done = await given.ends('SUCCEEDED');
+  expect(buttonsOf(done)).not.toContain('order_reveal');
+  expect(t.service.state.user('table-2', 4)?.password, 'as it was typed').toBe(own);
+  await expectUnseen(own);
+});
+
+test('the retry of a transfer asks for its auth code again, with the rest filled in', async () => {
+  const fields = {
+    ownerc: String(SANDBOX_CONTACTS[0]),
+    adminc: String(SANDBOX_CONTACTS[1]),
+    techc: String(SANDBOX_CONTACTS[2]),
+    nameServers: SANDBOX_NAMESERVERS.join('\n'),
+  };
+  const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`);
+  expect(await alice.submit(form, { ...fields, auth: '  ' })).toMatchObject({
+    errors: { auth: expect.stringContaining('losing registrar') },
+  });
+  const order = await orderAfter(t.workspace, () => alice.submit(form, { auth: 'a-mistyped-auth-code' }));
+  await bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED');
+  await expectUnseen('a-mistyped-auth-code');
+
+  expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_retry'))).toContain(
+    'Only the person who asked',
+  );
+  await alice.click(reply, 'order_retry');
+  const again = await t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the form again' });
+  expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...fields, reason: 'they asked' });
+  const retried = await orderAfter(t.workspace, () =>
+    alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
+  );
+  await bob.click(retried.card, 'order_approve');
+  await retried.ends('SUCCEEDED');
+  expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
+  await expectUnseen(SANDBOX_TRANSFER.authCode);
+});
