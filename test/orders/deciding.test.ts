@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ChangeOutcome } from '../../src/orders/change.ts';
+import { ALICE, atOnce, HOUR_MS, type Rig, startRig } from './rig.ts';
+
+/*
+ * Approvals, refusals and what else may happen to an order that waits: by many at once, late, and without ground.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : outcome.refusal);
+const done = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
+
+async function nothingSent(orderId: string): Promise<void> {
+  await rig.runJobs();
+  expect(rig.service.timesSent(orderId), 'requests to the service').toBe(0);
+}
+
+describe('approving', () => {
+  test('of 20 approvers at once one lets the order go, and it is sent once', async () => {
+    const approvers = Array.from({ length: 20 }, (_, index) => `U0BOSS${index}`);
+    rig.setTeam({ approvers });
+    const order = await renewal();
+    const outcomes = await Promise.all(approvers.map((userId) => rig.orders.approve(order.id, userId)));
+    expect(done(outcomes)).toBe(1);
+    for (const outcome of outcomes.filter(({ ok }) => !ok))
+      expect(refusal(outcome)).toMatch(/approved already/);
+    expect(await rig.queued(order.id, 'order.execute')).toHaveLength(1);
+
+    // As if the queue delivered the job to 20 replicas.
+    await atOnce(20, () => rig.startProcess().execute(order.id));
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      expect.stringMatching(/^approved by U0BOSS/),
+      'claimed',
+      'sending',
+      'answered',
+      'finished',
+    ]);
+  });
+
+  test('however often one person clicks, it counts once', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    const outcomes = await atOnce(10, () => rig.orders.approve(order.id, 'U0BOB'));
+    expect(done(outcomes)).toBe(1);
+    for (const outcome of outcomes.filter(({ ok }) => !ok)) expect(refusal(outcome)).toMatch(/already/);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB' }] });
+    await nothingSent(order.id);
+  });
+
+  test('of 10 at once exactly as many count as are needed', async () => {
+    const approvers = Array.from({ length: 10 }, (_, index) => `U0BOSS${index}`);
+    rig.setTeam({ approvers, approvalsRequired: 3 });
+    const order = await renewal();
+    const outcomes = await Promise.all(approvers.map((userId) => rig.orders.approve(order.id, userId)));
+    expect(done(outcomes)).toBe(3);
+    const approved = await rig.read(order.id);
+    expect(approved).toMatchObject({
+      state: 'APPROVED',
+      version: 4,
+      expiresAt: undefined,
+      nudgeAt: undefined,
+    });
+    expect(new Set(approved.approvals.map(({ userId }) => userId)).size).toBe(3);
+    expect(await rig.queued(order.id, 'order.execute')).toHaveLength(1);
+  });
+
+  test('as many are needed as when it was asked for', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    rig.setTeam({ approvalsRequired: 1 });
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    await rig.orders.approve(order.id, 'U0CAROL');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('the approval of somebody who is no approver any more falls out at the last click', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0DORA');
+    rig.groups.set('S0LEADS', []);
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state, 'Dora’s counted though she left').toBe('PENDING');
+    expect(refusal(await rig.orders.approve(order.id, 'U0DORA'))).toMatch(/Only approvers/);
+    await nothingSent(order.id);
+    await rig.orders.approve(order.id, 'U0CAROL');
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('one’s own order is approved only where the settings allow it', async () => {
+    rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
+    const order = await renewal();
+    expect(refusal(await rig.orders.approve(order.id, 'U0ALICE'))).toMatch(/somebody else/);
+    rig.setTeam({ allowSelfApproval: true });
+    expect((await rig.orders.approve(order.id, 'U0ALICE')).ok).toBe(true);
+  });
+
+  test('an own approval given while it was allowed does not stand when it is not any more', async () => {
+    rig.setTeam({
+      approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'],
+      approvalsRequired: 2,
+      allowSelfApproval: true,
+    });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0ALICE');
+    rig.setTeam({ allowSelfApproval: false });
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    await rig.orders.approve(order.id, 'U0CAROL');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('nobody is taken for an approver while Slack does not say who is in a group', async () => {
+    const order = await renewal();
+    rig.groups.delete('S0LEADS');
+    await expect(rig.orders.approve(order.id, 'U0DORA')).rejects.toThrow('Slack is away');
+    expect(await rig.read(order.id)).toEqual(order);
+  });
+
+  test('an order that is not there is no order', async () => {
+    expect(refusal(await rig.orders.approve('nothing', 'U0BOB'))).toMatch(/no such order/);
+  });
+});
+
+describe('when several decide at once', () => {
+  test('one of approve, deny and cancel happens, and the others learn which', async () => {
+    const winners = new Set<string>();
+    for (let round = 0; round < 12; round += 1) {
+      const order = await rig.ask('renew', { names: [`round${round}.rest`], period: 1 });
+      const acts: readonly (() => Promise<ChangeOutcome>)[] = [
+        () => rig.orders.approve(order.id, 'U0BOB'),
+        () => rig.orders.deny(order.id, 'U0CAROL', undefined),
+        () => rig.orders.cancel(order.id, 'U0ALICE'),
+      ];
+      // Everybody is the first to click in some round.
+      const outcomes = await Promise.all(
+        [...acts.slice(round % 3), ...acts.slice(0, round % 3)].map((act) => act()),
+      );
+      expect(done(outcomes), `decisions that went through in round ${round}`).toBe(1);
+      const { state } = await rig.read(order.id);
+      winners.add(state);
+      for (const outcome of outcomes) if (!outcome.ok) expect(outcome.refusal).toMatch(/the order is /);
+      expect(await rig.story(order.id)).toHaveLength(2);
+      const executes = await rig.queued(order.id, 'order.execute');
+      expect(executes, `jobs to carry out an order that is ${state}`).toHaveLength(
+        state === 'APPROVED' ? 1 : 0,
+      );
+    }
+    expect(winners.size, `only ${[...winners]} ever won`).toBeGreaterThan(1);
+  });
+
+  test('an order that is approved cannot be taken back or denied', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    expect(refusal(await rig.orders.cancel(order.id, 'U0ALICE'))).toMatch(/approved already/);
+    expect(refusal(await rig.orders.deny(order.id, 'U0BOB', 'no'))).toMatch(/approved already/);
+  });
+
+  test('only the requester takes an order back, and only an approver denies it', async () => {
+    const order = await renewal();
+    expect(refusal(await rig.orders.cancel(order.id, 'U0BOB'))).toMatch(/Only the person who asked/);
+    expect(refusal(await rig.orders.deny(order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
+    expect(await rig.read(order.id)).toEqual(order);
+    await rig.orders.deny(order.id, 'U0BOB', 'too dear');
+    const [, entry] = await rig.orders.history(order.id);
+    expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', detail: { reason: 'too dear' } });
+    await nothingSent(order.id);
+  });
+});
+
+describe('when the ground of an order has gone', () => {
+  test('it fails at the click, before anything is sent', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    await rig.orders.approve(order.id, 'U0BOB');
+    const failed = await rig.read(order.id);
+    expect(failed).toMatchObject({
+      state: 'FAILED',
+      approvals: [],
+      items: [{ state: 'FAILED', attempts: 0 }],
+    });
+    expect(failed.items[0]?.result?.summary).toMatch(/no longer linked, so nothing was sent/);
+    await nothingSent(order.id);
+  });
+
+  test('it fails after the click too, as long as nothing is sent', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    rig.accounts.clear();
+    await nothingSent(order.id);
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+  });
+
+  test('it fails when another login took the account’s place', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    rig.accounts.set('account-other', { ...ALICE, id: 'account-other', login: 'frontdesk' });
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+    await nothingSent(order.id);
+  });
+
+  test('it fails when the rules have changed since it was asked for', async () => {
+    const order = await renewal();
+    await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
+    await rig.orders.approve(order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/rules have changed.*from 1 to 10/);
+    await nothingSent(order.id);
+  });
+
+  test('somebody who may not approve cannot make it fail', async () => {
+    const order = await renewal();
+    rig.accounts.clear();
+    expect(refusal(await rig.orders.approve(order.id, 'U0EVE'))).toMatch(/Only approvers/);
+    expect(await rig.read(order.id)).toEqual(order);
+  });
+});
+
+describe('time', () => {
+  test('an order runs out at its moment, not before, and once', async () => {
+    const order = await renewal();
+    expect(order.expiresAt).toEqual(new Date(rig.now.getTime() + 72 * HOUR_MS));
+    rig.pass(72 * HOUR_MS - 1);
+    expect((await rig.main.expire(order.id)).ok).toBe(false);
+    rig.pass(1);
+    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(/time is over/);
+    expect(done(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
+    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(/expired/);
+    await nothingSent(order.id);
+  });
+
+  test('an approval in the last millisecond counts', async () => {
+    const order = await renewal();
+    rig.pass(72 * HOUR_MS - 1);
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    rig.pass(HOUR_MS);
+    expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
+  });
+
+  test('the jobs that wait for the moments are queued with the order', async () => {
+    const order = await renewal();
+    const jobs = await rig.queued(order.id);
+    expect(jobs.map(({ queue, startAfter }) => [queue, startAfter])).toEqual([
+      ['order.show', undefined],
+      ['order.expire', order.expiresAt],
+      ['order.nudge', order.nudgeAt],
+    ]);
+    rig.pass(4 * HOUR_MS);
+    await rig.runJobs();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged']);
+    rig.pass(68 * HOUR_MS);
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('EXPIRED');
+  });
+
+  test('approvers are nudged once, however many remind at once', async () => {
+    const order = await renewal();
+    rig.pass(4 * HOUR_MS - 1);
+    expect((await rig.main.nudge(order.id)).ok).toBe(false);
+    rig.pass(1);
+    expect(done(await atOnce(10, () => rig.main.nudge(order.id)))).toBe(1);
+    rig.pass(HOUR_MS);
+    await rig.recover();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged']);
+  });
+
+  test('what no job noticed, recovery does', async () => {
+    const order = await renewal();
+    await rig.sql('TRUNCATE queued');
+    rig.pass(4 * HOUR_MS);
+    await rig.recover();
+    rig.pass(68 * HOUR_MS);
+    await atOnce(3, () => rig.recover());
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged', 'ran_out']);
+    expect(await rig.queued(order.id, 'order.show')).not.toEqual([]);
+  });
+});

@@ -1,0 +1,333 @@
+import { Writable } from 'node:stream';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import type { Account } from '../../src/accounts/account.ts';
+import { createVault } from '../../src/accounts/vault.ts';
+import type { TeamSettings } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { expireOrder, nudgeApprovers } from '../../src/orders/decide.ts';
+import { type ExecuteDeps, executeOrder } from '../../src/orders/execute.ts';
+import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { createOrders } from '../../src/orders/orders.ts';
+import type { OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
+import { recoverOrders } from '../../src/orders/recover.ts';
+import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+const START = new Date('2026-03-01T09:00:00Z');
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+
+export const ALICE: Account = {
+  id: 'account-alice',
+  teamId: 'T0STEWARD',
+  userId: 'U0ALICE',
+  method: 'password',
+  slot: '4',
+  context: 4,
+  login: 'alice',
+  application: undefined,
+  active: true,
+  verifiedAt: START,
+};
+
+const TEAM: TeamSettings = {
+  approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'],
+  approvalsRequired: 1,
+  approvalTasks: ['create', 'transfer', 'renew', 'restore'],
+  approvalTtl: 72 * HOUR_MS,
+  approvalRemindAfter: 4 * HOUR_MS,
+  allowSelfApproval: false,
+  reminderChannel: undefined,
+  reminderDays: [30],
+  reminderCron: '0 9 * * *',
+  reminderTimezone: 'UTC',
+};
+
+/**
+ * The use cases on the real store with a database of its own, a clock that is moved by hand, the service played
+ * by a script, and a table in the place of the job queue.
+ */
+export async function startRig() {
+  const testDatabase = await createTestDatabase();
+  const databaseName = new URL(testDatabase.url).pathname.slice(1);
+  const database = openDatabase({ url: testDatabase.url });
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  const sql = async (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
+    database.prisma.$queryRawUnsafe(text, ...values);
+  await sql(
+    'CREATE TABLE queued (id serial, queue text NOT NULL, data jsonb NOT NULL, start_after timestamptz)',
+  );
+
+  const kept = createOrderStore(database, {
+    enqueue: async (execute, jobs) => {
+      for (const { queue, data, startAfter } of jobs) {
+        await execute(
+          'INSERT INTO queued (queue, data, start_after) VALUES ($1, $2::jsonb, $3::timestamptz) RETURNING id',
+          [queue, JSON.stringify(data), startAfter?.toISOString() ?? null],
+        );
+      }
+    },
+    onCommitted: () => undefined,
+  });
+  const state = {
+    now: START,
+    team: TEAM,
+    /** Fails like a connection that broke: before the commit, or after it with its confirmation lost. */
+    commitFault: undefined as ((change: OrderCommit) => 'before' | 'after' | undefined) | undefined,
+    logged: '',
+    deliveries: 0,
+  };
+  const store: OrderStore = {
+    ...kept,
+    commit: async (change) => {
+      const fault = state.commitFault?.(change);
+      if (fault === 'before') throw new Error('the connection broke');
+      const outcome = await kept.commit(change);
+      if (fault === 'after') throw new Error('the connection broke, and nobody knows whether it was kept');
+      return outcome;
+    },
+  };
+
+  const accounts = new Map<string, Account>([[ALICE.id, ALICE]]);
+  const groups = new Map<string, readonly string[]>([['S0LEADS', ['U0DORA']]]);
+  const service = new ScriptedService();
+  const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }]);
+  const log = createLog(
+    'trace',
+    new Writable({
+      write(chunk, _encoding, done) {
+        state.logged += String(chunk);
+        done();
+      },
+    }),
+  );
+  const now = () => state.now;
+  const clientFor = async (id: string) => (accounts.has(id) ? service.client : undefined);
+  const accepted: string[] = [];
+  const orders = createOrders({
+    store,
+    vault,
+    settings: async () => state.team,
+    directory: {
+      membersOf: async (group) => {
+        const members = groups.get(group);
+        if (members === undefined) throw new Error('Slack is away');
+        return members;
+      },
+    },
+    now,
+    clientFor,
+    findAccount: async (id) => accounts.get(id),
+  });
+
+  let processes = 0;
+  /** A process of the bot: what it can do with orders besides what people ask of it. */
+  const startProcess = (overrides: Partial<ExecuteDeps> = {}) => {
+    processes += 1;
+    const shutdown = new AbortController();
+    const deps: ExecuteDeps = {
+      store,
+      vault,
+      now,
+      log,
+      clientFor,
+      accountExists: async (id) => accounts.has(id),
+      accepted: async (id) => void accepted.push(id),
+      workerId: `process-${processes}`,
+      observe: () => undefined,
+      ...overrides,
+    };
+    return {
+      execute: (orderId: string) => executeOrder(deps, orderId, shutdown.signal),
+      expire: (orderId: string) => expireOrder(deps, orderId),
+      nudge: (orderId: string) => nudgeApprovers(deps, orderId),
+      shutDown: () => shutdown.abort(),
+    };
+  };
+  const main = startProcess();
+
+  return {
+    orders,
+    service,
+    accounts,
+    groups,
+    accepted,
+    sql,
+    startProcess,
+    store,
+    vault,
+    main,
+    get now() {
+      return state.now;
+    },
+    /** Moves the clock. */
+    pass(ms: number) {
+      state.now = new Date(state.now.getTime() + ms);
+    },
+    setTeam(changes: Partial<TeamSettings>) {
+      state.team = { ...state.team, ...changes };
+    },
+    setCommitFault(fault: typeof state.commitFault) {
+      state.commitFault = fault;
+    },
+    logged: () => state.logged,
+    recover: () => recoverOrders({ store, now, log }),
+
+    /** Puts back what a test may have changed. Orders stay. */
+    async reset() {
+      state.now = START;
+      state.team = TEAM;
+      state.commitFault = undefined;
+      state.logged = '';
+      accounts.clear();
+      accounts.set(ALICE.id, ALICE);
+      groups.clear();
+      groups.set('S0LEADS', ['U0DORA']);
+      accepted.length = 0;
+      service.received.length = 0;
+      service.prepare = new ScriptedService().prepare;
+      service.answer = new ScriptedService().answer;
+      service.unsupported = undefined;
+      await sql('TRUNCATE orders, queued CASCADE');
+    },
+
+    /** Alice asks for something. */
+    request(
+      task: OrderTaskName,
+      input: unknown,
+      changes: Partial<OrderRequest> = {},
+    ): Promise<RequestOutcome> {
+      state.deliveries += 1;
+      return orders.request({
+        task,
+        input,
+        secret: undefined,
+        reason: undefined,
+        requesterId: 'U0ALICE',
+        account: accounts.get(ALICE.id),
+        channelId: 'C0DOMAINS',
+        threadTs: undefined,
+        deliveryId: `command:${state.deliveries}`,
+        ...changes,
+      });
+    },
+    /** Alice asks for something that must be taken. */
+    async ask(task: OrderTaskName, input: unknown, changes: Partial<OrderRequest> = {}): Promise<Order> {
+      return acceptedOf(await this.request(task, input, changes));
+    },
+    /** An order to renew names, approved by Bob. */
+    async approvedRenewal(...names: string[]): Promise<Order> {
+      const order = await this.ask('renew', { names, period: 1 });
+      const outcome = await orders.approve(order.id, 'U0BOB');
+      if (!outcome.ok) throw new Error(outcome.refusal);
+      return outcome.order;
+    },
+    async read(orderId: string): Promise<Order> {
+      const order = await store.load(orderId);
+      if (order === undefined) throw new Error(`order ${orderId} is gone`);
+      return order;
+    },
+    /** What happened to an order, in order: `approved by U0BOB`. */
+    async story(orderId: string): Promise<string[]> {
+      const history = await store.history(orderId);
+      return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
+    },
+    /** The jobs of an order that wait, of one queue or of all. */
+    async queued(orderId: string, queue?: OrderJob['queue']): Promise<QueuedJob[]> {
+      const rows = await sql(
+        `SELECT queue, data, start_after FROM queued
+         WHERE data->>'orderId' = $1 AND ($2::text IS NULL OR queue = $2) ORDER BY id`,
+        orderId,
+        queue ?? null,
+      );
+      return rows.map((row) => jobRow.parse(row));
+    },
+    /** Works on the jobs that are due until none is. Shows and follows nothing. */
+    async runJobs(): Promise<void> {
+      for (;;) {
+        const [row] = await sql(
+          `DELETE FROM queued WHERE id = (
+             SELECT id FROM queued WHERE start_after IS NULL OR start_after <= $1::timestamptz ORDER BY id LIMIT 1
+           ) RETURNING queue, data, start_after`,
+          state.now.toISOString(),
+        );
+        if (row === undefined) return;
+        const { queue, data } = jobRow.parse(row);
+        if (queue === 'order.execute') await main.execute(data.orderId);
+        if (queue === 'order.expire') await main.expire(data.orderId);
+        if (queue === 'order.nudge') await main.nudge(data.orderId);
+      }
+    },
+    /** Everything that the database holds, as text. */
+    async everything(): Promise<string> {
+      const tables = await sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`);
+      const rows = await Promise.all(
+        tables.map(({ tablename }) => sql(`SELECT t::text AS row FROM "${String(tablename)}" t`)),
+      );
+      return JSON.stringify(rows);
+    },
+    /** While work goes on, nobody can reach the database. */
+    async whileDatabaseIsAway(work: () => Promise<void>): Promise<void> {
+      await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS false`);
+      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+        databaseName,
+      ]);
+      try {
+        await work();
+      } finally {
+        await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS true`);
+      }
+    },
+    async end() {
+      await database.close();
+      await admin.end();
+      await testDatabase.drop();
+    },
+  };
+}
+
+export type Rig = Awaited<ReturnType<typeof startRig>>;
+
+/** The order that was accepted. */
+export function acceptedOf(outcome: RequestOutcome): Order {
+  if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${JSON.stringify(outcome)}`);
+  return outcome.order;
+}
+
+const jobRow = z
+  .object({
+    queue: z.enum(['order.execute', 'order.show', 'order.expire', 'order.nudge', 'expiry.follow']),
+    data: z.looseObject({ orderId: z.string() }),
+    start_after: z.date().nullable(),
+  })
+  .transform(({ queue, data, start_after }) => ({ queue, data, startAfter: start_after ?? undefined }));
+type QueuedJob = z.output<typeof jobRow>;
+
+/** Does something several times at once. */
+export function atOnce<T>(times: number, act: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: times }, (_, index) => act(index)));
+}
+
+/** Waits until something holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited 5 s until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A moment that somebody else decides on. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
