@@ -23,7 +23,6 @@ import {
   type SlackDeps,
   type Submitted,
 } from './feature.ts';
-import { unknownCommand } from './features/help.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { openForm } from './features/ordering.ts';
@@ -40,6 +39,7 @@ import {
 } from './payload.ts';
 import { tell } from './tell.ts';
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
+import { unknownCommand } from './views/help.ts';
 import { code, escapeText, type Message, say, section } from './views/kit.ts';
 import { done, SlackProblem, webClientOptions } from './web.ts';
 
@@ -238,6 +238,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         await action.run({
           ...call,
           value: pressed.value ?? pressed.selected_option?.value ?? '',
+          blockId: pressed.block_id,
           messageTs: payload.message?.ts,
           view:
             view === undefined || origin === undefined

@@ -42,13 +42,13 @@ function unescapeText(text: string): string {
 
 /** The candidate that a mistyped word most likely meant, or undefined when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const ranked = candidates
+  // What was typed may be the beginning of the word.
+  const begun = word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
+  const [best] = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
-  const [best] = ranked;
-  if (best === undefined) return undefined;
-  const near = best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
-  return near || (word.length >= 3 && best.candidate.startsWith(word)) ? best.candidate : undefined;
+  const near = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
+  return begun ?? (near ? best.candidate : undefined);
 }
 
 /** Levenshtein's distance. */

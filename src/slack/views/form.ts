@@ -112,7 +112,8 @@ function element(field: Field, value: string | readonly string[] | undefined): I
       : { placeholder: plainText(field.placeholder, LIMITS.placeholder) }),
   };
   const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
-  const chosen = options.filter(({ value: each }) => each !== undefined && (value ?? []).includes(each));
+  const given = typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
+  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
   switch (field.kind) {
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nearest, parseCommandLine } from '../../src/slack/parse.ts';
+
+describe('a command line', () => {
+  it.each([
+    ['', { subcommand: '', words: [], reason: undefined }],
+    ['  RENEW cafe.rest 2 ', { subcommand: 'renew', words: ['cafe.rest', '2'], reason: undefined }],
+    ['renew cafe.rest -- client paid', { subcommand: 'renew', words: ['cafe.rest'], reason: 'client paid' }],
+    [
+      'renew cafe.rest — client -- paid',
+      { subcommand: 'renew', words: ['cafe.rest'], reason: 'client -- paid' },
+    ],
+    ['renew cafe.rest --', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
+    ['renew a--b.rest', { subcommand: 'renew', words: ['a--b.rest'], reason: undefined }],
+    ['renew\u00a0cafe.rest', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
+    ['rules a&amp;b -- 1 &lt; 2', { subcommand: 'rules', words: ['a&b'], reason: '1 < 2' }],
+    ['renew x -- a\u0000\nb', { subcommand: 'renew', words: ['x'], reason: 'a b' }],
+  ])('%j', (text, line) => {
+    expect(parseCommandLine(text)).toEqual(line);
+  });
+
+  it('is read whatever it holds, and its reason has an end', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => {
+        const { words, reason } = parseCommandLine(`renew ${text} -- ${text}`);
+        expect(words.every((word) => word !== '' && !/\s/.test(word))).toBe(true);
+        expect(reason?.length ?? 0).toBeLessThanOrEqual(1_000);
+      }),
+    );
+  });
+});
+
+it.each([
+  ['renwe', 'renew'],
+  ['setting', 'settings'],
+  ['owner', 'owner-change'],
+  ['zzzzzzzz', undefined],
+  ['x'.repeat(500), undefined],
+])('the subcommand nearest to %j is %j', (word, meant) => {
+  expect(nearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(meant);
+});
