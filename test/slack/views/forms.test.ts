@@ -21,10 +21,8 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
     it('names its inputs by its fields', () => {
       const { blocks } = formView({ form, origin });
       expect(blocks.map((block) => block.block_id)).toEqual(form.fields.map(({ name }) => name));
-      const inputs = blocks.flatMap((block) => (block.type === 'input' ? [block.element] : []));
-      expect(inputs.map((element) => ('action_id' in element ? element.action_id : ''))).toEqual(
-        form.fields.map(({ name }) => name),
-      );
+      const actionIds = blocks.map((block) => /"action_id":"([^"]+)"/.exec(JSON.stringify(block))?.[1]);
+      expect(actionIds).toEqual(form.fields.map(({ name }) => name));
     });
 
     it('holds whatever was typed before, without its secrets', () => {
