@@ -1,5 +1,6 @@
-import { lifecycleAt } from '../zones/lifecycle.ts';
+import { calendarDay, lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';
+import { type Day, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS, type Mark } from './marks.ts';
 import type { PlanOptions } from './plan.ts';
 
@@ -13,30 +14,55 @@ export interface CandidateRange {
 }
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const SECOND_MS = 1_000;
 /** Ranges are in moments, the plan counts calendar days of any time zone: what may lie between. */
 const PAD_DAYS = 2;
+/** The time zones' days begin at most this far from those of UTC, changes of the clock included. */
+const MAX_OFFSET_HOURS = 16;
 
 /**
  * Where to look for names that can be due, so that a list of a million names need not be read: per threshold, names
  * whose expiry lies in the range and that have not been reminded for that threshold and expiry. The ranges are a
  * little wider than needed; `planReminders` decides. Names with a known deletion lie outside of this order.
  */
-export function candidateRanges(options: Pick<PlanOptions, 'now' | 'thresholds'>): CandidateRange[] {
+export function candidateRanges(options: PlanOptions): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   const at = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
+  const today = calendarDay(options.now, options.timeZone);
   const before = thresholds.map((threshold, index) => ({
     threshold,
     from: at((thresholds[index - 1] ?? -1) - PAD_DAYS),
-    until: at(threshold + PAD_DAYS),
+    until: endOfExpiries(shiftDay(today, threshold), options.timeZone),
   }));
+  const expired = endOfExpiries(shiftDay(today, -1), options.timeZone);
   const after = AFTER_EXPIRY.flatMap((mark) => {
     const spans = markSpans(mark);
     if (spans.length === 0) return [];
     const first = Math.min(...spans.map(({ begin }) => begin));
     const last = Math.max(...spans.map(({ end }) => end));
-    return [{ threshold: mark.threshold, from: at(-last - PAD_DAYS), until: at(-first + PAD_DAYS) }];
+    const until = Math.min(at(-first + PAD_DAYS).getTime(), expired.getTime());
+    return [{ threshold: mark.threshold, from: at(-last - PAD_DAYS), until: new Date(until) }];
   });
   return [...before, ...after];
+}
+
+/**
+ * The first moment of an expiry that people no longer see on a day. Exact, because the names of one day more are
+ * many in a long list: they would be read in vain each time.
+ */
+function endOfExpiries(day: Day, timeZone: string): Date {
+  const next = shiftDay(day, 1);
+  const midnightUtc = Date.parse(next);
+  let early = midnightUtc - MAX_OFFSET_HOURS * HOUR_MS;
+  let late = midnightUtc + MAX_OFFSET_HOURS * HOUR_MS;
+  while (late - early > SECOND_MS) {
+    const middle = Math.floor((early + late) / 2);
+    if (calendarDay(new Date(middle), timeZone) < next) early = middle;
+    else late = middle;
+  }
+  // A day that a person gave stands at midnight UTC and is the same in every zone.
+  return new Date(Math.max(late, Date.parse(day) + 1));
 }
 
 /** The days after the expiry in which a mark is the present one, for each documented zone. */

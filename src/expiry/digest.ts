@@ -38,7 +38,7 @@ type Due = DueReminder<WatchedReminder>;
 const DAY_MS = 86_400_000;
 /** Names in one message, each with its buttons. */
 export const NAMES_PER_MESSAGE = 20;
-/** Names in one digest; what is due beyond is due still at the next. */
+/** Names that are read and claimed at once; what is due beyond comes after them. */
 const MAX_NAMES = 1_000;
 const MAX_DISPUTED = 20;
 /** Stands in the place of a threshold, above all of them, so that it silences none. */
@@ -67,13 +67,45 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
   if (run === undefined) return 'not_due';
 
   const options = { now, thresholds: settings.reminderDays, timeZone: settings.reminderTimezone };
-  const { due, more } = await collectDue(deps.reminders, options);
-  const claimed = await claimDue(deps, run, due, now);
-  const disputed = await claimDisputed(deps, run, now);
+  const progress: Progress = { run, channelId, options, head: run.head };
+  let disputed: readonly WatchedDomain[] = await claimDisputed(deps, run, now);
+  for (;;) {
+    const { due, more } = await collectDue(deps.reminders, options);
+    const claimed = await claimDue(deps, run, due, now);
+    const outcome = await sayAll(deps, progress, { claimed, more, disputed }, signal);
+    if (outcome !== undefined) return outcome;
+    disputed = [];
+    if (!more || claimed.length === 0) break;
+  }
+  await deps.reminders.finishDigest(run.id, deps.now());
+  return progress.head === undefined ? 'nothing_to_say' : 'posted';
+}
+
+/** How far a digest is. */
+interface Progress {
+  readonly run: DigestRun;
+  readonly channelId: string;
+  readonly options: PlanOptions;
+  head: DigestRun['head'];
+}
+
+/** What was claimed in one go. */
+interface Claimed {
+  readonly claimed: readonly Due[];
+  readonly more: boolean;
+  readonly disputed: readonly WatchedDomain[];
+}
+
+/** Posts what was claimed, message by message. @returns how the digest ended; undefined: go on */
+async function sayAll(
+  deps: DigestDeps,
+  progress: Progress,
+  { claimed, more, disputed }: Claimed,
+  signal: AbortSignal,
+): Promise<DigestOutcome | undefined> {
+  const { run, channelId, options } = progress;
   const chunks = chunksOf(claimed, NAMES_PER_MESSAGE);
   if (chunks.length === 0 && disputed.length > 0) chunks.push([]);
-
-  let head = run.head;
   for (const [index, chunk] of chunks.entries()) {
     if (signal.aborted) {
       await deps.reminders.postponeDigest(run.id, deps.now());
@@ -85,25 +117,25 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
     const said = index === 0 ? disputed : [];
     if (current.length === 0 && said.length === 0) continue;
     const part = { digestId: run.id, groups: groupForDigest(current), disputed: said };
-    const thread = head;
+    const thread = progress.head;
     const post = async () => {
-      if (thread !== undefined) return void (await deps.poster.postMore(thread, part));
-      const all = groupForDigest([...current, ...claimed.filter((each) => !chunk.includes(each))]);
-      const total = claimed.length - chunk.length + current.length;
+      if (thread !== undefined) return deps.poster.postMore(thread, part);
+      const rest = claimed.filter((each) => !chunk.includes(each));
+      const all = groupForDigest([...current, ...rest]);
       const months = await monthsIfHelpful(deps, options);
-      head = await deps.poster.postHead(channelId, { ...part, all, total, more, months });
-      await deps.reminders.noteHead(run.id, head);
+      const total = current.length + rest.length;
+      progress.head = await deps.poster.postHead(channelId, { ...part, all, total, more, months });
+      return deps.reminders.noteHead(run.id, progress.head);
     };
     if (!(await posted(deps, run, channelId, post, signal))) return 'postponed';
     const keys = [...current.map(keyOf), ...said.map(disputeKey)];
     await deps.reminders.notePosted(run.id, keys, deps.now());
-    if (index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
+    if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
   }
-  await deps.reminders.finishDigest(run.id, deps.now());
-  return head === undefined ? 'nothing_to_say' : 'posted';
+  return undefined;
 }
 
-/** Every reminder that is due, most urgent first, up to what one digest takes; memory stays flat. */
+/** What is due and not claimed, most urgent first, as much as is claimed at once: memory stays flat. */
 export async function collectDue(
   reminders: ReminderStore,
   options: PlanOptions,

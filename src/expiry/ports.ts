@@ -153,10 +153,10 @@ export interface DigestPart {
 
 /** The first message of a digest. */
 export interface DigestHead extends DigestPart {
-  /** All names that the digest is about; those that are not in `groups` follow in the thread. */
+  /** The names that the digest is about; those that are not in `groups` follow in the thread. */
   readonly all: readonly DigestGroup<WatchedReminder>[];
   readonly total: number;
-  /** More are due than one digest takes; they follow in the next. */
+  /** Even more names follow. */
   readonly more: boolean;
   readonly months: readonly { readonly label: string; readonly count: number }[];
 }

@@ -7,6 +7,8 @@ import { type Database, isUniqueViolation, type Prisma, type Transaction } from 
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
+/** `said_threshold` of a name whose present expiry nothing was said about. */
+export const NOTHING_SAID = 2_147_483_647;
 const BATCH = 2_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
@@ -112,7 +114,8 @@ export function createWatchListStore({ prisma }: Database): WatchListStore {
                ${by}, ${now}::timestamptz, ${now}::timestamptz
         FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)
         ON CONFLICT (name) DO UPDATE
-          SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1
+          SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
+              said_threshold = ${NOTHING_SAID}
           WHERE EXCLUDED.expires_at IS NOT NULL
             AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
             AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
@@ -245,15 +248,20 @@ async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
 }
 
 async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
-  const { count } = await tx.domain.updateMany({
-    where: { name: before.name, version: before.version },
-    data: { ...columnsOf(after), version: before.version + 1 },
-  });
-  if (count === 0) return false;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  const moved = from && to && utcDay(from) !== utcDay(to);
-  if (moved && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS) {
+  const moved = from !== undefined && to !== undefined && utcDay(from) !== utcDay(to);
+  const sameEnd = moved && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  const { count } = await tx.domain.updateMany({
+    where: { name: before.name, version: before.version },
+    data: {
+      ...columnsOf(after),
+      version: before.version + 1,
+      ...(moved && !sameEnd ? { saidThreshold: NOTHING_SAID } : {}),
+    },
+  });
+  if (count === 0) return false;
+  if (sameEnd) {
     await tx.$executeRaw`
       INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
       SELECT name, ${new Date(utcDay(to))}::timestamptz, threshold, digest_id, claimed_at, posted_at

@@ -4,8 +4,8 @@ import { utcDay } from '../expiry/days.ts';
 import { asReminder } from '../expiry/digest.ts';
 import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
-import { type Database, isUniqueViolation, Prisma } from './database.ts';
-import { domainFromRow } from './domains.ts';
+import { type Database, isUniqueViolation, Prisma, type Transaction } from './database.ts';
+import { domainFromRow, NOTHING_SAID } from './domains.ts';
 
 const BATCH = 500;
 const DAY_MS = 86_400_000;
@@ -33,11 +33,20 @@ export function candidatesQuery({ threshold, from, afterName, until }: Candidate
     SELECT d.name, d.expires_at, ${SAID} FROM domains d
     WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
       AND (d.expires_at, d.name) > (${from}::timestamptz, ${afterName})
-      AND d.lapse_confirmed_at IS NULL
-      AND NOT EXISTS (
-        SELECT 1 FROM reminders r
-        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.threshold <= ${threshold})
+      AND d.said_threshold > ${threshold} AND d.lapse_confirmed_at IS NULL
     ORDER BY d.expires_at, d.name LIMIT ${BATCH}`;
+}
+
+/** Frees the reminders that digests claimed and did not post. */
+async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly string[]): Promise<void> {
+  await db.$executeRaw`
+    WITH freed AS (
+      DELETE FROM reminders WHERE digest_id = ANY (${[...digestIds]}::text[]) AND posted_at IS NULL RETURNING name)
+    UPDATE domains d SET said_threshold = COALESCE(
+      (SELECT min(r.threshold) FROM reminders r
+       WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.posted_at IS NOT NULL),
+      ${NOTHING_SAID})
+    FROM freed WHERE d.name = freed.name`;
 }
 
 /** Digests and reminders in PostgreSQL. */
@@ -83,7 +92,7 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           }
           const abandoned = await tx.digest.findMany({ where: { completedAt: null }, select: { id: true } });
           const ids = abandoned.map(({ id }) => id);
-          await tx.reminder.deleteMany({ where: { digestId: { in: ids }, postedAt: null } });
+          await free(tx, ids);
           await tx.digest.updateMany({
             where: { id: { in: ids, not: run.id } },
             data: { completedAt: now },
@@ -115,7 +124,7 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
 
     async finishDigest(id, now) {
       const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
-      await prisma.reminder.deleteMany({ where: { digestId: id, postedAt: null } });
+      await free(prisma, [id]);
       // Times at which nothing was said need no memory beyond the latest.
       await prisma.digest.deleteMany({
         where: {
@@ -178,6 +187,7 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
     async claim(digestId, keys, now) {
       if (keys.length === 0) return [];
       const rows = await prisma.$queryRaw`
+        WITH claimed AS (
         INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
         SELECT name, expiry::timestamptz, threshold, ${digestId}, ${now}::timestamptz
         FROM unnest(
@@ -185,7 +195,11 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
           ${keys.map(({ threshold }) => threshold)}::int[]) AS due (name, expiry, threshold)
         ON CONFLICT DO NOTHING
-        RETURNING name, expires_at, threshold`;
+        RETURNING name, expires_at, threshold),
+        noted AS (
+          UPDATE domains d SET said_threshold = LEAST(d.said_threshold, claimed.threshold)
+          FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at)
+        SELECT name, expires_at, threshold FROM claimed`;
       return z
         .array(key)
         .parse(rows)

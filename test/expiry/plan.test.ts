@@ -213,7 +213,7 @@ test('whatever is due lies in the candidate range of its threshold', () => {
           timeZone,
         });
         if (!due) return;
-        const range = candidateRanges({ now, thresholds: THRESHOLDS }).find(
+        const range = candidateRanges({ now, thresholds: THRESHOLDS, timeZone }).find(
           ({ threshold }) => threshold === due.threshold,
         );
         expect(range && range.from <= expiresAt && expiresAt < range.until).toBe(true);

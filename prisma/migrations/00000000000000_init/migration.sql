@@ -147,6 +147,7 @@ CREATE TABLE "domains" (
     "expiry_source" TEXT,
     "added_by" TEXT NOT NULL,
     "added_at" TIMESTAMPTZ(3) NOT NULL,
+    "said_threshold" INTEGER NOT NULL DEFAULT 2147483647,
     "registered_by" TEXT,
     "renewed_until" TIMESTAMPTZ(3),
     "renewed_at" TIMESTAMPTZ(3),
@@ -246,7 +247,7 @@ CREATE INDEX "revealable_secrets_expires_at_idx" ON "revealable_secrets"("expire
 CREATE INDEX "setting_changes_at_idx" ON "setting_changes"("at");
 
 -- CreateIndex
-CREATE INDEX "domains_expires_at_name_idx" ON "domains"("expires_at", "name");
+CREATE INDEX "domains_expires_at_name_said_threshold_idx" ON "domains"("expires_at", "name", "said_threshold");
 
 -- CreateIndex
 CREATE INDEX "domains_next_check_at_idx" ON "domains"("next_check_at");

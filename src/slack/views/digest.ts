@@ -35,8 +35,9 @@ export function digestHead(head: DigestHead): Message {
   const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
   const renewable = head.all.some((group) => canRenew(group.phase));
   const notes = [
-    ...(shown < head.total ? [`The other ${count(head.total - shown, 'name')} follow in this thread.`] : []),
-    ...(head.more ? ['More names are due than fit in one digest; they follow in the next.'] : []),
+    ...(shown < head.total
+      ? [`The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`]
+      : []),
     'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
   ];
   return message(title, [
@@ -64,11 +65,11 @@ export function digestMore(part: DigestPart): Message {
   return message(`Also due: ${names.join(', ')}`, partBlocks(part));
 }
 
-function digestTitle({ all, total, disputed }: DigestHead): string {
+function digestTitle({ all, total, more, disputed }: DigestHead): string {
   if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
   const urgent = all[0]?.reminders[0];
   if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
-  return `${count(total, 'domain')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
+  return `${more ? 'More than ' : ''}${count(total, 'domain')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
 
 function headline(reminder: Reminder): string {
