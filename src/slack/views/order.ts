@@ -2,6 +2,7 @@ import type { Button } from '@slack/types';
 import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
+  type ItemResult,
   type Order,
   type OrderItem,
   type OrderState,
@@ -219,6 +220,12 @@ export function partInWords({ state, items }: Order): string {
     : '';
 }
 
+/** "Done" and "refused" say no more than the state and the service's words beside them. */
+function saysItAll(state: OrderItem['state'], result: ItemResult, said: string): boolean {
+  if (result.settledBy !== undefined) return false;
+  return state === 'SUCCEEDED' || (result.errorKind === 'refused' && said !== '');
+}
+
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
@@ -233,7 +240,7 @@ export function resultText({ state, result }: OrderItem): string[] {
     .join(' ');
   const messages = result.messages ?? [];
   return [
-    ...(state === 'SUCCEEDED' && result.settledBy === undefined ? [] : [ownSentence(result.summary)]),
+    ...(saysItAll(state, result, said) ? [] : [ownSentence(result.summary)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
     ...messages
       .slice(0, MAX_MESSAGES)

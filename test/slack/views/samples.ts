@@ -20,6 +20,7 @@ const RESULTS: Partial<Readonly<Record<OrderState, OrderItem['result']>>> = {
   SUCCEEDED: { summary: 'Done.', code: 'S0105', text: 'The domain was renewed.', stid: '20261121-app1-7' },
   FAILED: {
     summary: 'The service refused.',
+    errorKind: 'refused',
     code: 'EF01015',
     text: 'not in this account',
     stid: '20261121-app1-8',
