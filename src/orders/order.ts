@@ -427,6 +427,11 @@ function sending(order: Order, event: OrderEvent & { type: 'sending' }, now: Dat
   );
 }
 
+/** A try that failed before `sentAt` counts all the same, or it could go on for ever. */
+function triesWith(item: OrderItem): number {
+  return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
+}
+
 function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }, now: Date): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
   if (
@@ -447,8 +452,7 @@ function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }, now: 
         state: 'WAITING',
         sentAt: undefined,
         notBefore: event.notBefore,
-        // A try that failed before `sentAt` counts all the same, or it could go on for ever.
-        attempts: item.state === 'WAITING' ? item.attempts + 1 : item.attempts,
+        attempts: triesWith(item),
       }),
     },
   );
@@ -476,7 +480,12 @@ function answered(order: Order, event: OrderEvent & { type: 'answered' }, now: D
   };
   return finishIfSettled(
     change(order, now, event.type, SYSTEM, detail, {
-      items: replaceItem(order, event.n, { state: event.outcome, answeredAt: now, result: event.result }),
+      items: replaceItem(order, event.n, {
+        state: event.outcome,
+        answeredAt: now,
+        result: event.result,
+        attempts: triesWith(item),
+      }),
     }),
     now,
   );
