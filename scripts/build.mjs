@@ -1,4 +1,5 @@
 // Builds dist/: the program, and the page of the local workspace with the library it uses in the browser.
+// With `--page`, the page alone.
 import { spawnSync } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -17,7 +18,7 @@ const LIBRARIES = {
   'preact/jsx-runtime': '/vendor/preact-jsx-runtime.mjs',
 };
 
-compile('tsconfig.build.json');
+if (!process.argv.includes('--page')) compile('tsconfig.build.json');
 compile('tsconfig.page.json');
 await mkdir(join(page, 'vendor'), { recursive: true });
 await Promise.all([

@@ -157,9 +157,11 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
           )}
           <div class="panes">
             <Sidebar chosen={() => setListShown(false)} />
-            <ChannelPane channel={channel} back={() => setListShown(true)} />
-            {place.thread !== undefined && <ThreadPane channel={channel} ts={place.thread} />}
-            {panelOpen && <RequestsPanel requests={live.requests} close={togglePanel} />}
+            <main>
+              <ChannelPane channel={channel} back={() => setListShown(true)} />
+              {place.thread !== undefined && <ThreadPane channel={channel} ts={place.thread} />}
+              {panelOpen && <RequestsPanel requests={live.requests} close={togglePanel} />}
+            </main>
           </div>
         </div>
         {warning !== undefined && <Toast text={warning} close={() => setWarning(undefined)} />}

@@ -30,7 +30,7 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
   const name = channelName(channel, me.id, users);
   const title = channel.is_im ? name : `#${name}`;
   return (
-    <main class="pane channel" aria-labelledby="channel-title">
+    <section class="pane channel" aria-labelledby="channel-title">
       <header class="pane-head">
         <button
           type="button"
@@ -40,10 +40,10 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
         >
           ←
         </button>
-        <h1 id="channel-title">
+        <h2 id="channel-title">
           {channel.is_private && !channel.is_im && <LockIcon />}
           {title}
-        </h1>
+        </h2>
         {channel.topic !== '' && <p class="topic">{channel.topic}</p>}
         {isApp && (
           <nav class="tabs" aria-label={`Tabs of ${name}`}>
@@ -78,7 +78,7 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
           <Composer key={channel.id} channel={channel.id} label={`Message to ${title}`} />
         </>
       )}
-    </main>
+    </section>
   );
 }
 
@@ -92,7 +92,7 @@ export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
   const close = (): void => go({ channel: channel.id });
   const name = channelName(channel, me.id, users);
   return (
-    <aside
+    <section
       class="pane thread"
       aria-labelledby="thread-title"
       onKeyDown={(event) => {
@@ -114,6 +114,6 @@ export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
         marked={place.message}
       />
       <Composer key={ts} channel={channel.id} thread={ts} label="Reply in the thread" />
-    </aside>
+    </section>
   );
 }

@@ -12,7 +12,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   const [lookups, setLookups] = useState(false);
   const shown = requests.filter((request) => lookups || !isLookup(request));
   return (
-    <aside class="pane requests" aria-labelledby="requests-title">
+    <section class="pane requests" aria-labelledby="requests-title">
       <header class="pane-head">
         <h2 id="requests-title">Requests</h2>
         <p class="topic">What reached the domain service</p>
@@ -39,7 +39,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
           ))}
         </ol>
       </section>
-    </aside>
+    </section>
   );
 }
 

@@ -21,7 +21,7 @@ export function Topbar({ clock, setClock, become, requestCount, panel, guide }: 
   const next = target?.kind === 'person';
   return (
     <header class="topbar">
-      <p class="team">{snapshot.team.name}</p>
+      <h1>{snapshot.team.name}</h1>
       {clock && <TimeControl clock={clock} moved={setClock} />}
       <div class="topbar-buttons">
         <button type="button" class="top-button" aria-pressed={panel.open} onClick={panel.toggle}>

@@ -1,0 +1,358 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { pageDir } from '../../src/demo/page-files.ts';
+import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import { httpApp, type RunningApp } from '../demo/workspace/bolt-app.ts';
+import { call } from '../demo/workspace/client.ts';
+import { expectFocus, launchBrowser, Window } from './windows.ts';
+
+/*
+ * The page by itself, with an app that posts whatever a test needs.
+ */
+
+const CHANNEL = 'C0DOMAINS';
+let browser: Browser;
+let workspace: Workspace;
+let running: RunningApp;
+let alice: Window;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+beforeEach(async () => {
+  workspace = await startWorkspace({
+    pageDir,
+    commands: [
+      { command: '/domain', usage_hint: 'renew NAME… [PERIOD]', description: 'Renew domains' },
+      { command: '/domain', usage_hint: 'restore NAME', description: 'Restore a domain' },
+      { command: '/domain', usage_hint: 'help', description: 'Show what I can do' },
+    ],
+    shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
+    extraRoutes: {
+      'GET /local/requests': () => ({ requests: [] }),
+      'GET /local/time': () => ({ aheadMs: 0 }),
+      'GET /local/hints': () => ({
+        accounts: {},
+        transfer: { name: '', authCode: '' },
+        contacts: [],
+        nameServers: [],
+      }),
+    },
+  });
+  running = await httpApp(workspace);
+  alice = await Window.open(browser, workspace.url, 'U0ALICE');
+});
+afterEach(async () => {
+  await alice.close();
+  await running.stop();
+  await workspace.close();
+});
+afterAll(() => browser.close());
+
+const mrkdwn = (text: string) => ({ type: 'mrkdwn', text });
+const plain = (text: string) => ({ type: 'plain_text', text });
+
+async function post(blocks: object[]): Promise<void> {
+  const answer = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'blocks', blocks });
+  expect(answer).toMatchObject({ ok: true });
+}
+
+test('draws every kind of block, names what it does not know, and is accessible in light and dark', async () => {
+  const names = ['b10.rest', 'b9.rest', 'a.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest'];
+  await post([
+    { type: 'header', text: plain('All of it') },
+    {
+      type: 'section',
+      text: mrkdwn(
+        '*bold* _it_ ~no~ `code` <@U0BOB> <#C0EXPIRY> <https://example.org|away> :bell:\n> quoted\n```as it is```',
+      ),
+      accessory: { type: 'overflow', action_id: 'more', options: [{ text: plain('Open'), value: 'open' }] },
+    },
+    { type: 'section', fields: [mrkdwn('*A*\n1'), mrkdwn('*B*\n2')] },
+    { type: 'context', elements: [mrkdwn('when: <!date^1790000000^{date_short}|then>')] },
+    { type: 'divider' },
+    {
+      type: 'data_table',
+      caption: 'Names',
+      page_size: 5,
+      row_header_column_index: 0,
+      rows: [
+        [
+          { type: 'raw_text', text: 'Name' },
+          { type: 'raw_text', text: 'Days' },
+        ],
+        ...names.map((text, index) => [
+          { type: 'raw_text', text },
+          { type: 'raw_number', value: index * 7, text: `${index * 7}` },
+        ]),
+      ],
+    },
+    {
+      type: 'data_visualization',
+      title: 'By month',
+      chart: {
+        type: 'bar',
+        series: [
+          {
+            name: 'Names',
+            data: [
+              { label: 'Jan', value: 3 },
+              { label: 'Feb', value: 12 },
+            ],
+          },
+        ],
+        axis_config: { categories: ['Jan', 'Feb'], x_label: 'Month', y_label: 'Names' },
+      },
+    },
+    {
+      type: 'rich_text',
+      elements: [
+        { type: 'rich_text_section', elements: [{ type: 'text', text: 'rich', style: { bold: true } }] },
+      ],
+    },
+    { type: 'carousel', elements: [{ type: 'card', title: mrkdwn('In a carousel') }] },
+  ]);
+  const message = alice.message('All of it');
+  await message.getByText('carousel', { exact: true }).waitFor();
+  const table = message.getByRole('table', { name: 'Names', exact: true });
+  const first = () => table.getByRole('rowheader').allTextContents();
+  expect(await first()).toEqual(names.slice(0, 5));
+  await table.getByRole('button', { name: 'Name' }).click();
+  expect(await first()).toEqual(['a.rest', 'b9.rest', 'b10.rest', 'c.rest', 'd.rest']);
+  await message.getByRole('button', { name: 'Next' }).click();
+  expect(await first()).toEqual(['e.rest', 'f.rest']);
+  await table.getByRole('button', { name: 'Days' }).click();
+  await table.getByRole('button', { name: 'Days' }).click();
+  expect((await first())[0]).toBe('f.rest');
+  expect(await table.getByRole('columnheader', { name: 'Days' }).getAttribute('aria-sort')).toBe(
+    'descending',
+  );
+  expect(await message.getByRole('table', { name: 'By month' }).getByRole('cell').allTextContents()).toEqual([
+    '3',
+    '12',
+  ]);
+  await alice.checkAccess('all blocks, light');
+  await alice.page.emulateMedia({ colorScheme: 'dark' });
+  await alice.checkAccess('all blocks, dark');
+});
+
+test('a button asks first where it is to, by keyboard alone', async () => {
+  const pressed: string[] = [];
+  running.app.action('drop', async ({ ack, body }) => {
+    await ack();
+    pressed.push(body.user.id);
+  });
+  const confirm = {
+    title: plain('Sure?'),
+    text: plain('It goes away'),
+    confirm: plain('Drop'),
+    deny: plain('Keep'),
+  };
+  await post([
+    {
+      type: 'actions',
+      elements: [{ type: 'button', action_id: 'drop', text: plain('Drop it'), style: 'danger', confirm }],
+    },
+  ]);
+  const button = alice.page.getByRole('button', { name: 'Drop it' });
+  await button.focus();
+  await alice.page.keyboard.press('Enter');
+  await alice.dialog.getByRole('heading', { name: 'Sure?' }).waitFor();
+  await alice.checkAccess('a question before a button acts');
+  await alice.page.keyboard.press('Escape');
+  await alice.dialog.waitFor({ state: 'detached' });
+  await expectFocus(button, 'focus comes back');
+  expect(pressed).toEqual([]);
+  await alice.page.keyboard.press('Enter');
+  await alice.dialog.getByRole('button', { name: 'Drop', exact: true }).press('Enter');
+  await expect.poll(() => pressed).toEqual(['U0ALICE']);
+});
+
+test('the composer completes commands by keyboard and says how they go on', async () => {
+  const texts: string[] = [];
+  running.app.command('/domain', async ({ ack, command }) => {
+    texts.push(command.text);
+    await ack(`did ${command.text}`);
+  });
+  const { composer, page } = alice;
+  await composer.pressSequentially('/domain re');
+  const list = page.getByRole('listbox', { name: 'Commands' });
+  expect(await list.getByRole('option').count()).toBe(2);
+  await alice.checkAccess('commands to choose from');
+  await composer.press('ArrowDown');
+  expect(await list.getByRole('option', { selected: true }).textContent()).toContain('restore');
+  await composer.press('ArrowUp');
+  await composer.press('Tab');
+  expect(await composer.inputValue()).toBe('/domain renew ');
+  await page.getByText('NAME… [PERIOD]').waitFor();
+  await composer.pressSequentially('cafe.rest');
+  await composer.press('Enter');
+  await alice.message('did renew cafe.rest').getByText('Only visible to you').waitFor();
+  await composer.pressSequentially('/domain he');
+  await composer.press('Enter');
+  await composer.press('Enter');
+  await alice.message('did help').waitFor();
+  expect(texts).toEqual(['renew cafe.rest', 'help']);
+});
+
+test('messages are walked through with the arrow keys, and their menu opens a shortcut', async () => {
+  const used: string[] = [];
+  running.app.shortcut('domain_here', async ({ ack, shortcut }) => {
+    await ack();
+    if (shortcut.type === 'message_action') used.push(shortcut.message['text'] ?? '');
+  });
+  for (const text of ['first', 'second', 'third']) workspace.as('U0BOB').say(CHANNEL, text);
+  const third = alice.message('third');
+  await third.focus();
+  await alice.page.keyboard.press('ArrowUp');
+  await alice.page.keyboard.press('ArrowUp');
+  const first = alice.message('first');
+  await expectFocus(first, 'focus');
+  await first.getByRole('button', { name: 'More actions' }).press('Enter');
+  await expectFocus(alice.page.getByRole('menuitem', { name: 'Domain task…' }), 'the menu has the focus');
+  await alice.checkAccess('the menu of a message');
+  await alice.page.keyboard.press('Enter');
+  await expect.poll(() => used).toEqual(['first']);
+  await first.getByRole('button', { name: 'Reply in thread' }).click();
+  await alice.thread.getByRole('textbox').fill('an answer');
+  await alice.thread.getByRole('textbox').press('Enter');
+  await first.getByRole('button', { name: '1 reply' }).waitFor();
+  await alice.thread.getByRole('textbox').fill('/domain help');
+  await alice.thread.getByRole('textbox').press('Enter');
+  await alice.page.getByRole('alert').getByText('do not work in threads').waitFor();
+});
+
+test('a form keeps what was typed while the app changes it, and shows errors at the fields', async () => {
+  const input = (name: string, element: object, more: object = {}) => ({
+    type: 'input',
+    block_id: name,
+    label: plain(name),
+    element: { action_id: name, ...element },
+    ...more,
+  });
+  const kinds = [
+    { text: plain('One'), value: 'one' },
+    { text: plain('Two'), value: 'two' },
+  ];
+  const view = (second: boolean) => ({
+    type: 'modal' as const,
+    callback_id: 'all',
+    title: { type: 'plain_text' as const, text: 'All inputs' },
+    submit: { type: 'plain_text' as const, text: 'Go' },
+    blocks: [
+      input(
+        'kind',
+        { type: 'static_select', options: kinds, initial_option: kinds[0] },
+        { dispatch_action: true },
+      ),
+      input('name', { type: 'plain_text_input' }, { hint: plain('A domain name') }),
+      input('names', { type: 'plain_text_input', multiline: true }, { optional: true }),
+      input('mail', { type: 'email_text_input' }, { optional: true }),
+      input('picks', { type: 'multi_static_select', options: kinds }, { optional: true }),
+      input('boxes', { type: 'checkboxes', options: kinds }, { optional: true }),
+      ...(second ? [input('extra', { type: 'number_input', is_decimal_allowed: false })] : []),
+    ],
+  });
+  let submitted: unknown;
+  running.app.command('/domain', async ({ ack, command, client }) => {
+    await ack();
+    await client.views.open({
+      trigger_id: command.trigger_id,
+      view: JSON.parse(JSON.stringify(view(false))),
+    });
+  });
+  running.app.action('kind', async ({ ack, body, client }) => {
+    await ack();
+    if (!('view' in body) || body.view === undefined) return;
+    await client.views.update({ view_id: body.view.id, view: JSON.parse(JSON.stringify(view(true))) });
+  });
+  running.app.view('all', async ({ ack, view: { state } }) => {
+    const { name } = state.values;
+    if (name?.['name']?.value === 'bad')
+      return ack({ response_action: 'errors', errors: { name: 'Not that one.' } });
+    submitted = state.values;
+    return ack();
+  });
+
+  await alice.type('/domain help');
+  const { dialog } = alice;
+  await dialog.getByLabel('name', { exact: true }).fill('bad');
+  await dialog.getByRole('group', { name: 'picks' }).getByLabel('Two').check();
+  await dialog.getByRole('group', { name: 'boxes' }).getByLabel('One').check();
+  await dialog.getByLabel('kind').selectOption('two');
+  await dialog.getByLabel('extra').waitFor();
+  await alice.checkAccess('a form with every input');
+  expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
+
+  await dialog.getByLabel('extra').press('Enter');
+  await dialog.getByText('Please complete this required field.').waitFor();
+  await expectFocus(dialog.getByLabel('extra'), 'focus');
+  await dialog.getByLabel('extra').fill('7');
+  await dialog.getByRole('button', { name: 'Go' }).click();
+  await dialog.getByText('Not that one.').waitFor();
+  await dialog.getByLabel('name', { exact: true }).fill('good.rest');
+  await dialog.getByLabel('names').fill('a\nb');
+  await dialog.getByRole('button', { name: 'Go' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  expect(submitted).toMatchObject({
+    kind: { kind: { selected_option: { value: 'two' } } },
+    name: { name: { value: 'good.rest' } },
+    names: { names: { value: 'a\nb' } },
+    picks: { picks: { selected_options: [{ value: 'two' }] } },
+    boxes: { boxes: { selected_options: [{ value: 'one' }] } },
+    extra: { extra: { value: '7' } },
+  });
+  await expectFocus(alice.composer, 'focus comes back to the composer');
+});
+
+test('one pane at a time on a narrow screen', async () => {
+  workspace.as('U0BOB').say(CHANNEL, 'hello');
+  const { page } = alice;
+  await page.setViewportSize({ width: 380, height: 720 });
+  await alice.message('hello').waitFor();
+  expect(await page.getByRole('navigation').isVisible()).toBe(false);
+  const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+  expect(await page.evaluate(overflow), 'nothing hangs over the edge').toBe(0);
+  await alice.checkAccess('a narrow channel');
+  await alice.message('hello').hover();
+  await alice.message('hello').getByRole('button', { name: 'Reply in thread' }).click();
+  await alice.thread.waitFor();
+  expect(await alice.channel.isVisible()).toBe(false);
+  await alice.checkAccess('a narrow thread');
+  await page.getByRole('button', { name: 'Close the thread' }).click();
+  await page.getByRole('button', { name: 'Back to the list of channels' }).click();
+  expect(await alice.channel.isVisible()).toBe(false);
+  await alice.checkAccess('the narrow list of channels');
+  await page.getByRole('button', { name: /general/ }).click();
+  await page.getByRole('heading', { level: 2, name: '#general' }).waitFor();
+});
+
+test('the address leads to a message and says who one is', async () => {
+  const { page } = alice;
+  const linked = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'linked to' });
+  const { ts } = linked;
+  const { permalink } = await call(workspace, 'chat.getPermalink', { channel: CHANNEL, message_ts: ts });
+  await call(workspace, 'chat.postMessage', { channel: 'C0GENERAL', text: `see <${permalink}|there>` });
+  await alice.goTo('general');
+  await alice.message('see there').getByRole('link', { name: 'there' }).click();
+  await expectFocus(alice.message('linked to'), 'the linked message is shown');
+  await page.goBack();
+  await alice.message('see there').waitFor();
+
+  await page.getByLabel('You are').selectOption('U0BOB');
+  await expect.poll(() => page.url()).toContain('#as=U0BOB');
+  await page.goto(String(permalink));
+  await expectFocus(alice.message('linked to'), 'the linked message is shown after a reload');
+  expect(await page.getByLabel('You are').inputValue(), 'the window stays the same person').toBe('U0BOB');
+});
+
+test('says that the workspace is away, and goes on when it is back', async () => {
+  const port = Number(new URL(workspace.url).port);
+  await workspace.close();
+  await alice.page.getByRole('alert').getByText('does not answer').waitFor();
+  workspace = await startWorkspace({ pageDir, port });
+  workspace.as('U0BOB').say(CHANNEL, 'back again');
+  await alice.message('back again').waitFor();
+  await alice.page.getByRole('alert').waitFor({ state: 'detached' });
+  alice.forgive();
+});

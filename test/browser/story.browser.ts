@@ -1,0 +1,175 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type PageDemo, startPageDemo } from './demo.ts';
+import { expectFocus, launchBrowser, Window } from './windows.ts';
+
+/*
+ * What people do with the bot, in the browser they would do it in.
+ */
+
+let browser: Browser;
+let demo: PageDemo;
+const open: Window[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+beforeEach(async () => {
+  demo = await startPageDemo({ SERVICE_TIMEOUT: '1s' });
+});
+afterEach(async () => {
+  // A window goes first: what it asks of a workspace that is gone would count as its failure.
+  for (const window of open.splice(0)) await window.close();
+  await demo.stop();
+});
+afterAll(() => browser.close());
+
+async function windowOf(person: string): Promise<Window> {
+  const window = await Window.open(browser, demo.url, person);
+  open.push(window);
+  return window;
+}
+
+const renewals = (name: string) => demo.service.requestsFor({ task: 'domain.renew', name });
+
+test('two people in two windows: one asks, the other sees it come in and approves', async () => {
+  const alice = await windowOf('U0ALICE');
+  const bob = await windowOf('U0BOB');
+  await bob.goTo('general');
+  await alice.link('alice, context 4');
+  await alice.type('/domain renew cafe.rest 2 -- client paid');
+
+  const unread = bob.page.getByRole('navigation').getByRole('button', { name: /domains.* for you/ });
+  await unread.waitFor();
+  await bob.checkAccess('a channel with unread messages');
+  await bob.goTo('domains');
+  const card = bob.message('Renew cafe.rest for 2 years');
+  await card.getByText('client paid').waitFor();
+  await card.getByRole('button', { name: 'Approve: Renew cafe.rest for 2 years' }).click();
+
+  await alice.message(/Renew cafe\.rest.*approved by @Bob/).waitFor();
+  await alice.openThread(alice.message('Renew cafe.rest for 2 years'));
+  await alice
+    .message(/The service says: S0105/, 'thread')
+    .first()
+    .waitFor();
+  expect(renewals('cafe.rest')).toHaveLength(1);
+
+  await bob.page.getByRole('button', { name: /^Requests/ }).click();
+  const request = bob.page.getByRole('region', { name: 'Requests', exact: true }).getByText('_renew');
+  await request.click();
+  await bob.page.getByRole('definition').filter({ hasText: 'alice, context 4' }).first().waitFor();
+  await bob.checkAccess('the requests beside the chat');
+});
+
+test('a denial with a reason sends nothing', async () => {
+  const alice = await windowOf('U0ALICE');
+  const bob = await windowOf('U0BOB');
+  await alice.link('alice, context 4');
+  await alice.type('/domain renew bar.rest');
+
+  await bob.message('Renew bar.rest').getByRole('button', { name: /^Deny/ }).click();
+  await bob.dialog.getByRole('heading', { name: 'Deny this order' }).waitFor();
+  await bob.checkAccess('the form of a denial');
+  await bob.dialog.getByLabel('Reason').fill('We let it go');
+  await bob.dialog.getByRole('button', { name: 'Deny' }).click();
+  await bob.dialog.waitFor({ state: 'detached' });
+
+  const card = alice.message('Renew bar.rest');
+  await card.getByText(/Denied/).waitFor();
+  await expect.poll(() => card.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
+  await alice.openThread(card);
+  await alice
+    .message(/We let it go/, 'thread')
+    .last()
+    .waitFor();
+  expect(renewals('bar.rest')).toEqual([]);
+});
+
+test('a two-factor account is linked by the shared secret, and shown what it can do', async () => {
+  const alice = await windowOf('U0ALICE');
+  await alice.type('/domain link');
+  const { dialog } = alice;
+  await dialog.getByLabel('User name').fill('tina');
+  await dialog.getByLabel('How you sign in').selectOption({ label: 'User, password and two-factor token' });
+  await dialog.getByLabel(/^Shared secret/).waitFor();
+  expect(await dialog.getByLabel('User name').inputValue(), 'what was typed stays').toBe('tina');
+
+  await dialog.getByLabel('Password').fill('wrong');
+  await dialog.getByLabel(/^Token/).fill('12');
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click();
+  await dialog.getByText('A token has six digits.').waitFor();
+  expect(await dialog.getByLabel(/^Token/).getAttribute('aria-invalid')).toBe('true');
+  await alice.checkAccess('a form with an error at a field');
+
+  await dialog.getByRole('button', { name: 'tina, context 4' }).click();
+  await dialog.getByLabel(/^Token/).fill('');
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click();
+  await alice.message(/Linked: tina in context 4/).waitFor();
+  await alice.type('/domain renew cafe.rest');
+  await alice
+    .message(/two-factor/i)
+    .last()
+    .waitFor();
+  expect(renewals('cafe.rest')).toEqual([]);
+});
+
+test('a secret is shown once, to the one who asked', async () => {
+  const alice = await windowOf('U0ALICE');
+  const bob = await windowOf('U0BOB');
+  await alice.link('alice, context 4');
+  await alice.type('/domain authcode deli.rest');
+  const card = alice.message(/Fetch the auth code of deli\.rest/);
+  await alice.openThread(card);
+  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code' });
+  await reveal.waitFor();
+
+  await bob.openThread(bob.message(/Fetch the auth code of deli\.rest/));
+  await bob.thread.getByRole('button', { name: 'Show the auth code' }).click();
+  await bob.page.getByText(/Only visible to you/).waitFor();
+  expect(await bob.dialog.count()).toBe(0);
+
+  await reveal.click();
+  await alice.dialog.getByRole('heading', { name: 'Auth code' }).waitFor();
+  const secret = await alice.dialog.locator('pre').textContent();
+  if (!secret) throw new Error('the dialog shows no secret');
+  await alice.checkAccess('a secret in its dialog');
+  await alice.page.keyboard.press('Escape');
+  await alice.dialog.waitFor({ state: 'detached' });
+  await expectFocus(reveal, 'focus comes back to the button');
+  await reveal.click();
+  await alice.page
+    .getByText(/Only visible to you/)
+    .last()
+    .waitFor();
+  expect(await alice.dialog.count()).toBe(0);
+  for (const { page } of [alice, bob]) expect(await page.content()).not.toContain(secret);
+});
+
+test('an outage of the service is shown as not known, and settled by an approver', async () => {
+  const alice = await windowOf('U0ALICE');
+  const bob = await windowOf('U0BOB');
+  await alice.link('alice, context 4');
+  demo.service.faults.set({ kind: 'drop_after', match: { task: 'domain.renew' } });
+  await alice.type('/domain renew cafe.rest');
+  await bob
+    .message('Renew cafe.rest')
+    .getByRole('button', { name: /^Approve/ })
+    .click();
+
+  const card = bob.message('Renew cafe.rest');
+  await card.getByText(/Outcome not known/).waitFor();
+  await bob.page.getByRole('button', { name: /^Requests/ }).click();
+  await bob.page.getByText('no answer', { exact: true }).waitFor();
+  await card.getByRole('button', { name: /^Done: / }).click();
+  await bob.dialog.getByLabel('Reason').fill('The service lists it');
+  await bob.dialog.getByRole('button', { name: 'Settle' }).click();
+
+  await alice.message('Renew cafe.rest').getByText('Done', { exact: true }).waitFor();
+  await alice.openThread(alice.message('Renew cafe.rest'));
+  await alice
+    .message(/The service lists it/, 'thread')
+    .last()
+    .waitFor();
+  expect(renewals('cafe.rest'), 'sent once').toHaveLength(1);
+});

@@ -1,0 +1,139 @@
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Debian's Chromium, without a screen and without a word to the outside. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** Waits until the keyboard is there. */
+export function expectFocus(locator: Locator, what: string): Promise<void> {
+  return expect
+    .poll(() => locator.evaluate((element) => element.matches(':focus')), { message: what })
+    .toBe(true);
+}
+
+/** One person's window, with a record of everything that went wrong in it. */
+export class Window {
+  readonly page: Page;
+  readonly #problems: string[] = [];
+
+  private constructor(page: Page) {
+    this.page = page;
+    const note = (problem: string): void => void this.#problems.push(problem);
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') note(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => note(`error in the page: ${error.stack ?? error.message}`));
+    page.on('requestfailed', (request) => {
+      const why = request.failure()?.errorText ?? '';
+      // Going to another address gives up what is under way.
+      if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400) note(`answered ${response.status()}: ${response.url()}`);
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1') note(`left the machine: ${request.url()}`);
+    });
+  }
+
+  /** Opens the workspace as a person, in a browser of its own: two windows share nothing. */
+  static async open(
+    browser: Browser,
+    url: string,
+    person: string,
+    options: BrowserContextOptions = {},
+  ): Promise<Window> {
+    const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, ...options });
+    const window = new Window(await context.newPage());
+    window.page.setDefaultTimeout(10_000);
+    await window.page.goto(`${url}#as=${person}`);
+    await window.composer.waitFor();
+    return window;
+  }
+
+  /** The pane of the channel, without thread and requests. */
+  get channel(): Locator {
+    return this.page.locator('.channel');
+  }
+
+  get composer(): Locator {
+    return this.channel.getByRole('textbox', { name: /^Message to/ });
+  }
+
+  get dialog(): Locator {
+    return this.page.getByRole('dialog');
+  }
+
+  get thread(): Locator {
+    return this.page.getByRole('region', { name: 'Thread' });
+  }
+
+  /** Messages of the channel, or of the open thread. */
+  message(text: string | RegExp, where: 'channel' | 'thread' = 'channel'): Locator {
+    const pane = where === 'channel' ? this.channel : this.thread;
+    return pane.getByRole('article').filter({ hasText: text });
+  }
+
+  async type(text: string): Promise<void> {
+    await this.composer.fill(text);
+    await this.composer.press('Enter');
+  }
+
+  async goTo(channel: string): Promise<void> {
+    await this.page.getByRole('navigation').getByRole('button', { name: channel }).click();
+    await this.page.getByRole('heading', { level: 2, name: `#${channel}` }).waitFor();
+  }
+
+  /** Opens the thread of a message. */
+  async openThread(message: Locator): Promise<void> {
+    await message.getByRole('button', { name: /repl(y|ies)/ }).click();
+    await this.thread.waitFor();
+  }
+
+  /** Links an account by the button that fills the form from the sandbox. */
+  async link(account: string): Promise<void> {
+    await this.type('/domain link');
+    await this.dialog.getByRole('button', { name: account }).click();
+    await this.dialog.getByRole('button', { name: 'Link', exact: true }).click();
+    await this.message(/Linked:/).waitFor();
+  }
+
+  /** Fails on violations of the rules for accessible pages, where the page stands now. */
+  async checkAccess(what: string): Promise<void> {
+    await this.page.evaluate(axe.source);
+    const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'] });
+    const { violations } = await this.page.evaluate<AxeResults>(`axe.run(document, ${options})`);
+    const found = violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary ?? ''}`),
+    );
+    expect(found, `accessibility: ${what}`).toEqual([]);
+  }
+
+  /** Forgets what went wrong so far: a test wanted it to. */
+  forgive(): void {
+    this.#problems.length = 0;
+  }
+
+  /** Fails when anything went wrong in the window, and closes it. */
+  async close(): Promise<void> {
+    const problems = [...this.#problems];
+    await this.page.context().close();
+    expect(problems, 'what went wrong in the window').toEqual([]);
+  }
+}
