@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createVault } from '../../src/accounts/vault.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * Carrying orders out: what each answer, and no answer, makes of an order, and when it goes out again.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const nameservers = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
+const itemStates = async (orderId: string) => (await rig.read(orderId)).items.map(({ state }) => state);
+
+/** When the next try of an order is due, in milliseconds from now. */
+async function nextTry(orderId: string): Promise<number | undefined> {
+  const [job, ...more] = await rig.queued(orderId, 'order.execute');
+  expect(more, 'more than one job for the next try').toEqual([]);
+  return job?.startAfter === undefined ? undefined : job.startAfter.getTime() - rig.now.getTime();
+}
+
+test('an answer is kept with all that people are shown, and what follows from it is queued', async () => {
+  rig.service.answer = async () => ({
+    ...DONE,
+    messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
+  });
+  const order = await rig.approvedRenewal('cafe.rest');
+  await rig.sql('TRUNCATE queued');
+  await rig.main.execute(order.id);
+  const done = await rig.read(order.id);
+  expect(done).toMatchObject({ state: 'SUCCEEDED', claim: undefined, closedAt: rig.now });
+  expect(done.items).toMatchObject([
+    {
+      state: 'SUCCEEDED',
+      attempts: 1,
+      sentAt: rig.now,
+      answeredAt: rig.now,
+      result: {
+        code: 'S0100',
+        text: 'Done by the service',
+        stid: '20260301-test-1',
+        messages: [{ code: 'MSG1', text: 'Premium name' }],
+      },
+    },
+  ]);
+  expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
+  expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
+  expect((await rig.queued(order.id)).map(({ queue }) => queue)).toEqual([
+    'order.show',
+    'order.show',
+    'expiry.follow',
+  ]);
+  await rig.main.execute(order.id);
+  expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
+});
+
+test('sentAt is in the database before the request leaves', async () => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  rig.service.answer = async () => {
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'EXECUTING',
+      items: [{ state: 'SENT', sentAt: rig.now }],
+    });
+    return DONE;
+  };
+  await rig.runJobs();
+  expect(await itemStates(order.id)).toEqual(['SUCCEEDED']);
+});
+
+test('an order that is not approved is not sent', async () => {
+  const pending = await rig.ask('renew', { names: ['a.rest'], period: 1 });
+  const draft = await rig.ask('delete', { name: 'b.rest' });
+  const denied = await rig.ask('renew', { names: ['c.rest'], period: 1 });
+  await rig.orders.deny(denied.id, 'U0BOB', undefined);
+  for (const { id } of [pending, draft, denied]) await rig.main.execute(id);
+  await rig.main.execute('nothing');
+  expect(rig.service.received).toEqual([]);
+});
+
+describe('a task that costs money', () => {
+  test('is never sent again once its outcome is unknown', async () => {
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
+    for (let hour = 0; hour < 3; hour += 1) {
+      rig.pass(24 * HOUR_MS);
+      await rig.recover();
+      await rig.runJobs();
+      await rig.main.execute(order.id);
+    }
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+  });
+
+  test('is unknown too when the bot itself fails while the request is out', async () => {
+    rig.service.answer = async () => {
+      throw new TypeError('a fault of ours');
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    rig.pass(HOUR_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('fails when the service refuses, with what it says', async () => {
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'FAILED',
+      items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
+    });
+    expect(rig.accepted, 'a refusal says nothing of the account').toEqual([]);
+  });
+
+  test('goes again when the service was busy, after the time that it names and with the same ctid', async () => {
+    rig.service.answer = async () => {
+      if (rig.service.received.length === 1) throw fails('busy', { retryAfterMs: 90_000 });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'APPROVED',
+      claim: undefined,
+      items: [{ state: 'WAITING', sentAt: undefined, attempts: 1 }],
+    });
+    expect(await nextTry(order.id)).toBe(90_000);
+    rig.pass(89_999);
+    // A job that comes early, such as one of recovery's, changes nothing.
+    await rig.main.execute(order.id);
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id), 'before its time').toBe(1);
+    rig.pass(1);
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(2);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
+  });
+
+  test('fails in the end when the service stays busy', async () => {
+    rig.service.answer = async () => {
+      throw fails('busy', { retryAfterMs: 1_000 });
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    for (let tries = 0; tries < 25; tries += 1) {
+      await rig.runJobs();
+      rig.pass(1_000);
+    }
+    expect((await rig.read(order.id)).state).toBe('FAILED');
+    expect(rig.service.timesSent(order.id)).toBe(21);
+  });
+
+  test('goes again three times when it provably did not leave, further and further apart, then fails', async () => {
+    rig.service.answer = async () => {
+      throw fails('not_sent');
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    for (const wait of [1_000, 4_000, 16_000]) {
+      await rig.runJobs();
+      expect(await nextTry(order.id)).toBe(wait);
+      rig.pass(wait);
+    }
+    await rig.runJobs();
+    const failed = await rig.read(order.id);
+    expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
+    expect(failed.items[0]?.result?.summary).toMatch(/nothing was sent/);
+    expect(await nextTry(order.id)).toBeUndefined();
+  });
+
+  test('counts tries that fail before the request can leave', async () => {
+    rig.service.prepare = async () => {
+      throw fails('not_sent');
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    for (let tries = 0; tries < 6; tries += 1) {
+      await rig.runJobs();
+      rig.pass(MINUTE_MS);
+    }
+    expect(rig.service.received).toEqual([]);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
+  });
+
+  test('fails at once when the account is not accepted, and says how to renew the link', async () => {
+    rig.service.prepare = async () => {
+      throw fails('auth', { httpStatus: 401 });
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/alice in context 4.*`\/domain link`/);
+  });
+});
+
+describe('a task that may be repeated', () => {
+  test('goes again after an unknown outcome, three times at most', async () => {
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    const order = await rig.ask('nameservers', nameservers);
+    for (let tries = 0; tries < 6; tries += 1) {
+      await rig.runJobs();
+      rig.pass(16_000);
+    }
+    expect(rig.service.timesSent(order.id)).toBe(4);
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+  });
+
+  test('succeeds when the repetition is answered', async () => {
+    rig.service.answer = async () => {
+      if (rig.service.received.length === 1) throw fails('unknown_outcome');
+      return DONE;
+    };
+    const order = await rig.ask('nameservers', nameservers);
+    await rig.runJobs();
+    rig.pass(1_000);
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
+  });
+
+  test('is not one that changes something each time, such as fetching an auth code', async () => {
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+});
+
+describe('several names', () => {
+  const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
+
+  test('go out as a request each, four at a time at most, with a ctid each', async () => {
+    let out = 0;
+    let most = 0;
+    rig.service.answer = async () => {
+      out += 1;
+      most = Math.max(most, out);
+      await until('others are out too', () => out === 4 || rig.service.received.length === names.length);
+      out -= 1;
+      return DONE;
+    };
+    const order = await rig.approvedRenewal(...names);
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(most, 'requests out at once').toBe(4);
+    const received = rig.service.received.map(({ ctid, input }) => [ctid, input]).sort();
+    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, { name, period: 1 }]));
+  });
+
+  test('end each for itself, and the order as they add up', async () => {
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2')) throw fails('refused', { code: 'EF1' });
+      return DONE;
+    };
+    const failed = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
+    await rig.runJobs();
+    expect(await itemStates(failed.id)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
+    expect((await rig.read(failed.id)).state).toBe('FAILED');
+
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.1')) throw fails('unknown_outcome');
+      if (ctid.endsWith('.2')) throw fails('refused', { code: 'EF1' });
+      return DONE;
+    };
+    const unknown = await rig.approvedRenewal('d.rest', 'e.rest', 'f.rest');
+    await rig.runJobs();
+    expect(await itemStates(unknown.id)).toEqual(['UNKNOWN', 'FAILED', 'SUCCEEDED']);
+    expect((await rig.read(unknown.id)).state).toBe('UNKNOWN');
+  });
+
+  test('that were busy go again alone', async () => {
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2') && rig.service.timesSent(ctid) === 1)
+        throw fails('busy', { retryAfterMs: 5_000 });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
+    await rig.runJobs();
+    expect(await itemStates(order.id)).toEqual(['SUCCEEDED', 'WAITING', 'SUCCEEDED']);
+    rig.pass(5_000);
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
+  });
+
+  test('are sent once each, however many replicas take the order up', async () => {
+    const order = await rig.approvedRenewal(...names);
+    await atOnce(6, () => rig.startProcess().execute(order.id));
+    expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
+      names.map(() => 1),
+    );
+  });
+});
+
+describe('a secret', () => {
+  test('that was typed reaches the service and nobody else, and is wiped with the end', async () => {
+    const order = await rig.ask(
+      'transfer',
+      { name: 'cafe.rest', ownerc: 1, adminc: 2, techc: 3, nameServers: nameservers.nameServers },
+      { secret: new Secret('canary-auth-code') },
+    );
+    await rig.orders.approve(order.id, 'U0BOB');
+    await rig.runJobs();
+    const [request] = rig.service.received;
+    const { auth } = z.object({ auth: z.instanceof(Secret) }).parse(request?.input);
+    expect(auth.reveal()).toBe('canary-auth-code');
+    expect(await rig.everything(), 'the database').not.toContain('canary');
+    expect(rig.logged(), 'the log').not.toContain('canary');
+    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+  });
+
+  test('that cannot be opened any more ends the order after its tries, and nothing is sent', async () => {
+    const order = await rig.ask(
+      'user',
+      { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
+      { secret: new Secret('canary-password') },
+    );
+    const withoutKey = rig.startProcess({ vault: createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]) });
+    for (let tries = 0; tries < 6; tries += 1) {
+      await withoutKey.execute(order.id);
+      rig.pass(MINUTE_MS);
+      await rig.recover();
+    }
+    const failed = await rig.read(order.id);
+    expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
+    expect(failed.items[0]?.result?.summary).toMatch(/nothing was sent/);
+    expect(rig.service.received).toEqual([]);
+    expect(rig.logged()).toContain('is not in CREDENTIALS_KEYS');
+  });
+});
