@@ -130,6 +130,14 @@ describe('the Home tab', () => {
     expect(textOf(view)).toContain(`15 Jan ${year}`);
   });
 
+  it('says so when what it shows cannot be read', async () => {
+    workspace.faults.set({ method: 'users.info', kind: 'http_500' });
+    const text = textOf(await home(workspace.as('U0CAROL'), 'I cannot read your orders right now.'));
+    expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
+    workspace.faults.clear();
+    await home(workspace.as('U0CAROL'), 'Waiting for your approval');
+  });
+
   it('goes without tables and charts where Slack does not know them', async () => {
     workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'invalid_arguments', times: 1 });
     await alice.openHome();

@@ -1,5 +1,6 @@
+import { newReference } from '../../log.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks } from '../views/home.ts';
+import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
 import { type AnyBlock, hasNewBlocks, withoutNewBlocks } from '../views/kit.ts';
 import { done, refusesBlocks, type SlackWeb } from '../web.ts';
 
@@ -12,11 +13,17 @@ const READ = 100;
 
 /** Publishes a person's Home tab. */
 export async function publishHome(deps: SlackDeps, userId: string): Promise<void> {
-  const person = await deps.directory.person(userId, undefined);
-  const blocks = person.isMember
-    ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person)))
-    : strangerBlocks();
+  const blocks = await blocksFor(deps, userId).catch((err: unknown) => {
+    const reference = newReference();
+    deps.log.error({ err, reference }, 'reading what the Home tab shows');
+    return unavailableBlocks(reference);
+  });
   await publish(deps.web, userId, blocks);
+}
+
+async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyBlock[]> {
+  const person = await deps.directory.person(userId, undefined);
+  return person.isMember ? homeBlocks(await homeData(deps, userId, isAdmin(deps, person))) : strangerBlocks();
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {

@@ -88,6 +88,16 @@ export function strangerBlocks(): AnyBlock[] {
   ];
 }
 
+/** The Home tab while something that it shows cannot be read. */
+export function unavailableBlocks(reference: string): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section(
+      `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
+    ),
+  ];
+}
+
 function part(
   title: string,
   entries: readonly (readonly AnyBlock[])[],
