@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';
+
+/*
+ * Workers that die, fall silent or come back at the worst moments, and a database that is away: no order may be
+ * lost, and none that costs money may go out twice.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+/** Longer than a worker may be silent. */
+const SILENCE_MS = 21_000;
+
+/** The worker has been silent for too long: its order is taken up. */
+async function takeUp(): Promise<void> {
+  rig.pass(SILENCE_MS);
+  await rig.recover();
+}
+
+/** A request that waits for its answer, and what lets the answer come. */
+function heldAnswer() {
+  const held = gate();
+  rig.service.answer = async () => {
+    await held.opened;
+    return DONE;
+  };
+  return held;
+}
+
+/** The first worker stays before it can send until it is let go; every other one goes ahead. */
+function heldBeforeSending(then: (request: Request) => Promise<void> = async () => undefined) {
+  const held = gate();
+  let entered = false;
+  rig.service.prepare = async (request) => {
+    if (entered) return;
+    entered = true;
+    await held.opened;
+    await then(request);
+  };
+  return { open: held.open, entered: () => entered };
+}
+
+const states = async (orderId: string) => {
+  const { state, items } = await rig.read(orderId);
+  return [state, ...items.map((item) => item.state)];
+};
+
+describe('a worker that dies', () => {
+  test('after sending leaves an unknown outcome, and a late answer is taken all the same', async () => {
+    const answer = heldAnswer();
+    const order = await rig.approvedRenewal('cafe.rest');
+    const working = rig.startProcess().execute(order.id);
+    await until('the request is out', () => rig.service.received.length === 1);
+    await rig.recover();
+    expect(await states(order.id), 'while its lease runs').toEqual(['EXECUTING', 'SENT']);
+
+    await takeUp();
+    expect(await states(order.id)).toEqual(['UNKNOWN', 'UNKNOWN']);
+    expect((await rig.read(order.id)).items[0]?.result?.summary).toMatch(/may have reached the service/);
+    rig.pass(HOUR_MS);
+    await rig.recover();
+    await rig.runJobs();
+
+    answer.open();
+    await working;
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      'approved by U0BOB',
+      'claimed',
+      'sending',
+      'released',
+      'finished',
+      'answered',
+      'finished',
+    ]);
+  });
+
+  test('is not contradicted by its own answer once a person has settled the order', async () => {
+    const answer = heldAnswer();
+    const order = await rig.approvedRenewal('cafe.rest');
+    const working = rig.startProcess().execute(order.id);
+    await until('the request is out', () => rig.service.received.length === 1);
+    await takeUp();
+    await rig.orders.settle(order.id, 'U0BOB', 'FAILED', 'not there');
+    answer.open();
+    await working;
+    expect(await states(order.id)).toEqual(['FAILED', 'FAILED']);
+    expect(rig.logged(), 'the answer').toContain('Done by the service');
+  });
+
+  test('before sending leaves nothing behind: another one carries the order out, once', async () => {
+    const held = heldBeforeSending();
+    const order = await rig.approvedRenewal('cafe.rest');
+    const dead = rig.startProcess().execute(order.id);
+    await until('the worker is about to send', held.entered);
+    await takeUp();
+    expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
+    await rig.runJobs();
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    held.open();
+    await dead;
+    expect(rig.service.timesSent(order.id), 'with the first worker back').toBe(1);
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  });
+
+  test('between the claim and the first request is noticed by the rows, without any job', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.sql('TRUNCATE queued');
+    rig.pass(SILENCE_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+});
+
+describe('a worker that stalls before sending and comes back while another one’s request is out', () => {
+  const comesBack: readonly (readonly [how: string, then: () => Promise<void>])[] = [
+    ['to send', async () => undefined],
+    [
+      'without a connection',
+      async () => {
+        throw fails('not_sent');
+      },
+    ],
+    [
+      'with its account refused',
+      async () => {
+        throw fails('auth');
+      },
+    ],
+    [
+      'with a fault of its own',
+      async () => {
+        throw new TypeError('a fault of ours');
+      },
+    ],
+  ];
+  for (const [which, otherProcess] of [
+    ['of another process', true],
+    ['of the same process', false],
+  ] as const) {
+    test.each(comesBack)(`%s, the other one ${which}`, async (_how, then) => {
+      const stalled = heldBeforeSending(then);
+      const answer = heldAnswer();
+      const order = await rig.approvedRenewal('cafe.rest');
+      const process = rig.startProcess();
+      const first = process.execute(order.id);
+      await until('the first worker is about to send', stalled.entered);
+      await takeUp();
+      const second = (otherProcess ? rig.startProcess() : process).execute(order.id);
+      await until('the request is out', () => rig.service.received.length === 1);
+
+      stalled.open();
+      await first;
+      expect(await states(order.id), 'while the request is out').toEqual(['EXECUTING', 'SENT']);
+      rig.pass(16_000);
+      await rig.runJobs();
+      expect(rig.service.timesSent(order.id), 'requests').toBe(1);
+
+      answer.open();
+      await second;
+      expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    });
+  }
+});
+
+test('a worker that is alive keeps its order for as long as the answer takes', async () => {
+  const answer = heldAnswer();
+  const order = await rig.approvedRenewal('cafe.rest');
+  const working = rig.startProcess({ leaseMs: 40 }).execute(order.id);
+  await until('the request is out', () => rig.service.received.length === 1);
+  for (let minute = 0; minute < 3; minute += 1) {
+    rig.pass(60_000);
+    await until('the lease is extended', async () => {
+      const { claim } = await rig.read(order.id);
+      return claim !== undefined && claim.leaseUntil > rig.now;
+    });
+    await rig.recover();
+  }
+  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
+  answer.open();
+  await working;
+  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+});
+
+test('at shutdown what is out becomes unknown, and what has not left goes on after the next start', async () => {
+  const names = Array.from({ length: 6 }, (_, index) => `name${index + 1}.rest`);
+  rig.service.answer = (_request, signal) => untilAborted(signal);
+  const order = await rig.approvedRenewal(...names);
+  const process = rig.startProcess();
+  const working = process.execute(order.id);
+  await until('four requests are out', () => rig.service.received.length === 4);
+  process.shutDown();
+  await working;
+  expect(await states(order.id)).toEqual([
+    'APPROVED',
+    ...Array.from({ length: 4 }, () => 'UNKNOWN'),
+    'WAITING',
+    'WAITING',
+  ]);
+  rig.service.answer = async () => DONE;
+  await rig.runJobs();
+  expect(await states(order.id)).toEqual([
+    'UNKNOWN',
+    ...Array.from({ length: 4 }, () => 'UNKNOWN'),
+    'SUCCEEDED',
+    'SUCCEEDED',
+  ]);
+  expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
+    names.map(() => 1),
+  );
+});
+
+describe('when the database is away', () => {
+  test('an answer in hand is kept until it is back', async () => {
+    const answer = heldAnswer();
+    const order = await rig.approvedRenewal('cafe.rest');
+    const working = rig.startProcess().execute(order.id);
+    await until('the request is out', () => rig.service.received.length === 1);
+    await rig.whileDatabaseIsAway(async () => {
+      answer.open();
+      await until('keeping the answer has failed', () => rig.logged().includes('keeping the outcome'));
+    });
+    await working;
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('an answer whose keeping was not confirmed is not kept twice', async () => {
+    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'answered', 'after'));
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.main.execute(order.id);
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    const answers = (await rig.story(order.id)).filter((kind) => kind === 'answered');
+    expect(answers).toHaveLength(1);
+    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+  });
+
+  test.each(['before', 'after'] as const)(
+    'nothing leaves while the mark of sending is not confirmed (it broke %s the commit), and it goes again',
+    async (when) => {
+      rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending', when));
+      const order = await rig.approvedRenewal('cafe.rest');
+      await rig.main.execute(order.id);
+      expect(rig.service.received, 'sent without the mark').toEqual([]);
+      expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
+      rig.pass(1_000);
+      await rig.runJobs();
+      expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+      expect(rig.service.timesSent(order.id)).toBe(1);
+    },
+  );
+
+  test('one name whose mark is not confirmed holds up no other', async () => {
+    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending' && log[0].detail['n'] === 2, 'before'));
+    const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
+    await rig.main.execute(order.id);
+    expect(await states(order.id)).toEqual(['APPROVED', 'SUCCEEDED', 'WAITING', 'SUCCEEDED']);
+    rig.pass(1_000);
+    await rig.runJobs();
+    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
+    expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 1, 1]);
+  });
+
+  test('an approval whose commit was not confirmed is not given twice', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'approved', 'after'));
+    const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+    await expect(rig.orders.approve(order.id, 'U0BOB')).rejects.toThrow('the connection broke');
+    const again = await rig.orders.approve(order.id, 'U0BOB');
+    expect(again.ok ? 'given twice' : again.refusal).toMatch(/already/);
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+  });
+});
+
+/** A fault that happens to the first change of a sort, and then no more. */
+function once(
+  sort: (change: Parameters<Rig['store']['commit']>[0]) => boolean,
+  fault: 'before' | 'after',
+): Parameters<Rig['setCommitFault']>[0] {
+  let happened = false;
+  return (change) => {
+    if (happened || !sort(change)) return undefined;
+    happened = true;
+    return fault;
+  };
+}
