@@ -158,7 +158,7 @@ export async function send<I, O>(
   const answer = await receive(line, task, activity, request, budget);
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(line, via, answer);
-  const sent = [...line.secrets, ...secretsIn(signature), ...secretsIn(input)];
+  const sent = [...new Set([...line.secrets, ...secretsIn(signature), ...secretsIn(input)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   const envelope = decoded === undefined ? undefined : masked(decoded, secrets);
   const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>

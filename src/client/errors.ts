@@ -7,7 +7,8 @@ import type { Envelope } from './envelope.ts';
  * - `refused`: the service answered that it did not do it (an error code, or 4xx).
  * - `busy`: refused for load (429), or a token step that is already spent; wait `retryAfterMs` and ask again.
  * - `invalid_response`: a task that only reads got no usable answer; asking again is harmless.
- * - `not_sent`: provably no byte of the task's own request left; asking again is harmless.
+ * - `not_sent`: provably no byte of the task's own request left, or only of one that was refused because its session
+ *   had ended; asking again is harmless.
  * - `unknown_outcome`: it was sent, or may have been, and nobody knows whether it was carried out.
  * - `unsupported`: the interface that the credential uses does not document the task; the message says what to do.
  * - `invalid_input`: the input cannot be sent as it is; nothing was sent.
