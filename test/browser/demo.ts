@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Demo, startDemo } from '../../src/demo/demo.ts';
+import { type Demo, type DemoOptions, startDemo } from '../../src/demo/demo.ts';
 import { pageDir } from '../../src/demo/page-files.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -10,12 +10,18 @@ export interface PageDemo extends Demo {
   stop(): Promise<void>;
 }
 
-/** The demo as `npm run demo` starts it, on a database of its own. */
-export async function startPageDemo(settings: Readonly<Record<string, string>> = {}): Promise<PageDemo> {
+/**
+ * The demo as `npm run demo` starts it, on a database of its own.
+ *
+ * @param options `settings` go over those of the demo; `watchNames` puts the sandbox's names on the watch list
+ */
+export async function startPageDemo(
+  options: Pick<DemoOptions, 'settings' | 'watchNames'> = {},
+): Promise<PageDemo> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-page-'));
   const log = createLog('silent');
-  const demo = await startDemo({ port: 0, dataDir, databaseUrl: database.url, pageDir, log, settings });
+  const demo = await startDemo({ port: 0, dataDir, databaseUrl: database.url, pageDir, log, ...options });
   return {
     ...demo,
     async stop() {

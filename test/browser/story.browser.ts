@@ -15,7 +15,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
 });
 beforeEach(async () => {
-  demo = await startPageDemo({ SERVICE_TIMEOUT: '1s' });
+  demo = await startPageDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 });
 afterEach(async () => {
   // A window goes first: what it asks of a workspace that is gone would count as its failure.

@@ -40,6 +40,7 @@ const EMOJI: Readonly<Record<string, string>> = {
   robot_face: '🤖',
   rotating_light: '🚨',
   smile: '😄',
+  sos: '🆘',
   spiral_calendar_pad: '🗓️',
   tada: '🎉',
   thumbsup: '👍',

@@ -24,6 +24,8 @@ export function FormDialog({ view }: { view: View }) {
   const [pending, setPending] = useState<string>();
   const body = useRef<HTMLDivElement>(null);
   const user = chat.me.id;
+  const guided = chat.target?.kind === 'form' && chat.target.callbackId === view.callback_id;
+  const isTyped = Object.keys(typed).length > 0;
 
   useEffect(() => {
     if (Object.keys(errors).length === 0) return;
@@ -115,6 +117,7 @@ export function FormDialog({ view }: { view: View }) {
         <div class="modal-body" ref={body}>
           <FormHelp
             view={view}
+            next={guided && !isTyped}
             fill={(values) => {
               const known = inputsOf(view).flatMap((place): [string, InputValue][] => {
                 const value = values[place.blockId];
@@ -138,7 +141,11 @@ export function FormDialog({ view }: { view: View }) {
             {withEmoji(view.close?.text ?? 'Close')}
           </button>
           {view.submit && (
-            <button type="submit" class="button button-primary" disabled={busy}>
+            <button
+              type="submit"
+              class={guided && isTyped ? 'button button-primary next' : 'button button-primary'}
+              disabled={busy}
+            >
               {withEmoji(view.submit.text)}
             </button>
           )}

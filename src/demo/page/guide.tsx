@@ -26,9 +26,10 @@ interface GuideProps {
 
 /** The guided path of a first visit. */
 export function Guide({ progress, close }: GuideProps) {
-  const { users, target } = useChat();
+  const { users, channels, target } = useChat();
   const { steps, current } = progress;
   const person = target?.kind === 'person' ? users.get(target.user)?.real_name : undefined;
+  const channel = target?.kind === 'channel' ? channels.get(target.channel)?.name : undefined;
   return (
     <section class="guide" aria-label="Guided path">
       <ol>
@@ -48,6 +49,7 @@ export function Guide({ progress, close }: GuideProps) {
       </ol>
       <p role="status">
         {person !== undefined && <strong>Be {person} now: choose so at the top. </strong>}
+        {channel !== undefined && <strong>Go to #{channel}. </strong>}
         {current === undefined
           ? 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.'
           : TEXTS[current]}
@@ -61,17 +63,18 @@ export function Guide({ progress, close }: GuideProps) {
 
 interface FormHelpProps {
   view: View;
+  /** What to click next, for the guided path. */
+  next: boolean;
   /** Puts values into the inputs, by block id. */
   fill(values: Readonly<Record<string, string>>): void;
 }
 
 /** Offers to fill a form with what the sandbox knows. */
-export function FormHelp({ view, fill }: FormHelpProps) {
-  const { me, target } = useChat();
+export function FormHelp({ view, next, fill }: FormHelpProps) {
+  const { me } = useChat();
   const hints = useContext(HintsContext);
   const list = hints === undefined ? [] : hintsFor(view, hints, me.name);
   if (list.length === 0) return null;
-  const guided = target?.kind === 'form' && target.callbackId === view.callback_id;
   return (
     <p class="form-help">
       Sandbox: fill in{' '}
@@ -79,7 +82,7 @@ export function FormHelp({ view, fill }: FormHelpProps) {
         <button
           key={text}
           type="button"
-          class={guided && index === 0 ? 'link-button next' : 'link-button'}
+          class={next && index === 0 ? 'link-button next' : 'link-button'}
           onClick={() => fill(values)}
         >
           {text}

@@ -16,17 +16,31 @@ interface MessageListProps {
   marked?: string | undefined;
 }
 
+const NEAR_END_PX = 40;
+const END_PADDING_PX = 20;
+
+/** Where to scroll to for the end of a list: a last message that does not fit is shown from its beginning. */
+function endOf(list: HTMLElement): number {
+  const last = list.lastElementChild;
+  const height = last instanceof HTMLElement ? last.offsetHeight : 0;
+  const end = list.scrollHeight - list.clientHeight;
+  return height > list.clientHeight ? list.scrollHeight - height - END_PADDING_PX : end;
+}
+
 /** Messages under each other, kept at the end while new ones come. */
 export function MessageList({ id, label, messages, threads, inThread, marked }: MessageListProps) {
   const { me, snapshot } = useChat();
   const { list, onKeyDown } = useArrowKeys();
-  const atEnd = useRef(true);
+  // Whether new messages are scrolled to: until somebody scrolls away, and again from the end on.
+  const following = useRef({ on: true, top: 0 });
   useLayoutEffect(() => {
-    atEnd.current = true;
+    following.current.on = true;
   }, [id]);
   useLayoutEffect(() => {
     const { current } = list;
-    if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
+    if (current === null || !following.current.on) return;
+    current.scrollTop = endOf(current);
+    following.current.top = current.scrollTop;
   });
   useEffect(() => {
     if (marked === undefined) return;
@@ -43,7 +57,9 @@ export function MessageList({ id, label, messages, threads, inThread, marked }: 
       aria-label={label}
       onKeyDown={onKeyDown}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        atEnd.current = scrollHeight - scrollTop - clientHeight < 40;
+        const { current } = following;
+        const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        current.on = isAtEnd || Math.abs(scrollTop - current.top) < 2;
       }}
     >
       {messages.map((message, index) => {

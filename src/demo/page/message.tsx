@@ -56,6 +56,7 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
             <time dateTime={new Date(at).toISOString()} title={fullTime(at, me.tz)}>
               {clockTime(at, me.tz)}
             </time>
+            {message.edited && <span class="edited">(edited)</span>}
           </p>
         )}
         <MessageSurface message={message}>
@@ -74,7 +75,6 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
         {(message.files ?? []).map((file) => (
           <FileCard key={file.id} file={file} />
         ))}
-        {message.edited && <small class="edited">(edited)</small>}
         {thread && inThread !== true && (
           <ThreadBar message={message} thread={thread} open={() => go(threadPlace(message))} />
         )}

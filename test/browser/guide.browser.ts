@@ -1,0 +1,108 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type PageDemo, startPageDemo } from './demo.ts';
+import { launchBrowser, Window } from './windows.ts';
+
+/*
+ * A first visit: the guided path by nothing but what it highlights, and what the digest at its end is for.
+ */
+
+let browser: Browser;
+let demo: PageDemo;
+let window: Window;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+beforeEach(async () => {
+  demo = await startPageDemo({ watchNames: true });
+  window = await Window.open(browser, demo.url, 'U0ALICE');
+});
+afterEach(async () => {
+  await window.close();
+  await demo.stop();
+});
+afterAll(() => browser.close());
+
+/** The one thing that is highlighted, once it says this. */
+function next(text: string | RegExp) {
+  return window.page.locator('.next').filter({ hasText: text });
+}
+
+async function clickNext(text: string | RegExp): Promise<void> {
+  await next(text).click();
+}
+
+async function stepIs(title: string): Promise<void> {
+  await window.page.locator('[aria-current=step]').filter({ hasText: title }).waitFor();
+}
+
+test('the guided path leads from the first command to the expiry digest', async () => {
+  const { page } = window;
+  await stepIs('Link an account');
+  await window.checkAccess('the first visit');
+  await clickNext('/domain link');
+  await clickNext('Send');
+  await clickNext('alice, context 4');
+  await window.checkAccess('the form to link an account');
+  await clickNext('Link');
+
+  await stepIs('Ask for a renewal');
+  await clickNext('/domain renew cafe.rest 2');
+  await clickNext('Send');
+
+  await stepIs('Approve it');
+  expect(demo.service.requestsFor({ task: 'domain.renew' })).toEqual([]);
+  await next('You are').getByLabel('You are').selectOption('U0BOB');
+  await clickNext('Approve');
+
+  await stepIs('Read the result');
+  await clickNext('1 reply');
+  await window
+    .message(/The service says/, 'thread')
+    .last()
+    .waitFor();
+  expect(demo.service.requestsFor({ task: 'domain.renew' })).toHaveLength(1);
+  await window.checkAccess('a result in its thread');
+
+  await stepIs('See what expires');
+  await clickNext('+7 days');
+  await clickNext('domain-expiry');
+  await window.message(/domains to decide about/).waitFor();
+  await page.getByText('That is the whole path.').waitFor();
+  await window.checkAccess('the digest');
+  expect(await page.locator('.next').count(), 'nothing is left to click').toBe(0);
+
+  await page.getByRole('button', { name: 'Close the guided path' }).click();
+  await page.reload();
+  await window.composer.waitFor();
+  expect(await page.getByRole('region', { name: 'Guided path' }).count(), 'it stays closed').toBe(0);
+});
+
+test('several names are renewed at once from the digest', async () => {
+  const { page, dialog } = window;
+  await window.link('alice, context 4');
+  await page.getByRole('button', { name: '+7 days' }).click();
+  await window.goTo('domain-expiry');
+  const digest = window.message(/domains to decide about/);
+  await digest.getByRole('button', { name: 'Renew several…' }).click();
+  const names = dialog.getByRole('group', { name: 'Names' });
+  await names.getByLabel(/^bakery\.rest/).check();
+  await names.getByLabel(/^brunch\.rest/).check();
+  await dialog.getByRole('button', { name: 'Ask' }).click();
+
+  const card = window.message(/Renew 2 names for 1 year/);
+  await card.getByText('Waiting for approval').waitFor();
+  await page.getByLabel('You are').selectOption('U0CAROL');
+  await card.getByRole('button', { name: /^Approve/ }).click();
+  await card.getByText('Done', { exact: true }).first().waitFor();
+  const rows = card.getByRole('row').filter({ hasText: /bakery\.rest|brunch\.rest/ });
+  await expect.poll(() => rows.filter({ hasText: 'Done' }).count()).toBe(2);
+  const sent = demo.service.requestsFor({ task: 'domain.renew' });
+  expect(sent.map(({ name }) => name).sort()).toEqual(['bakery.rest', 'brunch.rest']);
+
+  await page.getByRole('button', { name: 'Domain Steward' }).click();
+  await page.getByRole('button', { name: 'Home', exact: true }).click();
+  await page.getByRole('heading', { name: 'What expires next' }).waitFor();
+  await window.checkAccess('the Home tab');
+});
