@@ -13,15 +13,15 @@ import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
-import { executeOrder } from './orders/execute.ts';
+import { executeOrder, LEASE_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
-import { recoverOrders } from './orders/recover.ts';
+import { recoverOrders, SILENT_MS } from './orders/recover.ts';
 import { type HttpServer, type Readiness, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
-import { showOrder } from './slack/notifier.ts';
+import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
@@ -38,10 +38,8 @@ export interface Overrides {
   /** The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, as their other ends do. */
   readonly now?: () => Date;
   readonly log?: Log;
-  /** How long a worker may be silent before its order is taken for abandoned, in milliseconds. */
-  readonly leaseMs?: number;
-  /** How often neglected orders are looked for, in milliseconds. */
-  readonly recoveryMs?: number;
+  /** How many times faster what a dead process left behind is taken up. */
+  readonly hurry?: number;
   /** Between two requests to one registry, and between two messages of a digest, in milliseconds. */
   readonly spacingMs?: number;
 }
@@ -162,7 +160,17 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       clientFor: accounts.clientFor,
       findAccount,
     });
-    const notifier = { web, directory, orders: store, messages: store, settings, now, log };
+    const { hurry = 1 } = overrides;
+    const notifier = {
+      web,
+      directory,
+      orders: store,
+      messages: store,
+      settings,
+      now,
+      log,
+      leaseMs: SHOW_LEASE_MS / hurry,
+    };
     const stopWork = new AbortController();
     // Every request under way listens to it.
     setMaxListeners(0, stopWork.signal);
@@ -175,7 +183,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       accountExists: async (id: string) => (await findAccount(id)) !== undefined,
       accepted: accounts.accepted,
       workerId: randomUUID(),
-      ...(overrides.leaseMs === undefined ? {} : { leaseMs: overrides.leaseMs }),
+      leaseMs: LEASE_MS / hurry,
       observe: measured.serviceRequest,
     };
 
@@ -218,12 +226,13 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       'expiry.refresh': () => expiring.refresh(),
       'expiry.digest': async () => void (await expiring.digest()),
     });
-    const recover = () =>
-      recoverOrders({ store, now, log }).catch((err: unknown) =>
+    const recover = (silentMs = SILENT_MS / hurry) =>
+      recoverOrders({ store, now, log, silentMs }).catch((err: unknown) =>
         log.error({ err }, 'looking for neglected orders'),
       );
-    await recover();
-    const recovery = setInterval(recover, overrides.recoveryMs ?? RECOVERY_MS);
+    // Whatever this process finds at its start, another one left behind.
+    await recover(0);
+    const recovery = setInterval(() => void recover(), RECOVERY_MS / hurry);
     closers.push(async () => clearInterval(recovery));
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
@@ -242,6 +251,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         orders,
         expiry: expiring,
         audit: store,
+        adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
         web,
         settings,

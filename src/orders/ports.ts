@@ -85,7 +85,11 @@ export interface OrderStore {
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
   /** Ids of orders that need a hand at `now`; see `recover.ts`. */
-  neglected(now: Date): Promise<{
+  neglected(
+    now: Date,
+    /** What has not moved for so many milliseconds may have lost its job. */
+    silentMs: number,
+  ): Promise<{
     /** `EXECUTING` with a lease that has run out. */
     readonly abandoned: readonly string[];
     /** `APPROVED` since a while: its job may be lost. */
@@ -109,7 +113,7 @@ export interface OrderStore {
 
 /** Where a message about an order stands. */
 export interface MessageRef {
-  /** `card`, or `reply:<version>:<kind of event>`. */
+  /** `card`, `card:<ts>` for a copy of it, or `reply:<version>:<kind of event>`. */
   readonly purpose: string;
   readonly channelId: string;
   readonly ts: string;

@@ -3,6 +3,9 @@ import { changeOrder } from './change.ts';
 import { expireOrder, nudgeApprovers } from './decide.ts';
 import type { OrderStore } from './ports.ts';
 
+/** An order that has not moved for so many milliseconds may have lost its job. */
+export const SILENT_MS = 15_000;
+
 /**
  * Takes up what a crash or a lost job left behind: at start and again and again while the bot runs.
  * Safe on several replicas at once, for every step is a compare-and-swap.
@@ -11,9 +14,11 @@ export async function recoverOrders(deps: {
   readonly store: OrderStore;
   readonly now: () => Date;
   readonly log: Log;
+  /** {@link SILENT_MS} when left out. */
+  readonly silentMs?: number;
 }): Promise<void> {
   const now = deps.now();
-  const neglected = await deps.store.neglected(now);
+  const neglected = await deps.store.neglected(now, deps.silentMs ?? SILENT_MS);
   for (const orderId of neglected.abandoned) {
     const outcome = await changeOrder(deps, orderId, (order) =>
       order.claim !== undefined && order.claim.leaseUntil > deps.now()

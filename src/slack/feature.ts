@@ -22,6 +22,11 @@ export interface SlackDeps {
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   readonly audit: AuditStore;
+  /** Takes up a card of an order that nobody knew of. */
+  readonly adoptCard: (
+    orderId: string,
+    message: { readonly channelId: string; readonly ts: string },
+  ) => Promise<void>;
   readonly directory: SlackDirectory;
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
@@ -67,6 +72,8 @@ export interface CommandCall extends Interaction {
 export interface ActionCall extends Interaction {
   /** The button's value, or what was chosen. */
   readonly value: string;
+  /** `block_id` of the row that it stands in. */
+  readonly blockId: string;
   /** The message that it was pressed on; undefined in a view. */
   readonly messageTs: string | undefined;
   /** When it was pressed inside a modal: what is in it. */

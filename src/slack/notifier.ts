@@ -16,10 +16,13 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
   readonly log: Log;
+  /** {@link SHOW_LEASE_MS} when left out. */
+  readonly leaseMs?: number;
 }
 
-/** For how long one process has an order's messages to itself; longer than all its calls together may take. */
-const SHOW_LEASE_MS = 60_000;
+/** For how long one process has an order's messages to itself; renewed while it is at it. */
+export const SHOW_LEASE_MS = 12_000;
+const HEARTBEATS = 4;
 const MAX_WAIT_MS = 10 * 60_000;
 
 /**
@@ -29,14 +32,13 @@ const MAX_WAIT_MS = 10 * 60_000;
  * @param attempt how often it failed before
  */
 export async function showOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
-  const leaseUntil = new Date(deps.now().getTime() + SHOW_LEASE_MS);
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
-  if (!(await deps.messages.takeShowLease(orderId, deps.now(), leaseUntil))) return;
+  if (!(await deps.messages.takeShowLease(orderId, deps.now(), leaseEnd(deps)))) return;
   for (;;) {
     const order = await deps.orders.load(orderId);
     if (order === undefined) return;
     try {
-      await bringUpToDate(deps, order);
+      await keepingLease(deps, orderId, () => bringUpToDate(deps, order));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
@@ -52,6 +54,48 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
     if (await deps.messages.releaseShowLease(orderId, order.version)) return;
   }
 }
+
+function leaseEnd({ now, leaseMs = SHOW_LEASE_MS }: NotifierDeps): Date {
+  return new Date(now().getTime() + leaseMs);
+}
+
+async function keepingLease(deps: NotifierDeps, orderId: string, work: () => Promise<void>): Promise<void> {
+  let renewal: Promise<void> | undefined;
+  const heartbeat = setInterval(
+    () => {
+      renewal = deps.messages
+        .postponeShow(orderId, leaseEnd(deps))
+        .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
+    },
+    (deps.leaseMs ?? SHOW_LEASE_MS) / HEARTBEATS,
+  );
+  try {
+    await work();
+  } finally {
+    clearInterval(heartbeat);
+    // Or it would take the lease again after it was given back.
+    await renewal;
+  }
+}
+
+/**
+ * Takes up a card that was posted while the answer, or the bot, was lost: from now on it is kept up to date as well.
+ * @param message where a button of a card was pressed
+ */
+export async function adoptCard(
+  deps: { readonly orders: OrderStore; readonly messages: MessageStore },
+  orderId: string,
+  message: { readonly channelId: string; readonly ts: string },
+): Promise<void> {
+  const known = await deps.messages.messages(orderId);
+  if (known.some(({ ts }) => ts === message.ts)) return;
+  if ((await deps.orders.load(orderId)) === undefined) return;
+  const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
+  await deps.messages.recordMessage(orderId, purpose, message.channelId, message.ts);
+  await deps.orders.enqueue([{ queue: 'order.show', data: { orderId } }]);
+}
+
+const CARD = 'card';
 
 function waitAfter(error: unknown, attempt: number): number {
   if (error instanceof SlackProblem && error.retryAfterMs !== undefined) {
@@ -70,12 +114,13 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   const history = whole.filter(({ version }) => version <= order.version);
   if (!wasAskedFor(history)) return;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  let card = known.get('card');
+  let card = known.get(CARD);
   if (card === undefined) {
-    card = { purpose: 'card', ...(await postCard(deps, order, { approvers: settings.approvers, history })) };
+    card = { purpose: CARD, ...(await postCard(deps, order, { approvers: settings.approvers, history })) };
     await deps.messages.recordMessage(order.id, card.purpose, card.channelId, card.ts);
   } else {
-    await updateCard(deps, order, card, { approvers: settings.approvers, history });
+    const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
+    for (const each of cards) await updateCard(deps, order, each, { approvers: settings.approvers, history });
   }
   const lastEnd = history.findLast(({ kind }) => kind === 'finished');
   for (const entry of history) {

@@ -43,6 +43,7 @@ export const actionPayload = z.object({
     .array(
       z.object({
         action_id: z.string(),
+        block_id: z.string().default(''),
         action_ts: z.string().default(''),
         value: z.string().optional(),
         selected_option: option.nullish(),

@@ -150,9 +150,9 @@ export function createOrderStore(
         return found[0];
       }),
 
-    neglected: (now) =>
+    neglected: (now, silentMs) =>
       during('looking for orders that need a hand', async () => {
-        const rows = neglectedRows.parse(await prisma.$queryRaw(selectNeglected(now)));
+        const rows = neglectedRows.parse(await prisma.$queryRaw(selectNeglected(now, silentMs)));
         const of = (kind: (typeof rows)[number]['kind']) =>
           rows.filter((row) => row.kind === kind).map((row) => row.id);
         return {

@@ -222,8 +222,6 @@ export function whereFilter({ states, requesterId, name, task, limit }: OrderFil
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }
 
-/** What has not moved for this long may have lost its job. */
-const NEGLECT_MS = 15_000;
 /** Orders of each kind in one go. */
 const NEGLECT_LIMIT = 500;
 
@@ -233,8 +231,8 @@ export const neglectedRows = z.array(
 );
 
 /** Orders that need a hand, with what for; of each kind the oldest first. */
-export function selectNeglected(now: Date): Prisma.Sql {
-  const since = new Date(now.getTime() - NEGLECT_MS);
+export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
+  const since = new Date(now.getTime() - silentMs);
   const kinds = [
     Prisma.sql`SELECT 'abandoned' AS kind, id, lease_until AS since FROM orders
       WHERE state = 'EXECUTING' AND lease_until < ${now}`,

@@ -11,6 +11,7 @@ import {
   reasonOf,
   type Submitted,
 } from '../feature.ts';
+import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
 import { code, context, escapeText, say, section } from '../views/kit.ts';
@@ -180,7 +181,21 @@ function openSettle(found: 'done' | 'failed') {
   };
 }
 
-const ACTIONS: readonly Action[] = [
+/** A card that the bot does not know it posted is known from the first press of its buttons. */
+function knowingItsCard({ run, ...action }: Action): Action {
+  return {
+    ...action,
+    async run(call) {
+      await run(call);
+      const { channelId, messageTs: ts, value: orderId } = call;
+      if (channelId !== undefined && ts !== undefined && call.blockId === cardBlockId(orderId)) {
+        await call.deps.adoptCard(orderId, { channelId, ts });
+      }
+    },
+  };
+}
+
+const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: approve },
   { id: 'order_deny', needs: 'member', run: openDeny },
   { id: 'order_cancel', needs: 'member', run: cancel },
@@ -191,4 +206,4 @@ const ACTIONS: readonly Action[] = [
   { id: 'order_resolve_failed', needs: 'member', run: openSettle('failed') },
 ];
 
-export const approvals: Feature = { forms: [denyForm, settleForm], actions: ACTIONS };
+export const approvals: Feature = { forms: [denyForm, settleForm], actions: BUTTONS.map(knowingItsCard) };

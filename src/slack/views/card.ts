@@ -56,6 +56,11 @@ export interface CardExtras {
   readonly hint?: string;
 }
 
+/** `block_id` of the card's buttons: no other message has a row of that name. */
+export function cardBlockId(orderId: string): string {
+  return `order_${orderId}`;
+}
+
 /** The order's card, in the order in which the person who pays reads: what, why, money, details, then the click. */
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
@@ -73,7 +78,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...(pending && extras.approvers.length > 0
       ? [section(`Can approve: ${approverList(extras.approvers)}`)]
       : []),
-    ...actions(`order_${order.id}`, cardButtons(order)),
+    ...actions(cardBlockId(order.id), cardButtons(order)),
     context(
       ...(pending ? [sendingInWords(order)] : []),
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
