@@ -68,8 +68,8 @@ export interface ServiceClient {
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'>): Promise<Verification>;
   /**
-   * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor session that was handed in or out
-   * outlives the client, unless `all` is asked for (on unlinking).
+   * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor
+   * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
