@@ -38,6 +38,10 @@ export interface Overrides {
   /** The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, as their other ends do. */
   readonly now?: () => Date;
   readonly log?: Log;
+  /** Address that the HTTP server listens on; every one of the machine when left out. */
+  readonly host?: string;
+  /** Commands that one person may use in a minute. */
+  readonly commandsPerMinute?: number;
   /** How many times faster what a dead process left behind is taken up. */
   readonly hurry?: number;
   /** Between two requests to one registry, and between two messages of a digest, in milliseconds. */
@@ -95,6 +99,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   let expiry: Expiry | undefined;
   const server: HttpServer = await startServer({
     port: config.port,
+    ...(overrides.host === undefined ? {} : { host: overrides.host }),
     log,
     calendar: async (token) => expiry?.openFeed(token),
     slack: () => (slackApp?.connected() === true ? slackApp.requestListener : undefined),
@@ -266,6 +271,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       botUserId: bot.userId,
       apiUrl: config.slack.apiUrl,
       mode: slackMode(config),
+      acknowledged: measured.acknowledged,
+      ...(overrides.commandsPerMinute === undefined
+        ? {}
+        : { commandsPerMinute: overrides.commandsPerMinute }),
     });
     await app.start();
     slackApp = app;

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ORDER_STATES } from './orders/order.ts';
 
 /** What operators watch. Nothing in it is personal: no names, no people, no contexts. */
 export interface Metrics {
@@ -20,6 +22,9 @@ export interface MetricsSources {
     readonly queueAgeSeconds: number;
   }>;
 }
+
+/** Prometheus waits 10 s for a scrape. */
+const SOURCES_MS = 3_000;
 
 /** @param sources asked at every scrape */
 export function createMetrics(sources: MetricsSources): Metrics {
@@ -59,12 +64,27 @@ export function createMetrics(sources: MetricsSources): Metrics {
     registers,
   });
 
+  const database = new Gauge({
+    name: 'domain_steward_database_up',
+    help: 'Whether the database told the figures of this scrape (1) or not (0)',
+    registers,
+  });
+
   return {
     contentType: registry.contentType,
     async text() {
-      const { byState, queueAgeSeconds } = await sources.orders();
-      for (const [state, count] of Object.entries(byState)) states.set({ state }, count);
-      age.set(queueAgeSeconds);
+      // Without the database the rest is told all the same; old figures would mislead.
+      const figures = await Promise.race([
+        sources.orders().catch(() => undefined),
+        sleep(SOURCES_MS, undefined, { ref: false }),
+      ]);
+      database.set(figures === undefined ? 0 : 1);
+      states.reset();
+      age.reset();
+      if (figures !== undefined) {
+        for (const state of ORDER_STATES) states.set({ state }, figures.byState[state] ?? 0);
+        age.set(figures.queueAgeSeconds);
+      }
       return registry.metrics();
     },
     serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),

@@ -16,6 +16,8 @@ export type Readiness = Readonly<Record<string, string>>;
 export interface ServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
+  /** Address to listen on; every one of the machine when left out. */
+  readonly host?: string;
   readonly log: Log;
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
@@ -39,6 +41,9 @@ const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 /** Slack's largest deliveries, forms with everything typed in, stay far below. */
 const MAX_BODY_BYTES = 1_000_000;
 
+/** `ssl_check=1` and a token. */
+const SSL_CHECK_BYTES = 1_000;
+
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
@@ -57,7 +62,9 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, () => resolve());
+    server.listen({ port: options.port, ...(options.host === undefined ? {} : { host: options.host }) }, () =>
+      resolve(),
+    );
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -121,6 +128,17 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(parts);
 }
 
+/** Slack looks at the certificate now and then, with nothing signed; it wants to hear 200 and nothing more. */
+async function isSslCheck(request: IncomingMessage): Promise<boolean> {
+  if (request.headers['x-slack-request-timestamp'] !== undefined) return false;
+  const [, query = ''] = (request.url ?? '').split('?');
+  const length = Number(request.headers['content-length']);
+  const text = request.method === 'POST' && length <= SSL_CHECK_BYTES ? await readBody(request) : undefined;
+  return [query, text?.toString('utf8') ?? ''].some(
+    (parameters) => new URLSearchParams(parameters).get('ssl_check') === '1',
+  );
+}
+
 /** Bolt takes every body for an object and leaves a rejection unhandled, which ends the process, when it is none. */
 function isDelivery(mediaType: string, body: string): boolean {
   const payload =
@@ -139,6 +157,10 @@ async function takeFromSlack(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  if (await isSslCheck(request)) {
+    answer(response, 200, {});
+    return;
+  }
   const slack = options.slack();
   if (slack === undefined) {
     answer(response, 503, { error: 'not ready' });

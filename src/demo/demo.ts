@@ -32,6 +32,8 @@ export interface DemoOptions {
   readonly watchNames?: boolean;
   /** Deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
+  /** Commands that one person may use in a minute, over the bot's own limit. */
+  readonly commandsPerMinute?: number;
 }
 
 /** Everything running: the sandbox of the domain service, the local workspace, and the bot joined to both. */
@@ -121,8 +123,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     });
     const bot = await startBot(config, {
       now,
+      host: '127.0.0.1',
       log: options.log ?? createLog(config.logLevel),
       spacingMs: 10,
+      ...(options.commandsPerMinute === undefined ? {} : { commandsPerMinute: options.commandsPerMinute }),
     });
     if (options.watchNames === true) await watchNames(bot, service);
     workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);

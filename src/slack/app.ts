@@ -12,6 +12,7 @@ import {
 } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import { z } from 'zod';
+import { VaultError } from '../accounts/vault.ts';
 import type { Secret } from '../client/secret.ts';
 import { type Log, newReference } from '../log.ts';
 import type { Person } from './directory.ts';
@@ -26,6 +27,7 @@ import {
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { openForm } from './features/ordering.ts';
+import { createLimiter } from './limit.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
   actionPayload,
@@ -40,7 +42,7 @@ import {
 import { tell } from './tell.ts';
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
-import { code, escapeText, type Message, say, section } from './views/kit.ts';
+import { code, count, escapeText, type Message, say, section } from './views/kit.ts';
 import { done, SlackProblem, webClientOptions } from './web.ts';
 
 export interface SlackAppOptions {
@@ -51,6 +53,10 @@ export interface SlackAppOptions {
   readonly mode:
     | { readonly kind: 'http'; readonly signingSecret: Secret }
     | { readonly kind: 'socket'; readonly appToken: Secret };
+  /** Told after how many seconds a delivery of a kind was acknowledged, for metrics. */
+  readonly acknowledged?: (kind: string, seconds: number) => void;
+  /** Commands and shortcuts that one person may use in a minute; {@link COMMANDS_PER_MINUTE} when left out. */
+  readonly commandsPerMinute?: number;
 }
 
 export interface SlackApp {
@@ -69,6 +75,13 @@ const SUBMISSION_MS = 2_000;
 /** After this a person is told that it takes longer. */
 const SLOW_MS = 2_500;
 
+/** Nobody types ten commands a second; a program that does must not take the bot from everybody else. */
+const COMMANDS_PER_MINUTE = 600;
+
+const STRANGERS = say(
+  'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
+);
+
 const SLOW = say('This takes longer than usual. I am still at it and will answer here.');
 
 /** Joins Bolt and the features: who may do what, what is said when something fails, and what is under way. */
@@ -76,6 +89,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   const { deps } = options;
   const { log } = deps;
   const underWay = new Set<Promise<void>>();
+  const commands = createLimiter(options.commandsPerMinute ?? COMMANDS_PER_MINUTE);
   let stopping = false;
 
   const receiver = createReceiver(options, log);
@@ -87,6 +101,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     convoStore: false,
     ignoreSelf: false,
   });
+  measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
   /** Every delivery runs in here: it is waited for at shutdown, and no error is lost. */
   function track(activity: string, run: () => Promise<void>): Promise<void> {
@@ -146,11 +161,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   /** @returns why this person may not, or undefined */
   async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
     if (needs === 'nothing') return undefined;
-    if (!call.person.isMember) {
-      return say(
-        'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
-      );
-    }
+    if (!call.person.isMember) return STRANGERS;
     if (needs === 'admin' && !isAdmin(deps, call.person)) {
       return say('Only admins can do this. Ask a workspace admin or owner.');
     }
@@ -158,6 +169,16 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       return say('You have no linked account yet. Type `/domain link` first, then try again.');
     }
     return undefined;
+  }
+
+  /** @returns what to say to somebody who has asked too much, or undefined */
+  function tooMany(userId: string): Message | undefined {
+    const seconds = commands.take(userId);
+    if (seconds === undefined) return undefined;
+    log.warn({ userId }, 'a person uses more commands than anybody can type');
+    return say(
+      `Too many commands within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
+    );
   }
 
   function personOf(needs: Needs, userId: string, homeTeamId: string | undefined): Promise<Person> | Person {
@@ -185,6 +206,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         person: { id: payload.user_id, isMember: false, isAdmin: false },
       });
       await attempt(stranger, `/domain ${command?.name ?? '(unknown)'}`, async () => {
+        const kept = payload.team_id === deps.teamId ? tooMany(payload.user_id) : STRANGERS;
+        if (kept !== undefined) return stranger.tell(kept);
         const person = await personOf(needs, payload.user_id, payload.team_id);
         const call = {
           ...interaction({ ...base, person }),
@@ -401,6 +424,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         person: { id: payload.user.id, isMember: false, isAdmin: false },
       });
       await attempt(stranger, 'shortcut', async () => {
+        const kept = tooMany(payload.user.id);
+        if (kept !== undefined) return stranger.tell(kept);
         const person = await deps.directory.person(payload.user.id, payload.user.team_id ?? payload.team?.id);
         const call = interaction({ ...base, person });
         const refused = await refusal(call, 'linked');
@@ -410,7 +435,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     });
   });
 
-  app.event('app_home_opened', async ({ event }) => {
+  app.event('app_home_opened', async ({ event, body }) => {
+    if (body.team_id !== deps.teamId) return;
     await track('home', async () => {
       const payload = homePayload.parse(event);
       if (payload.tab === 'messages') return;
@@ -455,6 +481,11 @@ function isPlain(message: Message): boolean {
 function explain(log: Log, error: unknown, activity: string): Message {
   const reference = newReference();
   log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
+  if (error instanceof VaultError) {
+    return say(
+      `What I keep encrypted for this cannot be opened any more: its key is gone, or it was changed. Link your account again with \`/domain link\`, then ask again. Reference ${code(reference)}.`,
+    );
+  }
   const what =
     error instanceof SlackProblem
       ? 'Slack did not answer me as it should.'
@@ -470,6 +501,30 @@ const databaseError = z.object({ name: z.string().startsWith('PrismaClient') });
 
 function isDatabaseAway(error: unknown): boolean {
   return databaseError.safeParse(error).success;
+}
+
+const KINDS = z.union([
+  z.object({ command: z.string() }).transform(() => 'command'),
+  z.object({ type: z.literal('event_callback') }).transform(() => 'event'),
+  z
+    .object({ type: z.enum(['block_actions', 'view_submission', 'message_action']) })
+    .transform(({ type }) => type),
+]);
+
+/** How long Slack waits for us, from the moment Bolt has checked the delivery. */
+function measureAcknowledgements(app: App, acknowledged: (kind: string, seconds: number) => void): void {
+  const processEvent = app.processEvent.bind(app);
+  app.processEvent = (event) => {
+    const startedAt = performance.now();
+    const kind = KINDS.safeParse(event.body).data ?? 'other';
+    return processEvent({
+      ...event,
+      ack: async (response) => {
+        await event.ack(response);
+        acknowledged(kind, (performance.now() - startedAt) / 1_000);
+      },
+    });
+  };
 }
 
 interface JoinedReceiver {

@@ -1,0 +1,349 @@
+import { createHmac } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Demo, startDemo } from '../../src/demo/demo.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { ask, DOMAINS, link, type SeenOrder, toldAfter } from '../support/demo.ts';
+
+/*
+ * What stands between the world and the bot. BODIES says how many malformed bodies are sent, SEED which ones.
+ */
+
+const BODIES = Number(process.env['BODIES'] ?? 500);
+const SEED = Number(process.env['SEED'] ?? 20_260_102);
+const LIMIT = 40;
+
+let demo: Demo;
+let url: string;
+let alice: Actor;
+let order: SeenOrder;
+let end: () => Promise<void>;
+
+beforeAll(async () => {
+  // The demo listens on this machine alone, whatever the environment says.
+  process.env['HOST'] = '0.0.0.0';
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-door-'));
+  demo = await startDemo({
+    port: 0,
+    dataDir,
+    databaseUrl: database.url,
+    log: createLog('silent'),
+    commandsPerMinute: LIMIT,
+  });
+  end = async () => {
+    delete process.env['HOST'];
+    await demo.stop();
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  url = `http://127.0.0.1:${demo.bot.port}`;
+  alice = demo.workspace.as('U0ALICE');
+  await link(demo.workspace, alice);
+  order = await ask(demo.workspace, alice, '/domain renew cafe.rest');
+}, 30_000);
+afterAll(() => end());
+
+const FORM = 'application/x-www-form-urlencoded';
+
+function signed(body: string, at = Math.floor(Date.now() / 1_000)): Record<string, string> {
+  const mac = createHmac('sha256', demo.workspace.signingSecret).update(`v0:${at}:${body}`).digest('hex');
+  return { 'x-slack-request-timestamp': String(at), 'x-slack-signature': `v0=${mac}` };
+}
+
+async function post(body: string, headers: Record<string, string>): Promise<number> {
+  const response = await fetch(`${url}/slack/events`, { method: 'POST', body, headers });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** Nothing of all this has reached the service, and the order still waits. */
+function nothingHappened(): void {
+  expect(order.state).toBe('PENDING');
+  expect(demo.service.requests.filter(({ task }) => task?.startsWith('domain.'))).toEqual([]);
+}
+
+const commandBody = (text: string, more: Record<string, string> = {}) =>
+  new URLSearchParams({
+    command: '/domain',
+    text,
+    team_id: demo.workspace.teamId,
+    user_id: 'U0ALICE',
+    channel_id: DOMAINS,
+    trigger_id: `t.${Math.random()}`,
+    response_url: `${demo.workspace.url}response/none`,
+    ...more,
+  }).toString();
+
+describe('the signature', () => {
+  const now = () => Math.floor(Date.now() / 1_000);
+
+  test.each<[what: string, headers: (body: string) => Record<string, string>]>([
+    ['none', () => ({})],
+    ['a timestamp alone', () => ({ 'x-slack-request-timestamp': String(now()) })],
+    [
+      'made with another secret',
+      (body) => ({ ...signed(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` }),
+    ],
+    ['of another body', () => signed('command=%2Fdomain')],
+    ['of another version', (body) => ({ ...signed(body), 'x-slack-signature': `v1=${'0'.repeat(64)}` })],
+    ['cut', (body) => ({ ...signed(body), 'x-slack-signature': 'v0=' })],
+    ['of five minutes and a bit ago', (body) => signed(body, now() - 302)],
+    ['of five minutes and a bit ahead', (body) => signed(body, now() + 302)],
+    ['of no time', (body) => ({ ...signed(body), 'x-slack-request-timestamp': 'NaN' })],
+    ['of an endless time', (body) => ({ ...signed(body), 'x-slack-request-timestamp': '1e400' })],
+  ])('%s: refused', async (_what, headers) => {
+    const body = commandBody('renew tapas.rest');
+    expect(await post(body, { 'content-type': FORM, ...headers(body) })).toBe(401);
+    nothingHappened();
+  });
+});
+
+describe('Slack looks at the certificate', () => {
+  test('by GET and by POST, unsigned: 200, and nothing more', async () => {
+    expect((await fetch(`${url}/slack/events?ssl_check=1`)).status).toBe(200);
+    expect(await post('token=x&ssl_check=1', { 'content-type': FORM })).toBe(200);
+    expect((await fetch(`${url}/slack/events`)).status).toBe(405);
+  });
+
+  test('a command that is smuggled along is not run', async () => {
+    const before = alice.ephemerals().length;
+    const body = `${commandBody('whoami')}&ssl_check=1`;
+    expect(await post(body, { 'content-type': FORM })).toBe(200);
+    await toldAfter(demo.workspace, alice, () => alice.command(DOMAINS, '/domain help'));
+    expect(alice.ephemerals()).toHaveLength(before + 1);
+  });
+});
+
+test('another workspace gets nothing: no command, click, form or Home tab', async () => {
+  const { workspace } = demo;
+  const foreign = { id: 'U0MALLORY', team_id: 'T0OTHER' };
+  const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
+  const bodies = [
+    commandBody('renew tapas.rest', { team_id: 'T0OTHER' }),
+    commandBody('help', { team_id: 'T0OTHER' }),
+    interactive({
+      type: 'block_actions',
+      user: foreign,
+      team: { id: 'T0OTHER' },
+      trigger_id: 't',
+      channel: { id: DOMAINS },
+      actions: [
+        { type: 'button', action_id: 'order_approve', block_id: 'b', action_ts: '1', value: order.id },
+      ],
+    }),
+    interactive({
+      type: 'view_submission',
+      user: foreign,
+      team: { id: 'T0OTHER' },
+      view: {
+        id: 'V0FOREIGN',
+        callback_id: 'renew',
+        private_metadata: JSON.stringify({ channelId: DOMAINS }),
+        state: { values: { names: { names: { value: 'tapas.rest' } }, period: { period: { value: '1' } } } },
+      },
+    }),
+  ];
+  for (const body of bodies) expect(await post(body, { 'content-type': FORM, ...signed(body) })).toBe(200);
+  const home = JSON.stringify({
+    type: 'event_callback',
+    team_id: 'T0OTHER',
+    event: { type: 'app_home_opened', user: 'U0ALICE', tab: 'home' },
+  });
+  const published = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
+  const before = published();
+  await post(home, { 'content-type': 'application/json', ...signed(home) });
+  await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain whoami'));
+  nothingHappened();
+  expect(published(), 'Home tabs published').toBe(before);
+  const helped = workspace.calls.filter(
+    ({ method, args }) => method === 'response_url' && JSON.stringify(args).includes('/domain renew NAME'),
+  );
+  expect(helped.length, 'help for the other workspace').toBeLessThanOrEqual(1);
+  expect(workspace.messages(DOMAINS)).toHaveLength(1);
+});
+
+/** A body of the right form in which something is wrong: a value, a field, a bracket, a byte. */
+const malformed: fc.Arbitrary<{ readonly type: string; readonly body: string }> = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 400 }).map((body) => ({ type: FORM, body })),
+  fc.string({ maxLength: 200 }).map((text) => ({ type: FORM, body: `payload=${encodeURIComponent(text)}` })),
+  fc.json({ maxDepth: 3 }).map((body) => ({ type: 'application/json', body })),
+  fc
+    .json({ maxDepth: 3 })
+    .map((json) => ({ type: FORM, body: `payload=${encodeURIComponent(json)}&payload=${json}` })),
+  fc
+    .record({
+      type: fc.constantFrom('block_actions', 'view_submission', 'message_action', 'block_suggestion', ''),
+      user: fc.oneof(fc.constant(null), fc.record({ id: fc.oneof(fc.constant('U0MALLORY'), fc.integer()) })),
+      trigger_id: fc.oneof(fc.constant('t'), fc.integer()),
+      actions: fc.oneof(
+        fc.constant([]),
+        fc.constant([{ action_id: 'order_approve', action_ts: '1', value: {} }]),
+        fc.constant([{ action_id: '__proto__', action_ts: '1', value: 'x' }]),
+      ),
+      view: fc.oneof(
+        fc.constant(null),
+        fc.record({
+          id: fc.string(),
+          callback_id: fc.constantFrom('renew', 'link', 'settings', 'constructor'),
+          private_metadata: fc.string(),
+          state: fc.anything({ maxDepth: 2 }),
+        }),
+      ),
+    })
+    .map((payload) => ({
+      type: FORM,
+      body: `payload=${encodeURIComponent(String(JSON.stringify(payload)))}`,
+    })),
+  fc
+    .record({
+      event: fc.oneof(fc.constant({ type: 'app_home_opened', user: 7 }), fc.anything({ maxDepth: 2 })),
+    })
+    .map((rest) => ({
+      type: 'application/json',
+      body: String(JSON.stringify({ type: 'event_callback', team_id: 'T0STEWARD', ...rest })),
+    })),
+  fc
+    .array(
+      fc.tuple(
+        fc.constantFrom('command', 'text', 'team_id', 'user_id', 'trigger_id', '__proto__', 'a[b]'),
+        fc.oneof(fc.constant('/domain'), fc.string({ maxLength: 40 })),
+      ),
+    )
+    .map((pairs) => ({ type: FORM, body: new URLSearchParams(pairs).toString() })),
+);
+
+function heapAfterCollection(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+test(`${BODIES} malformed bodies, half of them rightly signed: none is accepted, none crashes it (SEED=${SEED})`, async () => {
+  const samples = fc.sample(malformed, { seed: SEED, numRuns: BODIES });
+  const send = async ({ type, body }: (typeof samples)[number], index: number) => {
+    const headers: Record<string, string> = { 'content-type': type, ...signed(body) };
+    if (index % 2 === 0) headers['x-slack-signature'] = `v0=${'a'.repeat(64)}`;
+    return post(body, headers);
+  };
+  const statuses = new Map<number, number>();
+  const inAll = async (from: number, to: number) => {
+    // Bolt answers after 3 s what it has no listener for, so many go together.
+    for (const status of await Promise.all(samples.slice(from, to).map((each, n) => send(each, from + n))))
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  };
+  const batch = Math.max(BODIES / 10, 250);
+  await inAll(0, batch);
+  const before = heapAfterCollection();
+  for (let from = batch; from < BODIES; from += batch) await inAll(from, from + batch);
+  const grown = heapAfterCollection() - before;
+
+  // What is forged is refused, or is no delivery at all.
+  const refused = (statuses.get(401) ?? 0) + (statuses.get(400) ?? 0);
+  expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
+  expect(grown / 1e6, 'MB of heap more than after the first batch').toBeLessThan(24);
+  nothingHappened();
+  expect(await toldAfter(demo.workspace, alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain(
+    'alice in context 4',
+  );
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+}, 120_000);
+
+describe('over HTTP', () => {
+  test.each(['/healthz', '/readyz', '/metrics', '/calendar/x.ics', '/', '/slack/events', '/../etc/passwd'])(
+    '%s says to browsers what they may not do',
+    async (path) => {
+      const { headers } = await fetch(`${url}${path}`);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('x-powered-by')).toBeNull();
+    },
+  );
+
+  test('the metrics name nobody and nothing', async () => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toContain('domain_steward_orders{state="PENDING"} 1');
+    for (const personal of ['U0ALICE', 'alice', 'cafe.rest', order.id, DOMAINS, demo.workspace.teamId]) {
+      expect(text.includes(personal), `"${personal}" in the metrics`).toBe(false);
+    }
+  });
+
+  test('the calendar feed is nothing without its token', async () => {
+    for (const path of ['/calendar', '/calendar/.ics', `/calendar/${'A'.repeat(43)}.ics`]) {
+      const response = await fetch(`${url}${path}`);
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.text()).toBe('{"error":"not found"}');
+    }
+  });
+});
+
+describe('the demo', () => {
+  const reaches = (host: string, port: number) =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ host, port });
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+
+  test('listens on loopback alone: page, bot and sandbox', async () => {
+    const ports = [demo.url, url, demo.service.jsonUrl].map((each) => Number(new URL(each).port));
+    for (const port of ports) {
+      expect(await reaches('127.0.0.1', port), `port ${port}`).toBe(true);
+      // Whoever listens on all addresses answers here too.
+      expect(await reaches('127.0.0.2', port), `port ${port} from elsewhere`).toBe(false);
+    }
+  });
+
+  const statusFor = (host: string) =>
+    new Promise<number>((resolve, reject) => {
+      const { port } = new URL(demo.url);
+      request({ host: '127.0.0.1', port, path: '/local/time', headers: { host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      })
+        .on('error', reject)
+        .end();
+    });
+
+  test('its page is for this machine, whatever name somebody gives it', async () => {
+    const { port } = new URL(demo.url);
+    expect(await statusFor(`localhost:${port}`)).toBe(200);
+    for (const host of [
+      'evil.example',
+      `localhost.evil.example:${port}`,
+      '0.0.0.0',
+      '127.0.0.1.nip.io',
+      '',
+    ]) {
+      expect([host, await statusFor(host)]).toEqual([host, 403]);
+    }
+  });
+});
+
+test('who sends more commands than anybody types is told when to try again; others are served', async () => {
+  const carol = demo.workspace.as('U0CAROL');
+  const ben = demo.workspace.as('U0BOB');
+  const answered = () => carol.ephemerals().map(({ text }) => text);
+  await Promise.all(Array.from({ length: LIMIT + 3 }, () => carol.command(DOMAINS, '/domain help')));
+  await demo.workspace.waitFor(() => (answered().length >= LIMIT + 3 ? true : undefined), {
+    what: 'every command to be answered',
+  });
+  const refused = answered().filter((text) => text.includes('Too many commands'));
+  expect(refused).toHaveLength(3);
+  expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
+  expect(await toldAfter(demo.workspace, ben, () => ben.command(DOMAINS, '/domain whoami'))).not.toContain(
+    'Too many',
+  );
+});
