@@ -250,7 +250,7 @@ function savedMessage(
   );
 }
 
-export const settingsForm: FormFeature = {
+const settingsForm: FormFeature = {
   form,
   needs: 'admin',
 
