@@ -13,6 +13,7 @@ import { createOrders } from '../../src/orders/orders.ts';
 import type { OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
 import { recoverOrders } from '../../src/orders/recover.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
+import type { RetryOutcome } from '../../src/orders/settle.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -295,7 +296,7 @@ export async function startRig() {
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
 /** The order that was accepted. */
-export function acceptedOf(outcome: RequestOutcome): Order {
+export function acceptedOf(outcome: RequestOutcome | RetryOutcome): Order {
   if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${JSON.stringify(outcome)}`);
   return outcome.order;
 }

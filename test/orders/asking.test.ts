@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import { Secret } from '../../src/client/secret.ts';
+import type { Order, OrderState } from '../../src/orders/order.ts';
+import { inputOwner, jobsAfter, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { newOrder } from './sample.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * How orders come to be: asked for, confirmed, asked for again.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const RENEWAL = { names: ['cafe.rest'], period: 2 };
+const queues = async (order: Order) => (await rig.queued(order.id)).map(({ queue }) => queue);
+
+describe('ids', () => {
+  test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
+    const ids = Array.from({ length: 1_000 }, newOrderId);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(ids.join('')).size, 'signs in use').toBe(32);
+  });
+
+  test('bind what is sealed to the order, the person and the item', () => {
+    const order = { id: 'a', requesterId: 'U0ALICE' };
+    const owners = [
+      inputOwner(order),
+      inputOwner({ ...order, id: 'b' }),
+      inputOwner({ ...order, requesterId: 'U0BOB' }),
+      resultOwner(order, 1),
+      resultOwner(order, 2),
+      resultOwner({ ...order, requesterId: 'U0BOB' }, 1),
+    ];
+    expect(new Set(owners.map((owner) => JSON.stringify(owner))).size).toBe(owners.length);
+  });
+});
+
+describe('the jobs after a change', () => {
+  test.each<[OrderState, readonly string[]]>([
+    ['DRAFT', []],
+    ['PENDING', ['order.show', 'order.expire', 'order.nudge']],
+    ['APPROVED', ['order.execute', 'order.show']],
+    ['EXECUTING', ['order.show']],
+    ['SUCCEEDED', ['order.show']],
+    ['FAILED', ['order.show']],
+    ['UNKNOWN', ['order.show']],
+    ['DENIED', ['order.show']],
+    ['EXPIRED', ['order.show']],
+    ['CANCELLED', ['order.show']],
+  ])('to %s are %j', (state, expected) => {
+    const jobs = jobsAfter(newOrder(['cafe.rest'], { state }));
+    expect(jobs.map(({ queue }) => queue)).toEqual(expected);
+  });
+
+  test('to PENDING nudge nobody twice', () => {
+    const jobs = jobsAfter(newOrder(['cafe.rest'], { nudgeAt: undefined }));
+    expect(jobs.map(({ queue }) => queue)).toEqual(['order.show', 'order.expire']);
+  });
+});
+
+describe('asking', () => {
+  test('for what costs money makes an order that waits', async () => {
+    const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(order).toMatchObject({
+      task: 'renew',
+      state: 'PENDING',
+      version: 1,
+      requesterId: 'U0ALICE',
+      account: { id: 'account-alice', login: 'alice', method: 'password', context: 4 },
+      input: RENEWAL,
+      reason: 'client paid',
+      channelId: 'C0DOMAINS',
+      threadTs: '1.2',
+      approvalsRequired: 1,
+      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
+      nudgeAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+      items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
+    });
+    const [requested, ...more] = await rig.orders.history(order.id);
+    expect(more).toEqual([]);
+    expect(requested).toMatchObject({
+      kind: 'requested',
+      actor: 'U0ALICE',
+      detail: { task: 'renew', names: ['cafe.rest'], account: 'alice in context 4', reason: 'client paid' },
+    });
+  });
+
+  test('for a task that need not wait makes one that goes out at once', async () => {
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined });
+    expect(await queues(order)).toEqual(['order.execute', 'order.show']);
+  });
+
+  test('follows the settings of the moment', async () => {
+    rig.setTeam({ approvalTasks: ['authcode'], approvalsRequired: 3, approvalTtl: HOUR_MS });
+    expect((await rig.ask('renew', RENEWAL)).state).toBe('APPROVED');
+    expect(await rig.ask('authcode', { name: 'cafe.rest' })).toMatchObject({
+      state: 'PENDING',
+      approvalsRequired: 3,
+      expiresAt: new Date(rig.now.getTime() + HOUR_MS),
+    });
+  });
+
+  test.each(['delete', 'owner-change'] as const)('to %s makes a draft that nobody hears of', async (task) => {
+    const draft = await rig.ask(task, { name: 'cafe.rest' });
+    expect(draft).toMatchObject({
+      state: 'DRAFT',
+      expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
+      nudgeAt: undefined,
+    });
+    expect(await queues(draft)).toEqual([]);
+  });
+
+  test('without a linked account, with one that cannot do it, or for what is wrong makes none', async () => {
+    expect(await rig.request('renew', RENEWAL, { account: undefined })).toEqual({ kind: 'not_linked' });
+    expect(await rig.request('renew', { names: ['-'], period: 1 })).toMatchObject({
+      kind: 'invalid',
+      problems: [{ field: 'names' }],
+    });
+    rig.service.unsupported = 'Link an account with a password.';
+    expect(await rig.request('renew', RENEWAL)).toEqual({
+      kind: 'unsupported',
+      why: 'Link an account with a password.',
+    });
+    expect(await rig.sql('SELECT id FROM orders')).toEqual([]);
+    expect(await rig.sql('SELECT id FROM queued')).toEqual([]);
+  });
+
+  test('once, delivered ten times, makes one order', async () => {
+    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    const ids = outcomes.map((outcome) => acceptedOf(outcome).id);
+    expect(new Set(ids).size).toBe(1);
+    const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    await rig.orders.cancel(again.id, 'U0ALICE');
+    const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    expect(late, 'the same order, cancelled by now').toMatchObject({ id: again.id, state: 'CANCELLED' });
+  });
+
+  test('ten times at once for one name makes one order, and the others learn of it', async () => {
+    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL));
+    const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(acceptedOf);
+    expect(accepted).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'accepted') continue;
+      if (outcome.kind !== 'open_already') throw new Error(`${outcome.kind} in place of the open order`);
+      expect(outcome.order.id).toBe(accepted[0]?.id);
+    }
+  });
+
+  test('for a name with an open order is refused until that one is closed', async () => {
+    const open = await rig.ask('renew', { names: ['a.rest', 'b.rest'], period: 1 });
+    const second = { names: ['b.rest', 'c.rest'], period: 1 };
+    expect(await rig.request('renew', second)).toMatchObject({
+      kind: 'open_already',
+      order: { id: open.id },
+    });
+    expect((await rig.request('restore', { name: 'a.rest' })).kind, 'for another task').toBe('accepted');
+    await rig.orders.cancel(open.id, 'U0ALICE');
+    expect((await rig.request('renew', second)).kind).toBe('accepted');
+  });
+});
+
+describe('confirming a draft', () => {
+  const draft = () => rig.ask('delete', { name: 'cafe.rest' });
+
+  test('is for the requester, and works once', async () => {
+    const order = await draft();
+    expect(await rig.orders.confirm(order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
+    const outcomes = await atOnce(5, () => rig.orders.confirm(order.id, 'U0ALICE'));
+    expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
+    expect(await queues(order)).toEqual(['order.execute', 'order.show']);
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('makes an order that waits where the settings say so, with a time of its own', async () => {
+    rig.setTeam({ approvalTasks: ['delete'] });
+    const order = await draft();
+    rig.pass(10 * MINUTE_MS);
+    await rig.orders.confirm(order.id, 'U0ALICE');
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'PENDING',
+      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
+      nudgeAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+    });
+  });
+
+  test('is too late after 15 minutes, swept or not', async () => {
+    const order = await draft();
+    rig.pass(15 * MINUTE_MS);
+    const late = await rig.orders.confirm(order.id, 'U0ALICE');
+    expect(late).toMatchObject({ kind: 'refused', why: expect.stringMatching(/not confirmed in time/) });
+    await rig.recover();
+    expect(await rig.orders.load(order.id), 'it is forgotten').toBeUndefined();
+    expect(await rig.orders.confirm(order.id, 'U0ALICE')).toEqual(late);
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('meets the order that was faster', async () => {
+    const [first, second] = [await draft(), await draft()];
+    const outcomes = await Promise.all([first, second].map(({ id }) => rig.orders.confirm(id, 'U0ALICE')));
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'open_already']);
+    await rig.runJobs();
+    expect(rig.service.received).toHaveLength(1);
+  });
+});
+
+describe('retrying', () => {
+  const refused = async (...names: string[]) => {
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2') || !ctid.includes('.')) throw fails('refused', { code: 'EF1' });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal(...names);
+    await rig.runJobs();
+    rig.service.answer = async () => DONE;
+    return rig.read(order.id);
+  };
+
+  test('asks for the failed names again, as a new order that waits for approval', async () => {
+    const failed = await refused('a.rest', 'b.rest', 'c.rest');
+    expect(failed.state).toBe('FAILED');
+    const retried = acceptedOf(await rig.orders.retry(failed.id, 'U0ALICE'));
+    expect(retried).toMatchObject({
+      state: 'PENDING',
+      retryOf: failed.id,
+      input: { names: ['b.rest'], period: 1 },
+      items: [{ name: 'b.rest', ctid: retried.id }],
+      approvals: [],
+    });
+    await rig.orders.approve(retried.id, 'U0BOB');
+    await rig.runJobs();
+    expect((await rig.read(retried.id)).state).toBe('SUCCEEDED');
+    expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
+  });
+
+  test('by an approver is for the requester, with the requester’s account', async () => {
+    const failed = await refused('a.rest');
+    const retried = acceptedOf(await rig.orders.retry(failed.id, 'U0BOB'));
+    expect(retried).toMatchObject({ requesterId: 'U0ALICE', account: { id: 'account-alice' } });
+    const [requested] = await rig.orders.history(retried.id);
+    expect(requested).toMatchObject({ actor: 'U0BOB', detail: { retryOf: failed.id } });
+    const own = await rig.orders.approve(retried.id, 'U0ALICE');
+    expect(own.ok, 'the requester approved').toBe(false);
+  });
+
+  test('ten times at once makes one order, which can be retried in its turn', async () => {
+    const failed = await refused('a.rest');
+    const outcomes = await atOnce(10, () => rig.orders.retry(failed.id, 'U0ALICE'));
+    const ids = new Set(
+      outcomes.map((outcome) => (outcome.kind === 'accepted' ? outcome.order.id : outcome.kind)),
+    );
+    expect(ids.size).toBe(1);
+    const [id = ''] = ids;
+    expect(await rig.orders.retry(id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+  });
+
+  test('is for the requester and approvers, and for orders that failed', async () => {
+    const failed = await refused('a.rest');
+    expect(await rig.orders.retry(failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
+    expect(await rig.orders.retry('nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    const pending = await rig.ask('renew', { names: ['d.rest'], period: 1 });
+    expect(await rig.orders.retry(pending.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await rig.sql('SELECT id FROM orders')).toHaveLength(2);
+  });
+
+  test('needs the account that it was asked with', async () => {
+    const failed = await refused('a.rest');
+    rig.accounts.clear();
+    const other: Account = { ...ALICE, id: 'account-other', login: 'frontdesk' };
+    rig.accounts.set(other.id, other);
+    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/no longer linked/),
+    });
+  });
+
+  test('needs the secret once more, for it was not kept', async () => {
+    const order = await rig.ask(
+      'user',
+      { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
+      { secret: new Secret('canary') },
+    );
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    await rig.runJobs();
+    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
+      kind: 'needs_secret',
+      order: { id: order.id },
+    });
+  });
+});
