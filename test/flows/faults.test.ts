@@ -189,6 +189,29 @@ describe('Slack', () => {
     expect(charged('locked.rest')).toBe(1);
   });
 
+  test('loses its answer to a card: both copies are right from the first press on either', async () => {
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
+    const order = await ask(t.workspace, alice, '/domain renew harvest.rest');
+    const copies = await t.workspace.waitFor(
+      () => {
+        const cards = order.messages().filter(({ thread_ts }) => thread_ts === undefined);
+        return cards.length === 2 ? cards : undefined;
+      },
+      { what: 'the card to be posted once more' },
+    );
+    const [unknown] = copies;
+    if (unknown === undefined) throw new Error('there is no card');
+    await bob.click(unknown, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await until('both cards say so', () =>
+      order
+        .messages()
+        .filter(({ thread_ts }) => thread_ts === undefined)
+        .every((card) => orderOf(card)?.state === 'SUCCEEDED'),
+    );
+    expect(charged('harvest.rest')).toBe(1);
+  });
+
   test('will not let a card be changed any more: the result still comes', async () => {
     const order = await ask(t.workspace, alice, '/domain renew bakery.rest');
     t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });

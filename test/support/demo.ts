@@ -187,11 +187,15 @@ export class SeenOrder {
   }
 }
 
-/** Does something that asks for an order, and waits for the order's card. */
+/**
+ * Does something that asks for an order, and waits for the order's card.
+ * @param names of the order, where others are asked for at the same time
+ */
 export async function orderAfter(
   workspace: Workspace,
   act: () => Promise<unknown>,
   channel = DOMAINS,
+  names?: string,
 ): Promise<SeenOrder> {
   const before = new Set(workspace.messages(channel).map((message) => orderOf(message)?.id));
   await act();
@@ -199,8 +203,10 @@ export async function orderAfter(
     () =>
       workspace
         .messages(channel)
-        .map((message) => orderOf(message)?.id)
-        .find((each) => each !== undefined && !before.has(each)),
+        .map(orderOf)
+        .find(
+          (order) => order !== undefined && !before.has(order.id) && (names ?? order.names) === order.names,
+        )?.id,
     { what: `the card of a new order in ${channel}` },
   );
   return new SeenOrder(workspace, id, channel);
@@ -212,8 +218,9 @@ export function ask(
   person: Actor,
   text: string,
   channel = DOMAINS,
+  names?: string,
 ): Promise<SeenOrder> {
-  return orderAfter(workspace, () => person.command(channel, text), channel);
+  return orderAfter(workspace, () => person.command(channel, text), channel, names);
 }
 
 /** Does something and waits for what the person alone is told after it. */

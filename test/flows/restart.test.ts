@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { ask, DOMAINS, link, requestsOf, type SeenOrder, textOf, toldAfter, until } from '../support/demo.ts';
+import {
+  IMPATIENT,
+  MAIN,
+  type RunningBot,
+  type Surroundings,
+  startSurroundings,
+} from '../support/harness.ts';
+
+/*
+ * The bot ends in the middle of its work, killed or told to, and another one goes on.
+ */
+
+const PATIENCE_MS = 60_000;
+
+let s: Surroundings;
+let bot: RunningBot;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  s = await startSurroundings();
+  bot = await s.start(IMPATIENT);
+  alice = s.workspace.as('U0ALICE');
+  bob = s.workspace.as('U0BOB');
+  await link(s.workspace, alice);
+}, PATIENCE_MS);
+afterAll(() => s.stop());
+
+const charges = (name: string) => s.service.state.charges.filter((charge) => charge.name === name).length;
+const underWay = (order: SeenOrder) =>
+  until(`the request of order ${order.id} is under way`, () => requestsOf(s.service, order).length === 1);
+
+async function approved(text: string): Promise<SeenOrder> {
+  const order = await ask(s.workspace, alice, text);
+  await bob.click(order.card, 'order_approve');
+  return order;
+}
+
+test(
+  'killed: nothing is sent twice, nothing that was decided is forgotten, what nobody knows is said',
+  async () => {
+    s.service.faults.set({ kind: 'hang', match: { name: 'cafe.rest' } });
+    s.service.faults.set({ kind: 'status_429', retryAfter: 2, times: 1, match: { name: 'bar.rest' } });
+    const waiting = await ask(s.workspace, alice, '/domain renew deli.rest');
+    const heldOff = await approved('/domain renew bar.rest');
+    await until('the service has held it off', async () => requestsOf(s.service, heldOff).length === 1);
+    const hanging = await approved('/domain renew cafe.rest 2');
+    await underWay(hanging);
+    await hanging.becomes('EXECUTING');
+    const clicked = await Promise.all(
+      ['soup.rest', 'sushi.rest', 'tapas.rest'].map(async (name) => ({
+        name,
+        // Acknowledged before anything was decided.
+        order: await ask(s.workspace, alice, `/domain renew ${name}`, DOMAINS, name),
+      })),
+    );
+    await Promise.all(clicked.map(({ order }) => bob.click(order.card, 'order_approve')));
+    await bot.child.kill('SIGKILL');
+    expect((await bob.click(waiting.card, 'order_approve')).acked, 'a click while nobody is there').toBe(
+      false,
+    );
+
+    bot = await s.start(IMPATIENT);
+    const unknown = await hanging.ends('UNKNOWN', 20_000);
+    expect(textOf(unknown)).toMatch(/may have reached the service.*not sent again/s);
+    expect(requestsOf(s.service, hanging), 'requests of the order that hung').toHaveLength(1);
+    await heldOff.becomes('SUCCEEDED', 20_000);
+    expect(charges('bar.rest')).toBe(1);
+    await bob.click(waiting.card, 'order_approve');
+    await waiting.becomes('SUCCEEDED', 20_000);
+    expect(charges('deli.rest')).toBe(1);
+    for (const { name, order } of clicked) {
+      // The click was taken, or it was lost with the bot: then it is pressed again.
+      if (order.state === 'PENDING') await bob.click(order.card, 'order_approve');
+      const state = await s.workspace.waitFor(
+        () => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? order.state : undefined),
+        { what: `the order for ${name} (${order.state}) to end`, timeoutMs: 20_000 },
+      );
+      expect(requestsOf(s.service, order), `requests for ${name}`).toHaveLength(1);
+      if (state === 'SUCCEEDED') expect(charges(name), `charges for ${name}`).toBe(1);
+    }
+
+    await bob.click(unknown, 'order_resolve_failed');
+    const form = await s.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
+    await bob.submit(form, { reason: 'It was not done' });
+    await hanging.ends('FAILED');
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'told to end: what is under way comes to its end or is left UNKNOWN, and it exits with 0 within 10 s',
+  async () => {
+    await bot.child.kill('SIGTERM');
+    bot = await s.start(MAIN);
+    s.service.faults.set({ kind: 'slow', delayMs: 1_500, match: { name: 'menu.example' } });
+    s.service.faults.set({ kind: 'hang', match: { name: 'tables.example' } });
+    const slow = await approved('/domain renew menu.example');
+    const hanging = await approved('/domain renew tables.example');
+    await underWay(slow);
+    await underWay(hanging);
+    const toldAt = Date.now();
+    process.kill(bot.child.pid, 'SIGTERM');
+    expect(await bot.child.ended, bot.child.output()).toBe(0);
+    expect(Date.now() - toldAt, 'ms until it ended').toBeLessThan(10_000);
+
+    bot = await s.start(IMPATIENT);
+    await slow.ends('SUCCEEDED', 20_000);
+    await hanging.ends('UNKNOWN', 20_000);
+    expect(requestsOf(s.service, slow)).toHaveLength(1);
+    expect(requestsOf(s.service, hanging)).toHaveLength(1);
+    expect(
+      await toldAfter(s.workspace, alice, () => alice.command(DOMAINS, '/domain whoami')),
+      'the links are there after all of this',
+    ).toContain('alice in context 4');
+  },
+  PATIENCE_MS,
+);

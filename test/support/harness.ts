@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
+import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import { type Child, startChild } from './child.ts';
+import { createTestDatabase } from './database.ts';
+
+/** The released entry point. */
+export const MAIN = new URL('../../src/main.ts', import.meta.url);
+/** The same bot, which soon takes a silent one for dead. */
+export const IMPATIENT = new URL('./children/bot.ts', import.meta.url);
+
+/** The sandbox service and the workspace, for bots that run as processes of their own. */
+export interface Surroundings {
+  readonly service: SandboxService;
+  readonly workspace: Workspace;
+  readonly databaseUrl: string;
+  /** A folder without a `.env` file. */
+  readonly folder: string;
+  /** Every setting that a bot needs to join them. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Starts a bot and waits until it is ready; over HTTP unless its settings turn on Socket Mode. */
+  start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
+  /** Ends every bot that is still running, then the rest. */
+  stop(): Promise<void>;
+}
+
+export interface RunningBot {
+  readonly child: Child;
+  readonly url: string;
+}
+
+export async function startSurroundings(): Promise<Surroundings> {
+  const database = await createTestDatabase();
+  const service = await startSandboxService();
+  const workspace = await startWorkspace();
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bot-'));
+  const children: Child[] = [];
+  const settings = {
+    SLACK_BOT_TOKEN: workspace.botToken,
+    SLACK_SIGNING_SECRET: workspace.signingSecret,
+    SLACK_API_URL: workspace.apiUrl,
+    PORT: '0',
+    SERVICE_JSON_URL: service.jsonUrl,
+    SERVICE_XML_URL: service.xmlUrl,
+    CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    DATABASE_URL: database.url,
+    APPROVERS: 'U0BOB,S0APPROVERS',
+    RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    LOG_LEVEL: 'info',
+  };
+  return {
+    service,
+    workspace,
+    databaseUrl: database.url,
+    folder,
+    settings,
+    async start(entry = MAIN, more = {}) {
+      const child = startChild(entry, { env: { ...settings, ...more }, cwd: folder });
+      children.push(child);
+      const [, port] = await child.line(/"port":(\d+).*"msg":"ready"/);
+      const url = `http://127.0.0.1:${port}`;
+      workspace.setRequestUrl(`${url}/slack/events`);
+      return { child, url };
+    },
+    async stop() {
+      await Promise.all(children.map((child) => child.kill()));
+      await workspace.close();
+      await service.close();
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
