@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+import type { ListedName } from '../../../src/expiry/expiry.ts';
+import {
+  type HomeData,
+  homeBlocks,
+  strangerBlocks,
+  unavailableBlocks,
+} from '../../../src/slack/views/home.ts';
+import { expectBlocks } from './limits.ts';
+import { ASKED_AT, sampleOrder } from './samples.ts';
+
+function listed(name: string, day: string, daysLeft: number): ListedName {
+  const domain = {
+    name,
+    version: 1,
+    expiry: { at: new Date(day), source: 'rdap' as const },
+    addedBy: 'U0ALICE',
+    addedAt: ASKED_AT,
+    registeredBy: undefined,
+    renewed: undefined,
+    moved: undefined,
+    deletedAt: undefined,
+    checkedAt: ASKED_AT,
+    nextCheckAt: ASKED_AT,
+    checkProblem: undefined,
+    snooze: undefined,
+    lapse: undefined,
+  };
+  return { domain, day, daysLeft };
+}
+
+const FULL: HomeData = {
+  account: {
+    id: 'a1',
+    teamId: 'T0STEWARD',
+    userId: 'U0BOB',
+    method: 'password',
+    slot: '1',
+    context: 1,
+    login: 'bob',
+    application: undefined,
+    active: true,
+    verifiedAt: ASKED_AT,
+  },
+  isAdmin: true,
+  toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
+  toSettle: [sampleOrder('UNKNOWN')],
+  open: [sampleOrder('EXECUTING')],
+  next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
+  months: [
+    { month: '2026-11', label: 'Nov 2026', count: 1 },
+    { month: '2026-12', label: 'Dec 2026', count: 1 },
+  ],
+};
+
+it('the Home tab of an admin who approves', () => {
+  const blocks = homeBlocks(FULL);
+  expectBlocks(blocks, 'home');
+  expect(blocks).toMatchSnapshot();
+});
+
+it('the Home tab of somebody new', () => {
+  const blocks = homeBlocks({
+    account: undefined,
+    isAdmin: false,
+    toDecide: undefined,
+    toSettle: [],
+    open: [],
+    next: [],
+    months: [],
+  });
+  expectBlocks(blocks, 'home');
+  expect(blocks).toMatchSnapshot();
+});
+
+it('with a hundred orders in each part it stays within the limits and counts the rest', () => {
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(240)}.rest`);
+  const many = Array.from({ length: 100 }, (_, n) =>
+    sampleOrder('PENDING', { id: `order${n}`, reason: 'r'.repeat(1_000) }, names),
+  );
+  const blocks = homeBlocks({ ...FULL, toDecide: many, toSettle: many, open: many });
+  expectBlocks(blocks, 'home');
+  const text = JSON.stringify(blocks);
+  expect(text.match(/And 90 more/g)).toHaveLength(3);
+});
+
+it('the Home tab of somebody from another workspace, and while it cannot be read', () => {
+  for (const blocks of [strangerBlocks(), unavailableBlocks('ab12')]) {
+    expectBlocks(blocks, 'home');
+    expect(JSON.stringify(blocks)).not.toContain('button');
+  }
+});
