@@ -38,10 +38,11 @@ export interface AccountStore {
   /** Forgets the accounts and their secrets. */
   remove(ids: readonly string[]): Promise<void>;
   markVerified(id: string, at: Date): Promise<void>;
-  /** Up to `limit` accounts sealed with another key than `keyId`, for re-sealing. */
+  /** Up to `limit` accounts sealed with another key than `keyId`, by id, from behind `afterId` on, for re-sealing. */
   sealedWithOtherKey(
     keyId: string,
     limit: number,
+    afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
   /** Replaces the sealed credential if it is still the one that was read. */
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;

@@ -193,20 +193,20 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
     async reseal() {
       let count = 0;
-      for (;;) {
-        const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH);
-        let progress = 0;
+      // Row after row: one that cannot be opened holds up none behind it.
+      for (let afterId: string | undefined; ; ) {
+        const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
         for (const { account, sealed } of batch) {
           try {
             const owner = ownerOf(account);
             const again = vault.seal(vault.open(sealed, owner), owner);
-            if (await store.reseal(account.id, sealed, again)) progress += 1;
+            if (await store.reseal(account.id, sealed, again)) count += 1;
           } catch (err) {
             deps.log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
           }
         }
-        count += progress;
-        if (progress === 0) return count;
+        afterId = batch.at(-1)?.account.id;
+        if (afterId === undefined) return count;
       }
     },
 

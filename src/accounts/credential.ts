@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Credential } from '../client/auth.ts';
 import { Secret } from '../client/secret.ts';
+import { VaultError } from './vault.ts';
 
 const secret = z.string().transform((text) => new Secret(text));
 const userInContext = { user: z.string(), context: z.number(), password: secret };
@@ -31,11 +32,19 @@ export function credentialToText(credential: Credential): Secret {
   return new Secret(JSON.stringify(opened));
 }
 
-/** @throws when what was sealed is not a credential: the row was made by another version of this program */
+/** @throws {VaultError} when what was sealed is not a credential: the row was made by another version of this program */
 export function credentialFromText(text: Secret): Credential {
-  const parsed = stored.safeParse(JSON.parse(text.reveal()));
+  const parsed = stored.safeParse(jsonOf(text));
   // The error's details would quote the credential.
-  if (!parsed.success)
-    throw new Error('reading a linked credential: it has another shape. Link the account again.');
+  if (!parsed.success) throw new VaultError('reading a linked credential: it has another shape');
   return parsed.data;
+}
+
+/** What the text says, or undefined when it is no JSON: the parser's own error would quote it. */
+function jsonOf(text: Secret): unknown {
+  try {
+    return JSON.parse(text.reveal());
+  } catch {
+    return undefined;
+  }
 }

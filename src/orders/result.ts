@@ -1,4 +1,5 @@
 import { accountName } from '../accounts/account.ts';
+import { VaultError } from '../accounts/vault.ts';
 import type { Envelope } from '../client/envelope.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { ItemResult, OrderAccount } from './order.ts';
@@ -26,6 +27,8 @@ export function whatToDo(
   attempts: number,
   sent: boolean,
 ): WhatToDo {
+  // What does not open will not open at the next try either.
+  if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
     // Whatever this is, where the request may have left only "unknown" is honest.
     return sent
@@ -95,12 +98,16 @@ export function resultOfAnswer(answer: Sent, task: Pick<OrderTask, 'secretResult
   };
 }
 
+const UNOPENED =
+  'What is kept encrypted for it cannot be opened any more, so nothing was sent. Link the account again with `/domain link`, then ask again.';
+
 /** What is kept of a refusal or of an answer that never came. */
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
   account: Pick<OrderAccount, 'login' | 'context'>,
 ): ItemResult {
+  if (error instanceof VaultError) return { summary: UNOPENED };
   if (!(error instanceof ServiceError)) {
     return {
       summary:

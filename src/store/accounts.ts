@@ -91,10 +91,10 @@ export function createAccountStore({ prisma }: Database): AccountStore {
         await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at } });
       }),
 
-    sealedWithOtherKey: (keyId, limit) =>
+    sealedWithOtherKey: (keyId, limit, afterId) =>
       during('looking for credentials sealed with an older key', async () => {
         const rows = await prisma.account.findMany({
-          where: { keyId: { not: keyId } },
+          where: { keyId: { not: keyId }, ...(afterId === undefined ? {} : { id: { gt: afterId } }) },
           orderBy: { id: 'asc' },
           take: limit,
         });

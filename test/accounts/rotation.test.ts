@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import { credentialFromText, credentialToText } from '../../src/accounts/credential.ts';
+import { createVault, VaultError } from '../../src/accounts/vault.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { startChild } from '../support/child.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/*
+ * Keys are changed while processes die. CREDENTIALS says how many credentials there are, KILLS how many deaths.
+ */
+
+const CREDENTIALS = Number(process.env['CREDENTIALS'] ?? 500);
+const KILLS = Number(process.env['KILLS'] ?? 2);
+const BROKEN = 120;
+
+const oldKey = { id: 'old', key: randomBytes(32) };
+const olderKey = { id: 'older', key: randomBytes(32) };
+const newKey = { id: 'new', key: randomBytes(32) };
+const setting = (keys: readonly (typeof oldKey)[]) =>
+  keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',');
+
+let testDatabase: TestDatabase;
+let database: Database;
+let client: pg.Client;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await database.close();
+  await client.end();
+  await testDatabase.drop();
+});
+
+const ownerOf = (account: Pick<Account, 'teamId' | 'userId' | 'slot'>) => [
+  'account',
+  account.teamId,
+  account.userId,
+  account.slot,
+];
+
+/** Rows sealed with older keys; the first ones, by id, cannot be opened. */
+async function fill(): Promise<void> {
+  const vaults = [createVault([oldKey]), createVault([olderKey])];
+  const now = new Date();
+  const rows = Array.from({ length: BROKEN + CREDENTIALS }, (_, n) => {
+    const broken = n < BROKEN;
+    const account = { teamId: 'T0STEWARD', userId: `U${n}`, slot: '4' };
+    const credential = {
+      method: 'password',
+      user: `user-${n}`,
+      context: 4,
+      password: new Secret(`pw-${n}`),
+    } as const;
+    const vault = vaults[n % 2] ?? createVault([oldKey]);
+    const sealed = vault.seal(
+      credentialToText(credential),
+      ownerOf(broken ? { ...account, userId: 'U' } : account),
+    );
+    return {
+      id: `${broken ? 'a' : 'b'}-${String(n).padStart(6, '0')}`,
+      ...account,
+      method: 'password',
+      context: 4,
+      login: `user-${n}`,
+      sealed: sealed.bytes,
+      keyId: sealed.keyId,
+      createdAt: now,
+      updatedAt: now,
+    };
+  });
+  for (let at = 0; at < rows.length; at += 1_000) {
+    await database.prisma.account.createMany({ data: rows.slice(at, at + 1_000) });
+  }
+}
+
+async function resealed(): Promise<number> {
+  const found = await client.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM accounts WHERE key_id = 'new'`,
+  );
+  return found.rows[0]?.n ?? 0;
+}
+
+/** Every good credential opens for its owner and says what it always said. @returns the keys that sealed them */
+async function checkAll(): Promise<Map<string, number>> {
+  const vault = createVault([newKey, oldKey, olderKey]);
+  const rows = await database.prisma.account.findMany({ where: { id: { startsWith: 'b-' } } });
+  const keys = new Map<string, number>();
+  for (const row of rows) {
+    const sealed = { keyId: row.keyId, bytes: row.sealed };
+    const opened = credentialFromText(vault.open(sealed, ownerOf(row)));
+    expect(opened.password.reveal(), row.id).toBe(`pw-${row.userId.slice(1)}`);
+    keys.set(row.keyId, (keys.get(row.keyId) ?? 0) + 1);
+  }
+  expect(rows).toHaveLength(CREDENTIALS);
+  return keys;
+}
+
+test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} broken ones hold up none`, async () => {
+  await fill();
+  const env = {
+    DATABASE_URL: testDatabase.url,
+    CREDENTIALS_KEYS: setting([newKey, oldKey, olderKey]),
+    SLACK_BOT_TOKEN: 'xoxb-none',
+    SLACK_SIGNING_SECRET: 'none-none',
+    SERVICE_JSON_URL: 'http://127.0.0.1:1/v1',
+    APPROVERS: 'U0BOB',
+  };
+  const start = () => startChild(new URL('../support/children/reseal.ts', import.meta.url), { env });
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const child = start();
+    const target = Math.floor((CREDENTIALS * kill) / (KILLS + 1));
+    const ended = child.ended.then(() => true);
+    while ((await resealed()) < target) {
+      const over = await Promise.race([
+        ended,
+        new Promise<false>((resolve) => setTimeout(resolve, 5, false)),
+      ]);
+      if (over) throw new Error(`it ended by itself after ${await resealed()} rows:\n${child.output()}`);
+    }
+    await child.kill();
+    const keys = await checkAll();
+    expect(keys.get('new') ?? 0, `after kill ${kill}`).toBeGreaterThanOrEqual(target);
+  }
+  const last = start();
+  await last.line(/"msg":"sealed"/);
+  expect(await last.ended, last.output()).toBe(0);
+  expect(await checkAll()).toEqual(new Map([['new', CREDENTIALS]]));
+  expect(await resealed()).toBe(CREDENTIALS);
+  for (const secret of ['pw-', newKey.key.toString('base64'), oldKey.key.toString('base64')]) {
+    expect(last.output().includes(secret), 'a secret in the log').toBe(false);
+  }
+}, 600_000);
+
+test('once all are sealed anew the old keys can be taken away', async () => {
+  const vault = createVault([newKey]);
+  const store = createAccountStore(database);
+  const found = await store.find('b-000200');
+  if (found === undefined) throw new Error('the account is gone');
+  expect(vault.open(found.sealed, ownerOf(found.account)).reveal()).toContain('pw-200');
+});
+
+test.each([
+  ['no JSON', 'a secret that is no JSON'],
+  ['another shape', '{"method":"password","user":"alice","password":"hunter2"}'],
+])('a credential that is %s says nothing of it in its error', (_what, text) => {
+  let error: unknown;
+  try {
+    credentialFromText(new Secret(text));
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(VaultError);
+  expect(String(error)).not.toMatch(/secret that|hunter2|alice/);
+});

@@ -1,0 +1,23 @@
+// Seals all credentials with the first of the keys, as the bot does at its start.
+import { createAccounts } from '../../../src/accounts/accounts.ts';
+import { createVault } from '../../../src/accounts/vault.ts';
+import { readConfig } from '../../../src/config.ts';
+import { createLog } from '../../../src/log.ts';
+import { createAccountStore } from '../../../src/store/accounts.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+
+const config = readConfig(process.env);
+const log = createLog('info');
+const database = openDatabase({ url: config.databaseUrl?.reveal() ?? '', log });
+const accounts = createAccounts({
+  teamId: 'T0STEWARD',
+  store: createAccountStore(database),
+  vault: createVault(config.credentialsKeys),
+  now: () => new Date(),
+  log,
+  createClient: () => {
+    throw new Error('sealing again asks nobody');
+  },
+});
+log.info({ count: await accounts.reseal() }, 'sealed');
+await database.close();
