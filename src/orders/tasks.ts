@@ -92,12 +92,21 @@ interface Definition<Input, Wire, Output> {
   readonly confirmFirst?: boolean;
   readonly secretField?: 'auth' | 'password';
   readonly zoneTask?: ZoneTask;
-  readonly input: z.ZodType<Input>;
+  readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
   readonly names: (input: Input) => readonly string[];
-  readonly problems?: (input: Input) => readonly Problem[];
+  /** What is wrong beyond the shape of single fields; asked too when only some of them could be read. */
+  readonly problems?: (input: Partial<Input>, complete: boolean) => readonly Problem[];
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
+}
+
+/** An input without the fields that issues are about. */
+function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
+  const bad = new Set(issues.map(({ path }) => path[0]));
+  return Object.fromEntries(
+    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !bad.has(name)),
+  );
 }
 
 /** Said of whatever no field has a sentence of its own for, such as an input that another release kept. */
@@ -122,14 +131,16 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
     check(raw) {
       const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
       if (!parsed.success) {
-        return {
-          ok: false,
-          problems: parsed.error.issues.map((issue) => ({
-            // `names` for its third line, `parent_user` for a field of an object.
-            field: issue.path.filter((part) => typeof part === 'string').join('_'),
-            problem: issue.message,
-          })),
-        };
+        const { issues } = parsed.error;
+        const unreadable = issues.map((issue) => ({
+          // `names` for its third line, `parent_user` for a field of an object.
+          field: issue.path.filter((part) => typeof part === 'string').join('_'),
+          problem: issue.message,
+        }));
+        const readable = definition.input.partial().safeParse(without(raw, issues));
+        // Each of its fields was read by the schema of that field.
+        const input = (readable.data ?? {}) as Partial<Input>;
+        return { ok: false, problems: [...unreadable, ...(definition.problems?.(input, false) ?? [])] };
       }
       const names = definition.names(parsed.data);
       const field = definition.name === 'renew' ? 'names' : 'name';
@@ -139,7 +150,7 @@ function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire
           : names.flatMap((name) =>
               checkTask(zoneFor(name), zoneTask).map((problem) => ({ field, problem })),
             );
-      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data) ?? [])];
+      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data, true) ?? [])];
       return problems.length > 0 ? { ok: false, problems } : { ok: true, input: parsed.data, names };
     },
 
@@ -212,14 +223,15 @@ const delegation = {
 
 const single = z.object({ name: domainName });
 
-function nameServerProblems(input: {
-  readonly name: string;
-  readonly nameServers: readonly string[];
+function nameServerProblems({
+  name,
+  nameServers,
+}: {
+  readonly name?: string | undefined;
+  readonly nameServers?: readonly string[] | undefined;
 }): Problem[] {
-  return checkNameServers(zoneFor(input.name), input.nameServers).map((problem) => ({
-    field: 'nameServers',
-    problem,
-  }));
+  if (name === undefined || nameServers === undefined) return [];
+  return checkNameServers(zoneFor(name), nameServers).map((problem) => ({ field: 'nameServers', problem }));
 }
 
 function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
@@ -306,13 +318,14 @@ const renew = defineOrderTask({
     period: years,
   }),
   names: (input) => input.names,
-  problems: (input) => [
-    ...new Map(
-      input.names
-        .flatMap((name) => checkPeriod(zoneFor(name), input.period))
-        .map((problem) => [problem, { field: 'period', problem }]),
-    ).values(),
-  ],
+  // Where no name can be read the general rules say what a period is.
+  problems: ({ names = [''], period }) =>
+    period === undefined
+      ? []
+      : [...new Set(names.flatMap((name) => checkPeriod(zoneFor(name), period)))].map((problem) => ({
+          field: 'period',
+          problem,
+        })),
   wire: (input, name) => ({ name, period: input.period }),
   onlyFor: (input, names) => ({ ...input, names: [...names] }),
 });
@@ -370,8 +383,12 @@ const nameservers = defineOrderTask({
 const WEB_ADDRESS = /^(?:https?:\/\/)?[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?$/i;
 
 /** What is wrong with where a redirect leads; an e-mail redirect leads to an e-mail address. */
-function targetProblems(field: 'target' | 'backup', target: string | undefined, type: string): Problem[] {
-  if (target === undefined) return [];
+function targetProblems(
+  field: 'target' | 'backup',
+  target: string | undefined,
+  type: string | undefined,
+): Problem[] {
+  if (target === undefined || type === undefined) return [];
   const fits = type === 'email' ? email.safeParse(target).success : WEB_ADDRESS.test(target);
   const problem =
     type === 'email'
@@ -442,8 +459,8 @@ const sslContact = defineOrderTask({
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],
-  problems: ({ id: _id, ...fields }) =>
-    Object.values(fields).every((value) => value === undefined)
+  problems: ({ id: _id, ...fields }, complete) =>
+    complete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', problem: 'Fill in at least one field to change.' }]
       : [],
   wire: (input) => ({ ...input, id: String(input.id) }),

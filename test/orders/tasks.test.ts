@@ -308,6 +308,19 @@ describe('problems', () => {
     expect(problems.map(({ field }) => field)).toEqual(['name', 'ownerc', 'techc']);
     const both = problemsOf('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
     expect(both).toHaveLength(2);
+    const fields = (task: OrderTaskName, change: object) =>
+      problemsOf(task, { ...SAMPLES[task].typed, ...change }).map(({ field }) => field);
+    expect(fields('renew', { names: ['-bad-'], period: '99' })).toEqual(['names', 'period']);
+    expect(fields('create', { ownerc: '', nameServers: ['ns.example.com'] })).toEqual([
+      'ownerc',
+      'nameServers',
+    ]);
+    expect(fields('redirect', { source: '', target: 'nowhere', backup: 'no' })).toEqual([
+      'source',
+      'target',
+      'backup',
+    ]);
+    expect(fields('ssl-contact', { fname: '\0', country: 'Germany' })).toEqual(['fname', 'country']);
   });
 
   it('an SSL contact needs at least one field to change', () => {
