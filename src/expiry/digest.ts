@@ -152,9 +152,8 @@ export async function collectDue(
 
   const since = new Date(options.now.getTime() - LOOK_BACK_DAYS * DAY_MS);
   for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
-  for (const range of candidateRanges(options).toSorted(byUrgency)) {
-    for await (const batch of reminders.candidates(range)) if (take(batch)) return finish(true);
-  }
+  const ranges = candidateRanges(options).toSorted(byUrgency);
+  for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);
   return finish(false);
 }
 

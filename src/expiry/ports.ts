@@ -130,8 +130,8 @@ export interface ReminderStore {
   finishDigest(id: string, now: Date): Promise<void>;
   /** @returns false when admins were told of a problem less than a day ago */
   mayComplain(id: string, now: Date): Promise<boolean>;
-  /** Names that can be due in a range of expiries, in batches. */
-  candidates(range: CandidateRange): AsyncIterable<readonly WatchedReminder[]>;
+  /** Names that can be due in these ranges of expiries, one range after the other, in batches. */
+  candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Names with a known deletion that can be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /** Names that were renewed before `before` and that the registry still shows unrenewed. */

@@ -11,7 +11,9 @@ const BATCH = 500;
 const DAY_MS = 86_400_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
-const candidate = z.array(z.object({ name: z.string(), expires_at: z.date(), said: z.array(z.number()) }));
+const candidateRow = z.object({ name: z.string(), expires_at: z.date(), said: z.array(z.number()) });
+const candidate = z.array(candidateRow);
+const inRange = z.array(candidateRow.extend({ range: z.number() }));
 const key = z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() });
 
 /** Midnight UTC of the day of the expiry, as reminders keep it. */
@@ -53,6 +55,7 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
 export function createReminderStore({ prisma }: Database): ReminderStore {
   /** Reads the rows of names that a query found, in its order. */
   async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
+    if (found.length === 0) return [];
     const domains = await prisma.domain.findMany({ where: { name: { in: found.map(({ name }) => name) } } });
     const byName = new Map(domains.map((row) => [row.name, domainFromRow(row)]));
     return found.flatMap(({ name, said }) => {
@@ -145,13 +148,22 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
       return count === 1;
     },
 
-    async *candidates(range) {
-      for (let step = { ...range, afterName: '' }; ; ) {
-        const found = candidate.parse(await prisma.$queryRaw(candidatesQuery(step)));
-        yield await read(found);
-        const last = found.at(-1);
-        if (last === undefined || found.length < BATCH) return;
-        step = { ...step, from: last.expires_at, afterName: last.name };
+    async *candidates(ranges) {
+      const starts = ranges.map(
+        (range, index) =>
+          Prisma.sql`(SELECT ${index}::int AS range, step.* FROM (${candidatesQuery({ ...range, afterName: '' })}) step)`,
+      );
+      // In a short list one question answers all.
+      const first = inRange.parse(await prisma.$queryRaw(Prisma.join(starts, ' UNION ALL ')));
+      for (const [index, range] of ranges.entries()) {
+        let found: z.infer<typeof candidate> = first.filter((row) => row.range === index);
+        for (;;) {
+          yield await read(found);
+          const last = found.at(-1);
+          if (last === undefined || found.length < BATCH) break;
+          const step = { ...range, from: last.expires_at, afterName: last.name };
+          found = candidate.parse(await prisma.$queryRaw(candidatesQuery(step)));
+        }
       }
     },
 

@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { daysBetween, shiftDay } from '../../src/expiry/days.ts';
+import { calendarDay } from '../../src/zones/lifecycle.ts';
+import { DAY_MS, MINUTE_MS, nineInBerlin, Rig } from './rig.ts';
+
+let rig: Rig;
+
+beforeEach(async () => {
+  rig = await Rig.start();
+  // Where the schedule stands: nothing is due before the next morning.
+  await rig.digest();
+});
+afterEach(() => rig.stop());
+
+/** What was said, as `name threshold`. */
+function said(): string[] {
+  return rig.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
+}
+
+describe('the schedule', () => {
+  test('is followed: nothing before the time, one digest after it', async () => {
+    await rig.watch('cafe.rest', 7);
+    expect(await rig.digest()).toBe('not_due');
+    rig.nextMorning();
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+
+  test('posts nothing when nothing is due, and forgets the empty times', async () => {
+    for (let day = 0; day < 5; day += 1) {
+      rig.nextMorning();
+      expect(await rig.digest()).toBe('nothing_to_say');
+    }
+    expect(await rig.database.prisma.digest.count()).toBe(1);
+    expect(rig.poster.heads).toEqual([]);
+  });
+
+  test('does nothing without a channel', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.settings = { ...rig.settings, reminderChannel: undefined };
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('not_due');
+  });
+
+  test('goes by the settings of the moment', async () => {
+    await rig.watch('cafe.rest', 20);
+    rig.settings = { ...rig.settings, reminderCron: '30 15 * * *', reminderDays: [21, 5] };
+    rig.now = new Date('2027-06-14T13:29:00Z');
+    expect(await rig.digest()).toBe('not_due');
+    rig.now = new Date('2027-06-14T13:30:00Z');
+    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 21']]);
+  });
+});
+
+test('over 400 days, two replicas, both changes of the clock, an outage and restarts: one reminder each', async () => {
+  const start = '2028-01-01';
+  const OFF_FROM = 80;
+  const OFF_UNTIL = 110;
+  rig.now = nineInBerlin(start);
+  const names = Array.from({ length: 25 }, (_, index) => ({
+    name: `n${index}.rest`,
+    days: 61 + index * 11,
+    // All hours of the day, near midnight too.
+    at: new Date(Date.parse(`${start}T00:00:00Z`) + (61 + index * 11) * DAY_MS + index * 59 * MINUTE_MS),
+  }));
+  for (const { name, days, at } of names) await rig.watch(name, days, { expiry: { at, source: 'rdap' } });
+
+  let replicas = [rig.replica(), rig.replica()];
+  for (let index = 1; index < 400; index += 1) {
+    if (index >= OFF_FROM && index < OFF_UNTIL) continue;
+    rig.now = nineInBerlin(shiftDay(start, index));
+    await Promise.all(replicas.map((replica) => rig.digest(replica)));
+    if (index % 50 === 0) replicas = [rig.replica(), rig.replica()];
+  }
+
+  const firstDayBack = shiftDay(start, OFF_UNTIL);
+  for (const { name, at } of names) {
+    const heard = rig.poster.said.filter((each) => each.name === name);
+    const thresholds = heard.map(({ threshold }) => threshold);
+    expect([name, thresholds], 'said once each, ever tighter').toEqual([
+      name,
+      [...new Set(thresholds)].toSorted((a, b) => b - a),
+    ]);
+    const lastDay = calendarDay(at, 'Europe/Berlin');
+    for (const { threshold, at: when } of heard.filter((each) => each.threshold >= 0)) {
+      const day = calendarDay(when, 'Europe/Berlin');
+      const left = daysBetween(day, lastDay);
+      if (day !== firstDayBack) expect([name, left], 'said on its day').toEqual([name, threshold]);
+    }
+    // What was not swallowed by the outage or the end of the simulation was said.
+    const expected = [60, 30, 14, 7, 3, 1].filter((threshold) => {
+      const index = daysBetween(start, shiftDay(lastDay, -threshold));
+      return index > 0 && index < 400 && (index < OFF_FROM || index >= OFF_UNTIL);
+    });
+    expect([name, thresholds]).toEqual([name, expect.arrayContaining(expected)]);
+  }
+}, 60_000);
+
+describe('a process that dies', () => {
+  test('after it claimed and before it posted, leaves everything to the next, once', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    expect(await rig.digest(), 'while the dead one may be alive').toBe('not_due');
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+
+  test('between two messages, leaves what is missing to the next, in the same thread', async () => {
+    for (let index = 0; index < 45; index += 1) await rig.watch(`n${index}.rest`, 7);
+    rig.nextMorning();
+    let posts = 0;
+    rig.poster.before = () => {
+      posts += 1;
+      if (posts === 2) throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    expect(await rig.digest()).toBe('posted');
+    expect(rig.poster.heads).toHaveLength(1);
+    expect(
+      rig.poster.replies.map(({ groups }) => groups.flatMap(({ reminders }) => reminders).length),
+    ).toEqual([20, 5]);
+    expect(new Set(said()).size).toBe(45);
+    expect(said()).toHaveLength(45);
+  });
+
+  test('and whose digest the next morning finds, lets that morning say the tighter threshold only', async () => {
+    await rig.watch('cafe.rest', 8);
+    await rig.watch('bar.rest', 4);
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.nextMorning();
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
+  });
+});
+
+describe('what changes between the plan and the post', () => {
+  test.each([
+    ['renewed', { expiry: { at: new Date('2028-06-22T12:00:00Z'), source: 'order' as const } }],
+    ['snoozed', { snooze: { until: new Date('2027-06-20T12:00:00Z'), by: 'U0ALICE', reason: undefined } }],
+    [
+      'let go',
+      {
+        lapse: {
+          reason: 'not needed',
+          requestedBy: 'U0ALICE',
+          confirmed: { by: 'U0BOB', at: new Date('2027-06-15T06:00:00Z') },
+        },
+      },
+    ],
+  ])('is heard: a name that was %s is left out', async (_what, change) => {
+    for (let index = 0; index < 20; index += 1) await rig.watch(`n${index}.rest`, 1);
+    const late = await rig.watch('late.rest', 7);
+    rig.nextMorning();
+    rig.poster.before = async () => {
+      rig.poster.before = () => undefined;
+      expect(await rig.store.change(late, { ...late, ...change })).toBe(true);
+    };
+    expect(await rig.digest()).toBe('posted');
+    expect(said()).toHaveLength(20);
+    expect(said().join()).not.toContain('late.rest');
+  });
+});
+
+describe('Slack', () => {
+  test('may ask to wait: the message is posted then, once', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    rig.poster.explain = () => ({ retryAfterMs: 5 });
+    let tries = 0;
+    rig.poster.before = () => {
+      tries += 1;
+      if (tries < 3) throw new Error('rate limited');
+    };
+    expect([await rig.digest(), tries, said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
+  });
+
+  test('may ask to wait for long: another turn posts it', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    rig.poster.explain = () => ({ retryAfterMs: 10 * MINUTE_MS });
+    rig.poster.before = () => {
+      throw new Error('rate limited');
+    };
+    expect(await rig.digest()).toBe('postponed');
+    rig.poster.before = () => undefined;
+    expect(await rig.digest()).toBe('not_due');
+    rig.now = new Date(rig.now.getTime() + 11 * MINUTE_MS);
+    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 7']]);
+  });
+
+  test('may keep the bot out of the channel: admins hear it once a day, and nothing is lost', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.poster.explain = () => ({ broken: 'not_in_channel' });
+    rig.poster.before = () => {
+      throw new Error('refused');
+    };
+    rig.nextMorning();
+    for (let hour = 0; hour < 8; hour += 1) {
+      await rig.digest();
+      rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
+    }
+    expect(rig.poster.complaints).toHaveLength(1);
+    rig.nextMorning();
+    await rig.digest();
+    expect(rig.poster.complaints).toHaveLength(2);
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() + 16 * MINUTE_MS);
+    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 7']]);
+  });
+});
+
+describe('what a digest holds', () => {
+  test('is most urgent first, twenty names a message', async () => {
+    const days = [30, 7, 1, 3, 14, 60];
+    for (let index = 0; index < 41; index += 1) await rig.watch(`n${index}.rest`, days[index % 6] ?? 60);
+    await rig.watch('grace.rest', -3);
+    await rig.watch('deleted.rest', 100, { deletedAt: new Date(rig.now.getTime() - 3 * DAY_MS) });
+    rig.nextMorning();
+    await rig.digest();
+    expect(said().slice(0, 3)).toEqual(['deleted.rest -4', 'grace.rest -1', expect.stringMatching(/ 1$/)]);
+    const left = rig.poster.said.slice(2).map(({ daysLeft }) => daysLeft);
+    expect(left).toEqual(left.toSorted((a, b) => a - b));
+    const [head] = rig.poster.heads;
+    expect(head).toMatchObject({ total: 43, more: false });
+    expect(rig.poster.replies).toHaveLength(2);
+  });
+
+  test('is more than is claimed at once: nothing is left for the next day', async () => {
+    const lines = Array.from({ length: 1_050 }, (_, index) => ({
+      name: `n${index}.rest`,
+      expiresAt: new Date('2027-06-20T00:00:00Z'),
+    }));
+    await rig.store.importBatch(lines, 'U0ALICE', rig.now);
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(new Set(said()).size).toBe(1_050);
+    expect(said()).toHaveLength(1_050);
+    expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('nothing_to_say');
+  });
+
+  test('says once that the registry does not show a renewal', async () => {
+    const renewedAt = new Date(rig.now.getTime() - 20 * DAY_MS);
+    const until = new Date(rig.now.getTime() + 300 * DAY_MS);
+    await rig.watch('lost.rest', 300, {
+      expiry: { at: until, source: 'order' },
+      renewed: { until, at: renewedAt },
+      checkProblem: 'it was renewed, but the registry still shows 2027-06-20',
+    });
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(rig.poster.heads[0]?.disputed.map(({ name }) => name)).toEqual(['lost.rest']);
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('nothing_to_say');
+    // Its next reminders are not silenced by that.
+    rig.now = new Date(until.getTime() - 61 * DAY_MS);
+    rig.nextMorning();
+    await rig.digest();
+    expect(said()).toEqual(['lost.rest 60']);
+  });
+});
