@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  requestsOf,
+  startTestDemo,
+  type TestDemo,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+
+/*
+ * The same story where Slack's deliveries come through a socket that the bot opened.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo({ socketMode: true });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+});
+afterAll(() => t.stop());
+
+const get = async (path: string) => {
+  const response = await fetch(t.botUrl + path);
+  return { status: response.status, text: await response.text() };
+};
+
+const isReady = async () => t.workspace.socket.connections > 0 && (await get('/readyz')).status === 200;
+
+async function renewed(name: string): Promise<void> {
+  const order = await ask(t.workspace, alice, `/domain renew ${name}`);
+  await bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order)).toHaveLength(1);
+}
+
+test('link, ask, approve, result', async () => {
+  await link(t.workspace, alice);
+  await renewed('cafe.rest');
+  expect(new Set(t.workspace.deliveries.map(({ over }) => over))).toEqual(new Set(['socket']));
+});
+
+test('the HTTP server answers for health, and takes no deliveries', async () => {
+  expect(await get('/healthz')).toMatchObject({ status: 200 });
+  expect(await get('/readyz')).toMatchObject({ status: 200 });
+  expect((await get('/metrics')).text).toMatch(/^domain_steward_orders\{state="SUCCEEDED"\} 1$/m);
+  const response = await fetch(`${t.botUrl}/slack/events`, { method: 'POST', body: '{}' });
+  expect(response.ok).toBe(false);
+});
+
+test('Slack asks to connect anew: the bot does, and the story goes on', async () => {
+  const opened = () => t.workspace.calls.filter(({ method }) => method === 'apps.connections.open').length;
+  const before = opened();
+  t.workspace.socket.askToReconnect();
+  await until('the bot has connected anew', async () => opened() > before && (await isReady()));
+  await renewed('bar.rest');
+});
+
+test('the connection breaks: not ready, then connected again, and the story goes on', async () => {
+  t.workspace.socket.cut();
+  await until('the bot says that it is not ready', async () => {
+    const { status, text } = await get('/readyz');
+    return status === 503 && text.includes('"slack"');
+  });
+  await until('the bot is ready again', isReady, 15_000);
+  await renewed('deli.rest');
+});
+
+test('a broken delivery hurts nobody', async () => {
+  const [some] = t.workspace.deliveries;
+  if (some === undefined) throw new Error('nothing was delivered');
+  void t.workspace.redeliver({
+    ...some,
+    type: 'interactive',
+    payload: { type: 'block_actions', actions: [] },
+  });
+  void t.workspace.redeliver({ ...some, type: 'slash_commands', payload: {} });
+  expect(await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain(
+    'alice in context 4',
+  );
+});
