@@ -159,7 +159,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         return undefined;
       }
       const held = clients.get(accountId);
-      if (held !== undefined && Buffer.from(held.sealed.bytes).equals(found.sealed.bytes)) {
+      if (held !== undefined && isSame(held.sealed, found.sealed)) {
         // Re-inserted, so that the map's order is that of use.
         clients.delete(accountId);
         clients.set(accountId, held);
@@ -215,6 +215,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     },
   };
   return accounts;
+}
+
+function isSame(one: Sealed, other: Sealed): boolean {
+  return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
 }
 
 /** A token is good once; what is kept instead is the session that it opened. */

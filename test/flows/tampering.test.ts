@@ -1,0 +1,129 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+} from '../../src/demo/service/accounts.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  requestsOf,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+
+/*
+ * Somebody writes into the database: what is sealed does not open for anybody else, and the bot says what to do.
+ */
+
+const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+let client: pg.Client;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  await link(t.workspace, alice);
+  await link(t.workspace, bob, SANDBOX_ACCOUNTS.bob);
+}, 30_000);
+afterAll(async () => {
+  await client.end();
+  await t.stop();
+});
+afterEach(async () => {
+  await link(t.workspace, alice);
+  await link(t.workspace, bob, SANDBOX_ACCOUNTS.bob);
+});
+
+const told = (text: string) => toldAfter(t.workspace, alice, () => alice.command(DOMAINS, text));
+
+const CHANGES: readonly [what: string, sql: string][] = [
+  [
+    'another person’s credential in the row',
+    `UPDATE accounts a SET sealed = b.sealed, key_id = b.key_id FROM accounts b
+     WHERE a.user_id = 'U0ALICE' AND b.user_id = 'U0BOB'`,
+  ],
+  [
+    'a bit flipped',
+    `UPDATE accounts SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE user_id = 'U0ALICE'`,
+  ],
+  [
+    'the tag cut to four bytes',
+    `UPDATE accounts SET sealed = substring(sealed FROM 1 FOR length(sealed) - 12) WHERE user_id = 'U0ALICE'`,
+  ],
+  ['nothing left', `UPDATE accounts SET sealed = '' WHERE user_id = 'U0ALICE'`],
+  ['a key that nobody has', `UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`],
+];
+
+test.each(CHANGES)('%s: commands and orders are refused, with what to do', async (_what, sql) => {
+  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  expect((await client.query(sql)).rowCount).toBe(1);
+
+  expect(await told('/domain renew tapas.rest')).toMatch(LINK_AGAIN);
+  await bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED');
+  expect(textOf(reply)).toMatch(/nothing was sent/);
+  expect(textOf(reply)).toMatch(LINK_AGAIN);
+  expect(requestsOf(t.service, order)).toEqual([]);
+  expect(await told('/domain whoami'), 'the bot goes on').toContain('alice');
+});
+
+test('a row given to another person is not theirs', async () => {
+  const carol = t.workspace.as('U0CAROL');
+  await client.query(
+    `UPDATE accounts SET user_id = 'U0CAROL', active_key = 'T0STEWARD:U0CAROL' WHERE user_id = 'U0ALICE'`,
+  );
+  const said = await toldAfter(t.workspace, carol, () => carol.command(DOMAINS, '/domain renew sushi.rest'));
+  expect(said).toMatch(LINK_AGAIN);
+  expect(t.service.requests.filter(({ name }) => name === 'sushi.rest')).toEqual([]);
+  await toldAfter(t.workspace, carol, () => carol.command(DOMAINS, '/domain unlink'));
+});
+
+test('an auth code moved to another order opens for neither', async () => {
+  const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const order = await orderAfter(t.workspace, () =>
+    alice.submit(form, {
+      ownerc: String(SANDBOX_CONTACTS[0]),
+      adminc: String(SANDBOX_CONTACTS[1]),
+      techc: String(SANDBOX_CONTACTS[2]),
+      nameServers: SANDBOX_NAMESERVERS.join('\n'),
+      auth: SANDBOX_TRANSFER.authCode,
+    }),
+  );
+  await client.query(
+    `UPDATE orders SET sealed_input = (SELECT sealed FROM accounts WHERE user_id = 'U0BOB') WHERE id = $1`,
+    [order.id],
+  );
+  await bob.click(order.card, 'order_approve');
+  expect(textOf(await order.ends('FAILED'))).toMatch(LINK_AGAIN);
+  expect(requestsOf(t.service, order)).toEqual([]);
+});
+
+test('a secret result that was changed is not shown, and says so', async () => {
+  const order = await ask(t.workspace, alice, '/domain authcode olive.rest');
+  const reply = await order.ends('SUCCEEDED');
+  expect(buttonsOf(reply)).toContain('order_reveal');
+  await client.query(
+    `UPDATE revealable_secrets SET sealed = set_byte(sealed, 3, get_byte(sealed, 3) # 255) WHERE order_id = $1`,
+    [order.id],
+  );
+  expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+    'cannot be opened any more',
+  );
+  expect(alice.openedViews()).toEqual([]);
+});
