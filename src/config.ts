@@ -161,16 +161,19 @@ const vaultKeys = z.string().transform((text, context) => {
     return z.NEVER;
   };
   const keys: VaultKey[] = [];
-  for (const item of list(text)) {
+  for (const [index, item] of list(text).entries()) {
+    const which = `key ${index + 1}`;
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
+    // Not even the id is quoted: with the two mixed up it is the key.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-      return problem('each key must be id:base64, the id of letters and digits');
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`key "${id}" is not base64`);
+      return problem(`must be id:base64 for each key, the id of letters and digits, but ${which} is not`);
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded))
+      return problem(`holds something else than base64 in ${which}`);
     const key = Buffer.from(encoded, 'base64');
-    if (key.length !== 32) return problem(`key "${id}" must be 32 bytes, but is ${key.length}`);
-    if (keys.some((other) => other.id === id)) return problem(`key id "${id}" stands twice`);
+    if (key.length !== 32) return problem(`must hold keys of 32 bytes, but ${which} has ${key.length}`);
+    if (keys.some((other) => other.id === id)) return problem(`names ${which} like another one before it`);
     keys.push({ id, key });
   }
   const [first, ...rest] = keys;

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig, VARIABLES } from '../src/config.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig, readConfig, VARIABLES } from '../src/config.ts';
 
 const key = randomBytes(32).toString('base64');
 const least = {
@@ -125,12 +128,69 @@ describe('the settings', () => {
   });
 
   it.each([
-    ['a key of the wrong length', 'id:c2hvcnQ=', /must be 32 bytes/],
-    ['a key id twice', `a:${key},a:${key}`, /stands twice/],
+    ['a key of the wrong length', `a:${key},b:c2hvcnQ=`, /keys of 32 bytes, but key 2 has 5/],
+    ['a key id twice', `a:${key},a:${key}`, /names key 2 like another one/],
     ['no key', ',', /at least one key/],
-    ['a key without id', key, /must be id:base64/],
+    ['a key without id', key, /must be id:base64 for each key/],
+    ['what is no base64', 'a:canary!', /else than base64 in key 1/],
+    ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
+    ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
   ])('refuse %s', (_name, keys, problem) => {
-    expect(problemsOf({ ...least, CREDENTIALS_KEYS: keys })).toMatch(problem);
+    const message = problemsOf({ ...least, CREDENTIALS_KEYS: keys });
+    expect(message).toMatch(problem);
+    expect(message.toLowerCase()).not.toContain('canary');
+  });
+
+  it.each([
+    ['PORT', ['0', '65535'], ['65536', '-1', '80a', '1e3', ' ,']],
+    ['SERVICE_JSON_URL', ['http://127.0.0.1:8080/v1'], ['service.example/v1', 'https://me:secret@x.example']],
+    ['SERVICE_AUTH', ['session'], ['Session', 'cookie']],
+    ['SERVICE_TIMEOUT', ['1s', '10m'], ['0s', '11m', '30', '30 seconds']],
+    ['SERVICE_REPLY_TO', ['a@example.com'], ['a', 'a@b', 'A <a@example.com>']],
+    ['SERVICE_DEFAULT_CONTEXT', ['1', '2147483647'], ['0', '2147483648', 'live']],
+    ['DATABASE_URL', ['postgres://db/steward', 'postgresql://db:5433/steward'], ['mysql://db', 'steward']],
+    ['ADMINS', ['U0ADA', 'U0ADA,W0BOB'], ['S0LEADS', 'ada', '@U0ADA']],
+    ['APPROVERS', ['U0BOB', 'S0LEADS, W0BOB'], [',', '<@U0BOB>', 'C0DOMAINS']],
+    ['APPROVALS_REQUIRED', ['1', '20'], ['0', '21', '1.5', 'two']],
+    ['APPROVAL_TASKS', ['renew', ' create , owner-change ', ','], ['renewal', 'create renew']],
+    ['APPROVAL_TTL', ['90s', '72h', '7d'], ['0h', '72', '1w', '4000d']],
+    ['ALLOW_SELF_APPROVAL', ['true', 'NO', '1'], ['maybe', 'on']],
+    ['REMINDER_CHANNEL', ['C0DOMAINS', 'G0PRIVATE'], ['#domains', 'D0ALICE', 'U0ALICE']],
+    ['REMINDER_DAYS', ['30', '1, 7,30', '0'], ['3651', '-1', '7.5', 'weekly']],
+    ['REMINDER_CRON', ['*/5 * * * *', '0 9 * * 1-5'], ['0 9 * *', '0 0 9 * * *', '0 25 * * *', '0 0 31 2 *']],
+    ['REMINDER_TIMEZONE', ['Europe/Berlin', 'UTC'], ['Berlin', 'GMT+25']],
+    ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+  ])('%s takes %j and nothing like %j', (name, good, bad) => {
+    for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
+    for (const value of bad) {
+      expect(problemsOf({ ...least, [name]: value }), value).toMatch(
+        new RegExp(`1 to mend:\\n  ${name} (must|holds) .+ \\(example: .+\\)\\n`),
+      );
+    }
+  });
+
+  it('read lists without blanks and repetitions, thresholds from the most distant', () => {
+    const { team } = readConfig({ ...least, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
+    expect(team.reminderDays).toEqual([30, 7, 1]);
+    expect(team.approvalTasks).toEqual(['renew', 'user']);
+  });
+
+  it('count what is empty or blank as not set', () => {
+    const config = readConfig({ ...least, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
+    expect(config.port).toBe(3000);
+    expect(config.team.reminderChannel).toBeUndefined();
+    expect(config.logLevel).toBe('debug');
+    expect(problemsOf({ ...least, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
+  });
+
+  it('give examples that can be used as they are', () => {
+    const usable = Object.fromEntries(
+      Object.entries(VARIABLES).filter(([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN'),
+    );
+    expect(() => readConfig({ ...least, ...usable })).not.toThrow();
+    for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
+      expect(() => readConfig({ ...least, [name]: VARIABLES[name] }), name).not.toThrow();
+    }
   });
 
   it('are all in .env.example and in the README', () => {
@@ -139,5 +199,51 @@ describe('the settings', () => {
     expect(named.sort()).toEqual(Object.keys(VARIABLES).sort());
     const readme = readFileSync('README.md', 'utf8');
     for (const name of Object.keys(VARIABLES)) expect(readme, name).toContain(`\`${name}\``);
+  });
+
+  it('are shown in .env.example as they are when nothing is set', () => {
+    const example = readFileSync('.env.example', 'utf8');
+    const shown = Object.fromEntries(
+      [...example.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+    );
+    const optional = [
+      'SLACK_APP_TOKEN',
+      'SLACK_API_URL',
+      'SERVICE_XML_URL',
+      'SERVICE_REPLY_TO',
+      'DATABASE_URL',
+      'ADMINS',
+      'REMINDER_CHANNEL',
+      'PUBLIC_URL',
+    ];
+    const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));
+    expect(Object.keys(defaults).length).toBeGreaterThan(10);
+    expect(readConfig({ ...least, ...defaults })).toEqual(readConfig(least));
+  });
+});
+
+describe('a .env file', () => {
+  const before = { cwd: process.cwd(), env: { ...process.env } };
+  afterEach(() => {
+    process.chdir(before.cwd);
+    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    Object.assign(process.env, before.env);
+  });
+
+  it('is read where it lies, and what the environment sets wins', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
+    const lines = Object.entries({ ...least, PORT: '4001', LOG_LEVEL: 'debug' });
+    await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
+    for (const name of Object.keys(VARIABLES)) delete process.env[name];
+    process.chdir(folder);
+    process.env['PORT'] = '4002';
+    const config = loadConfig();
+    expect(config).toMatchObject({
+      port: 4002,
+      logLevel: 'debug',
+      dataDir: join(await realpath(folder), 'data'),
+    });
+    process.chdir(before.cwd);
+    await rm(folder, { recursive: true });
   });
 });
