@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { DAY_MS, Rig } from './rig.ts';
+
+const NOW = new Date('2027-06-14T12:00:00Z');
+const account = { id: 'a1', login: 'alice', method: 'password', context: 4 };
+const item = { name: 'cafe.rest', answeredAt: NOW };
+
+const known: WatchedDomain = {
+  ...newlyWatched('cafe.rest', 'U0CAROL', new Date('2026-01-01T00:00:00Z')),
+  expiry: { at: new Date('2027-06-20T12:00:00Z'), source: 'rdap' },
+  snooze: { until: new Date('2027-06-19T00:00:00Z'), by: 'U0CAROL', reason: undefined },
+  lapse: { reason: 'old', requestedBy: 'U0CAROL', confirmed: undefined },
+};
+
+function outcomeOf(
+  task: OrderTaskName,
+  before: WatchedDomain | undefined,
+  input: unknown = { period: 2 },
+  context = 4,
+) {
+  const order = { task, input, requesterId: 'U0ALICE', account: { ...account, context } };
+  return afterSuccess(order, item, before, NOW);
+}
+
+describe('the watch list after a success', () => {
+  test('of a renewal is quiet until the new end, an estimate', () => {
+    expect(outcomeOf('renew', known)).toMatchObject({
+      expiry: { at: new Date('2029-06-20T12:00:00Z'), source: 'order' },
+      renewed: { until: new Date('2029-06-20T12:00:00Z'), at: NOW },
+      registeredBy: 'U0ALICE',
+      snooze: undefined,
+      lapse: undefined,
+      nextCheckAt: NOW,
+    });
+  });
+
+  test('of a renewal of an unknown name expects the earliest end that it can have', () => {
+    const until = new Date(Date.parse('2029-06-14T12:00:00Z') - 45 * DAY_MS);
+    expect(outcomeOf('renew', undefined)).toMatchObject({
+      expiry: { at: until, source: 'order' },
+      renewed: { until },
+    });
+  });
+
+  test('of a registration watches the name for a year, whatever was known before', () => {
+    const fresh = { expiry: { at: new Date('2028-06-14T12:00:00Z'), source: 'order' }, deletedAt: undefined };
+    expect(outcomeOf('create', undefined, {})).toMatchObject({ ...fresh, addedBy: 'U0ALICE' });
+    expect(outcomeOf('create', { ...known, deletedAt: NOW }, {})).toMatchObject(fresh);
+  });
+
+  test('of a transfer keeps the registry’s date, because the transfer may yet be refused', () => {
+    expect(outcomeOf('transfer', known, {})?.expiry).toEqual(known.expiry);
+    expect(outcomeOf('transfer', undefined, {})?.expiry?.source).toBe('order');
+    expect(outcomeOf('transfer', undefined, {})?.renewed).toBeUndefined();
+  });
+
+  test('of a deletion and a restore changes a watched name only', () => {
+    expect(outcomeOf('delete', known, {})).toMatchObject({ deletedAt: NOW });
+    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {})).toMatchObject({ deletedAt: undefined });
+    expect([outcomeOf('delete', undefined), outcomeOf('restore', undefined)]).toEqual([undefined, undefined]);
+  });
+
+  test('in the demo system changes nothing: its names live apart', () => {
+    expect(outcomeOf('renew', known, { period: 1 }, 1)).toBeUndefined();
+    expect(outcomeOf('create', undefined, {}, 1)).toBeUndefined();
+  });
+});
+
+describe('on the real store', () => {
+  let rig: Rig;
+  beforeEach(async () => {
+    rig = await Rig.start();
+    rig.now = NOW;
+  });
+  afterEach(() => rig.stop());
+
+  async function anOrder(id: string): Promise<Order> {
+    const row = {
+      id,
+      task: 'renew',
+      state: 'SUCCEEDED',
+      version: 5,
+      requesterId: 'U0ALICE',
+      accountId: 'a1',
+      accountLogin: 'alice',
+      accountMethod: 'password',
+      context: 4,
+      names: ['cafe.rest'],
+      input: { names: ['cafe.rest'], period: 1 },
+      hasSecretInput: false,
+      channelId: 'C0DOMAINS',
+      approvalsRequired: 1,
+      deliveryId: id,
+      createdAt: NOW,
+      updatedAt: NOW,
+    };
+    const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
+    await rig.database.prisma.order.create({ data: { ...row, items } });
+    const store = createOrderStore(rig.database, {
+      enqueue: async () => undefined,
+      onCommitted: () => undefined,
+    });
+    const order = await store.load(id);
+    if (order === undefined) throw new Error('the order is gone');
+    return order;
+  }
+
+  test('however often and by however many a success is followed, the years are added once', async () => {
+    await rig.watch('cafe.rest', 6);
+    const order = await anOrder('order1');
+    const deps = { store: rig.store, load: async () => order, now: () => NOW };
+    const outcomes = await Promise.all([1, 2, 3].map(() => followOrder(deps, 'order1', 1)));
+    expect(outcomes.filter(Boolean)).toHaveLength(1);
+    expect(await followOrder(deps, 'order1', 1)).toBe(false);
+    expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
+  });
+
+  test('a success whose job was lost is found, until it is followed', async () => {
+    const order = await anOrder('order2');
+    const since = new Date(NOW.getTime() - 7 * DAY_MS);
+    expect(await rig.store.unfollowed(since)).toEqual([{ orderId: 'order2', n: 1 }]);
+    await followOrder({ store: rig.store, load: async () => order, now: () => NOW }, 'order2', 1);
+    expect(await rig.store.unfollowed(since)).toEqual([]);
+  });
+
+  test('a renewal stops the reminders of its name at once, and begins anew with the next end', async () => {
+    await rig.digest();
+    await rig.watch('cafe.rest', 8);
+    rig.nextMorning();
+    await rig.digest();
+    const order = await anOrder('order3');
+    await followOrder({ store: rig.store, load: async () => order, now: () => rig.now }, 'order3', 1);
+    for (let day = 0; day < 10; day += 1) {
+      rig.nextMorning();
+      await rig.digest();
+    }
+    expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
+    rig.now = new Date('2028-04-22T12:00:00Z');
+    rig.nextMorning();
+    await rig.digest();
+    expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7, 60]);
+  });
+});

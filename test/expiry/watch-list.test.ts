@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { RdapResult } from '../../src/expiry/rdap.ts';
+import {
+  confirmLapse,
+  importNames,
+  requestLapse,
+  snoozeName,
+  unwatchName,
+  watchName,
+} from '../../src/expiry/watch-list.ts';
+import { DAY_MS, Rig, silent } from './rig.ts';
+
+let rig: Rig;
+let answer: RdapResult = { kind: 'not_found' };
+
+beforeAll(async () => {
+  rig = await Rig.start();
+});
+afterAll(() => rig.stop());
+afterEach(async () => {
+  await rig.database.prisma.domain.deleteMany();
+  await rig.database.prisma.reminder.deleteMany();
+  answer = { kind: 'not_found' };
+});
+
+function deps() {
+  return { store: rig.store, rdap: { lookup: async () => answer }, now: () => rig.now, log: silent };
+}
+
+const found = (expiresAt: string): RdapResult => ({
+  kind: 'found',
+  expiresAt: new Date(expiresAt),
+  statuses: [],
+  nameServers: [],
+});
+
+describe('watch', () => {
+  test('goes by the registry, and keeps the person’s date while the registry has none', async () => {
+    const kept = await watchName(deps(), 'Cafe.REST.', '2027-09-01', 'U0ALICE');
+    expect(kept).toMatchObject({
+      ok: true,
+      known: false,
+      dateNotTaken: undefined,
+      domain: { name: 'cafe.rest', expiry: { at: new Date('2027-09-01T00:00:00Z'), source: 'person' } },
+    });
+    answer = found('2027-10-05T11:00:00Z');
+    expect(await watchName(deps(), 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
+      known: true,
+      dateNotTaken: new Date('2027-09-01T00:00:00Z'),
+      domain: { expiry: { source: 'rdap' }, addedBy: 'U0ALICE' },
+    });
+  });
+
+  test('refuses what is no name, or no date, and watches nothing', async () => {
+    for (const [name, date] of [
+      ['not a name', undefined],
+      ['cafe', undefined],
+      ['cafe.rest', '2027-02-30'],
+    ] as const) {
+      expect(await watchName(deps(), name, date, 'U0ALICE')).toMatchObject({ ok: false });
+    }
+    expect(await rig.database.prisma.domain.count()).toBe(0);
+  });
+
+  test('takes a name back that was to be let go', async () => {
+    await rig.watch('cafe.rest', 20);
+    await requestLapse(rig.store, 'cafe.rest', 'U0ALICE', 'old');
+    await confirmLapse(deps(), 'cafe.rest', 'U0BOB');
+    await watchName(deps(), 'cafe.rest', undefined, 'U0CAROL');
+    expect((await rig.store.find('cafe.rest'))?.lapse).toBeUndefined();
+  });
+});
+
+test('unwatch takes a name off, and says when it is not on', async () => {
+  await rig.watch('cafe.rest', 20);
+  expect(await unwatchName(rig.store, 'cafe.rest')).toMatchObject({ ok: true });
+  expect(await unwatchName(rig.store, 'cafe.rest')).toMatchObject({ ok: false });
+});
+
+describe('import', () => {
+  test('tells what was taken and what not, and replaces no better date', async () => {
+    await rig.watch('registry.rest', 20);
+    await rig.watch('mine.rest', 20, { expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person' } });
+    const text =
+      'new.rest\ndated.rest, 2027-12-24\nregistry.rest, 2030-01-01\nmine.rest 2027-08-01\nnew.rest\nno name!';
+    const progress: string[] = [];
+    const summary = await importNames(deps(), text, 'U0ALICE', async (done, total) => {
+      progress.push(`${done}/${total}`);
+    });
+    expect(summary).toMatchObject({ added: 2, dated: 1, kept: 1, duplicates: 1 });
+    expect(summary.rejected.map(({ line }) => line)).toEqual([6]);
+    expect(progress).toEqual(['4/4']);
+    expect((await rig.store.find('registry.rest'))?.expiry?.source).toBe('rdap');
+    expect((await rig.store.find('mine.rest'))?.expiry?.at).toEqual(new Date('2027-08-01T00:00:00Z'));
+  });
+
+  test('takes 10,000 names and shows how far it is', async () => {
+    const lines = Array.from({ length: 10_000 }, (_, index) =>
+      `n${index}.rest,2028-01-${1 + (index % 28)}`.replace(/-(\d)$/, '-0$1'),
+    );
+    const progress: number[] = [];
+    const summary = await importNames(deps(), lines.join('\n'), 'U0ALICE', async (done) => {
+      progress.push(done);
+    });
+    expect(summary).toMatchObject({ added: 10_000, rejected: [] });
+    expect(progress).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((thousands) => thousands * 1_000));
+    expect(await rig.database.prisma.domain.count()).toBe(10_000);
+  });
+});
+
+describe('a snooze', () => {
+  test('ends at the expiry at the latest', async () => {
+    const { expiry } = await rig.watch('cafe.rest', 5);
+    expect(await snoozeName(deps(), 'cafe.rest', 30, 'U0ALICE', 'busy')).toMatchObject({
+      domain: { snooze: { until: expiry?.at, by: 'U0ALICE', reason: 'busy' } },
+    });
+    await snoozeName(deps(), 'cafe.rest', 3, 'U0ALICE', undefined);
+    expect((await rig.store.find('cafe.rest'))?.snooze?.until).toEqual(
+      new Date(rig.now.getTime() + 3 * DAY_MS),
+    );
+  });
+
+  test.each([0, -1, 1.5, 366, Number.NaN])('of %s days is none', async (days) => {
+    await rig.watch('cafe.rest', 5);
+    expect(await snoozeName(deps(), 'cafe.rest', days, 'U0ALICE', undefined)).toMatchObject({ ok: false });
+  });
+});
+
+describe('letting a name lapse', () => {
+  test('takes two people, once', async () => {
+    await rig.watch('cafe.rest', 5);
+    expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB')).toMatchObject({ ok: false });
+    await requestLapse(rig.store, 'cafe.rest', 'U0ALICE', 'not needed');
+    expect(await confirmLapse(deps(), 'cafe.rest', 'U0ALICE')).toMatchObject({ ok: false });
+    const confirmed = await Promise.all(
+      ['U0BOB', 'U0CAROL'].map((by) => confirmLapse(deps(), 'cafe.rest', by)),
+    );
+    expect(confirmed.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(await requestLapse(rig.store, 'cafe.rest', 'U0BOB', 'again')).toMatchObject({ ok: false });
+  });
+});
+
+test('a better date for the same end repeats nothing that was said about it', async () => {
+  await rig.digest();
+  await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
+  rig.nextMorning();
+  await rig.digest();
+  answer = found('2027-06-22T22:30:00Z');
+  await watchName(deps(), 'cafe.rest', undefined, 'U0ALICE');
+  rig.nextMorning();
+  await rig.digest();
+  expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
+});
