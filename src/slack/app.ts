@@ -1,15 +1,5 @@
 import type { RequestListener } from 'node:http';
-import {
-  type AckFn,
-  App,
-  HTTPReceiver,
-  type Logger,
-  LogLevel,
-  type Receiver,
-  SocketModeReceiver,
-  type ViewResponseAction,
-  type ViewSubmitAction,
-} from '@slack/bolt';
+import { type AckFn, App, type ViewResponseAction, type ViewSubmitAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import { z } from 'zod';
 import { VaultError } from '../accounts/vault.ts';
@@ -39,6 +29,7 @@ import {
   valuesOf,
   viewPayload,
 } from './payload.ts';
+import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { tell } from './tell.ts';
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
@@ -50,9 +41,7 @@ export interface SlackAppOptions {
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
-  readonly mode:
-    | { readonly kind: 'http'; readonly signingSecret: Secret }
-    | { readonly kind: 'socket'; readonly appToken: Secret };
+  readonly mode: SlackMode;
   /** Told after how many seconds a delivery of a kind was acknowledged, for metrics. */
   readonly acknowledged?: (kind: string, seconds: number) => void;
   /** Commands and shortcuts that one person may use in a minute; {@link COMMANDS_PER_MINUTE} when left out. */
@@ -92,7 +81,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   const commands = createLimiter(options.commandsPerMinute ?? COMMANDS_PER_MINUTE);
   let stopping = false;
 
-  const receiver = createReceiver(options, log);
+  const receiver = createReceiver(options.mode, options.apiUrl, log);
   const app = new App({
     receiver: receiver.receiver,
     authorize: async () => ({ botToken: options.botToken.reveal(), botUserId: options.botUserId }),
@@ -143,14 +132,14 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       threadTs: from.threadTs,
       deliveryId: from.deliveryId,
       tell: (message, options) => tell(deps, from, message, options),
-      open: async (view) => {
+      open: async (view, { undo } = {}) => {
         try {
           await deps.web.call('views.open', { trigger_id: from.triggerId, view }, done);
-          return true;
         } catch (error) {
+          await undo?.();
           if (error instanceof SlackProblem && /trigger/.test(error.code ?? '')) {
             await tell(deps, from, say('Opening this took too long for Slack. Try once more.'));
-            return false;
+            return;
           }
           throw error;
         }
@@ -312,9 +301,13 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         ...base,
         person: { id: payload.user.id, isMember: true, isAdmin: false },
       });
+      // A form that was opened from the Home tab changes what the tab shows.
+      const refreshHome = async () => {
+        if (base.channelId === undefined) await publishHome(deps, payload.user.id);
+      };
       if (quick !== undefined) {
         await answerSubmission(quick, payload.view, ack, teller);
-        if (base.channelId === undefined && quick.kind === 'done') await publishHome(deps, payload.user.id);
+        if (quick.kind === 'done') await refreshHome();
         return;
       }
       await ack({
@@ -324,6 +317,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         ]),
       });
       await showLateOutcome(await outcome, feature, payload.view.id, values, origin, teller);
+      await refreshHome();
     });
   });
 
@@ -524,82 +518,5 @@ function measureAcknowledgements(app: App, acknowledged: (kind: string, seconds:
         acknowledged(kind, (performance.now() - startedAt) / 1_000);
       },
     });
-  };
-}
-
-interface JoinedReceiver {
-  readonly receiver: Receiver;
-  readonly requestListener: RequestListener | undefined;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  connected(): boolean;
-}
-
-function createReceiver(options: SlackAppOptions, log: Log): JoinedReceiver {
-  if (options.mode.kind === 'http') {
-    const receiver = new HTTPReceiver({
-      signingSecret: options.mode.signingSecret.reveal(),
-      endpoints: ['/slack/events'],
-      logger: boltLogger(log),
-      bodyLimit: 1_000_000,
-    });
-    let open = false;
-    return {
-      receiver,
-      // The server is ours: it also answers health checks and metrics.
-      requestListener: (request, response) => receiver.requestListener(request, response),
-      start: async () => {
-        open = true;
-      },
-      stop: async () => {
-        open = false;
-      },
-      connected: () => open,
-    };
-  }
-  const receiver = new SocketModeReceiver({
-    appToken: options.mode.appToken.reveal(),
-    logger: boltLogger(log),
-    installerOptions: { clientOptions: webClientOptions(options.apiUrl) },
-  });
-  let connected = false;
-  receiver.client.on('connected', () => {
-    connected = true;
-  });
-  for (const event of ['disconnected', 'reconnecting', 'close']) {
-    receiver.client.on(event, () => {
-      connected = false;
-    });
-  }
-  return {
-    receiver,
-    requestListener: undefined,
-    start: async () => {
-      await receiver.start();
-    },
-    stop: async () => {
-      await receiver.stop();
-    },
-    connected: () => connected,
-  };
-}
-
-/** Bolt's words in our log. Its debug lines hold whole payloads, so they are left out. */
-function boltLogger(log: Log): Logger {
-  const line =
-    (level: 'info' | 'warn' | 'error') =>
-    (...parts: unknown[]) =>
-      log[level](
-        { from: 'slack' },
-        parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '),
-      );
-  return {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: line('warn'),
-    error: line('error'),
-    setLevel: () => undefined,
-    getLevel: () => LogLevel.INFO,
-    setName: () => undefined,
   };
 }

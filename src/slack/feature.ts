@@ -57,10 +57,10 @@ export interface Interaction {
    */
   tell(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Opens a modal; has to happen within 3 seconds of what the person did.
-   * @returns false when it was too late: the person has been told
+   * Opens a modal; has to happen within 3 seconds of what the person did, who is told when it was too late.
+   * @param options.undo run when it could not be opened, before the person hears of it
    */
-  open(view: ModalView): Promise<boolean>;
+  open(view: ModalView, options?: { readonly undo?: () => Promise<void> }): Promise<void>;
 }
 
 export interface CommandCall extends Interaction {

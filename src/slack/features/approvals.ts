@@ -103,12 +103,7 @@ async function reveal(call: ActionCall): Promise<void> {
     verbatim(outcome.secret.reveal()),
     context('Shown once. When you close this it is gone: copy it now.'),
   ]);
-  let shown = false;
-  try {
-    shown = await call.open(view);
-  } finally {
-    if (!shown) await outcome.giveBack();
-  }
+  await call.open(view, { undo: outcome.giveBack });
 }
 
 const REASON = {
