@@ -56,7 +56,11 @@ export function describeError(error: unknown, depth = 0): DescribedError {
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
-  const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line));
+  // Without the message, for a line of it may look like a frame.
+  const frames = error.stack
+    ?.replace(error.message, '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line));
   return {
     type: error.name,
     message: fromPrisma ? '[a database error; see code]' : error.message,

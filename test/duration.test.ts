@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { durationInWords, formatDuration, parseDuration } from '../src/duration.ts';
 
@@ -19,10 +20,17 @@ describe('amounts of time', () => {
     },
   );
 
-  it('are written as they are read', () => {
-    for (const text of ['90s', '15m', '71h', '3d']) {
+  it('are written as they are read, in the largest unit that keeps them whole', () => {
+    for (const text of ['90s', '15m', '71h', '3d', '1d', '3650d']) {
       expect(formatDuration(parseDuration(text) ?? 0)).toBe(text);
     }
+    expect(formatDuration(72 * 3_600_000)).toBe('3d');
+    expect(formatDuration(1_500), 'rounded up to whole seconds').toBe('2s');
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3_650 * 86_400 }), (seconds) => {
+        expect(parseDuration(formatDuration(seconds * 1_000))).toBe(seconds * 1_000);
+      }),
+    );
   });
 
   it('read well', () => {

@@ -48,13 +48,62 @@ describe('the log', () => {
     });
   });
 
-  it('copes with what is no error', () => {
+  it.each([
+    'PrismaClientKnownRequestError',
+    'PrismaClientValidationError',
+    'PrismaClientUnknownRequestError',
+    'PrismaClientInitializationError',
+  ])('says nothing of what %s quotes, wherever it stands in a chain of causes', (name) => {
     const { log, text } = captured();
-    log.error({ err: 'canary' });
+    const quoting = Object.assign(new Error('Invalid `create()`:\n    at password: "canary"\n  at canary'), {
+      name,
+      meta: { target: 'canary' },
+    });
+    log.error({ err: quoting }, 'one');
+    log.error(quoting, 'two');
+    log.child({ orderId: 'x' }).error({ err: new Error('a', { cause: new Error('b', { cause: quoting }) }) });
     expect(text()).not.toContain('canary');
+    expect(text().match(/a database error/g)).toHaveLength(3);
+  });
+
+  it('names the place of an error', () => {
+    const { log, text } = captured();
+    log.error({ err: new Error('here') });
+    expect(JSON.parse(text()).err.stack).toMatch(/^\s+at .*log\.test\.ts/);
+  });
+
+  it('ends where a chain of causes does not', () => {
+    const { log, text } = captured();
+    const ring = new Error('round');
+    ring.cause = new Error('and', { cause: ring });
+    log.error({ err: ring });
+    expect(text().match(/"round"/g)?.length).toBeLessThan(5);
+  });
+
+  it.each([['canary'], [{ canary: true }], [null], [new Map([['canary', 1]])]])(
+    'copes with what is no error: %j',
+    (thrown) => {
+      const { log, text } = captured();
+      log.error({ err: thrown });
+      log.error({ err: new Error('calling', { cause: thrown }) });
+      expect(text()).not.toContain('canary');
+      expect(text()).toContain('calling');
+    },
+  );
+
+  it('writes one JSON object a line, from its level on', () => {
+    const written: string[] = [];
+    const log = createLog('warn', { write: (line) => void written.push(line) });
+    log.info('too quiet');
+    log.warn({ orderId: 'x' }, 'a line\nthat breaks');
+    log.error('loud');
+    const lines = written.join('').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['a line\nthat breaks', 'loud']);
   });
 
   it('gives references that differ', () => {
-    expect(new Set(Array.from({ length: 100 }, newReference)).size).toBe(100);
+    const references = Array.from({ length: 100 }, newReference);
+    expect(new Set(references).size).toBe(100);
+    for (const reference of references) expect(reference).toMatch(/^[0-9a-f]{8}$/);
   });
 });
