@@ -276,7 +276,13 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         ? {}
         : { commandsPerMinute: overrides.commandsPerMinute }),
     });
-    await app.start();
+    await app.start().catch((cause: unknown) => {
+      if (!(cause instanceof SlackProblem) || cause.code === undefined) throw cause;
+      throw new StartError(
+        `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
+        { cause },
+      );
+    });
     slackApp = app;
     delete missing['slack'];
     if (config.team.reminderChannel === undefined) {

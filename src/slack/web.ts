@@ -96,7 +96,8 @@ export function createSlackWeb(
   };
 }
 
-function problemOf(method: string, cause: unknown): SlackProblem {
+/** What Slack's client threw, in the words of this program. */
+export function problemOf(method: string, cause: unknown): SlackProblem {
   const parsed = failure.safeParse(cause);
   if (!parsed.success) return new SlackProblem('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;

@@ -62,14 +62,28 @@ test('Slack asks to connect anew: the bot does, and the story goes on', async ()
   await renewed('bar.rest');
 });
 
-test('the connection breaks: not ready, then connected again, and the story goes on', async () => {
+test('the connection breaks: not ready until there is another one', async () => {
+  t.workspace.faults.set({
+    method: 'apps.connections.open',
+    kind: 'error',
+    code: 'internal_error',
+    times: 2,
+  });
   t.workspace.socket.cut();
   await until('the bot says that it is not ready', async () => {
     const { status, text } = await get('/readyz');
     return status === 503 && text.includes('"slack"');
   });
-  await until('the bot is ready again', isReady, 15_000);
+  await until('the bot is ready again', isReady);
   await renewed('deli.rest');
+});
+
+test('Slack is away for a while: the bot lives, and connects as soon as it can', async () => {
+  t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
+  t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
+  t.workspace.socket.cut();
+  await until('the bot is connected again', isReady, 15_000);
+  await renewed('soup.rest');
 });
 
 test('a broken delivery hurts nobody', async () => {

@@ -1,0 +1,156 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver } from '@slack/bolt';
+import type { Secret } from '../client/secret.ts';
+import type { Log } from '../log.ts';
+import { problemOf, type SlackProblem, webClientOptions } from './web.ts';
+
+/** How Slack's deliveries reach the bot. */
+export type SlackMode =
+  | { readonly kind: 'http'; readonly signingSecret: Secret }
+  | { readonly kind: 'socket'; readonly appToken: Secret };
+
+/** One way in for Slack's deliveries. */
+export interface SlackReceiver {
+  /** For Bolt. */
+  readonly receiver: Receiver;
+  /** Takes Slack's signed requests; undefined in Socket Mode. */
+  readonly requestListener: RequestListener | undefined;
+  /**
+   * Resolves when deliveries can arrive; waits for a Slack that is away.
+   * @throws {SlackProblem} when Slack refuses the app's token
+   */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  connected(): boolean;
+}
+
+export function createReceiver(mode: SlackMode, apiUrl: string | undefined, log: Log): SlackReceiver {
+  return mode.kind === 'http'
+    ? httpReceiver(mode.signingSecret, log)
+    : socketReceiver(mode.appToken, apiUrl, log);
+}
+
+function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
+  const receiver = new HTTPReceiver({
+    signingSecret: signingSecret.reveal(),
+    endpoints: ['/slack/events'],
+    logger: boltLogger(log),
+  });
+  let open = false;
+  return {
+    receiver,
+    // The server is ours: it also answers health checks and metrics.
+    requestListener: (request, response) => receiver.requestListener(request, response),
+    start: async () => {
+      open = true;
+    },
+    stop: async () => {
+      open = false;
+    },
+    connected: () => open,
+  };
+}
+
+/** Codes with which Slack says that asking again with this token is useless. */
+const REFUSED: ReadonlySet<string> = new Set([
+  'account_inactive',
+  'invalid_auth',
+  'missing_scope',
+  'not_allowed_token_type',
+  'not_authed',
+  'team_disabled',
+  'token_expired',
+  'token_revoked',
+  'user_removed_from_team',
+]);
+
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 30_000;
+/** From asking for an address until Slack says hello. */
+const CONNECT_MS = 20_000;
+
+/**
+ * Slack's client would wait 5 s before it connects anew, even when Slack asked for it, and a failure then would end
+ * the process; so it is told not to, and what it leaves is done here.
+ */
+function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
+  const receiver = new SocketModeReceiver({
+    appToken: appToken.reveal(),
+    logger: boltLogger(log),
+    autoReconnectEnabled: false,
+    installerOptions: { clientOptions: webClientOptions(apiUrl) },
+  });
+  const stopped = new AbortController();
+  let connected = false;
+  let connecting = false;
+
+  /** @throws {SlackProblem} only where `refusable` and Slack refuses */
+  async function connect(refusable: boolean): Promise<void> {
+    connecting = true;
+    for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      const problem = await attempt();
+      if (problem === undefined) break;
+      if (refusable && problem.code !== undefined && REFUSED.has(problem.code)) throw problem;
+      if (!stopped.signal.aborted) log.warn({ err: problem }, 'connecting to Slack; will try again');
+      await sleep(wait, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+    connecting = false;
+  }
+
+  async function attempt(): Promise<SlackProblem | undefined> {
+    const late = new AbortController();
+    try {
+      await Promise.race([
+        receiver.start(),
+        sleep(CONNECT_MS, undefined, { signal: late.signal }).then(async () => {
+          await receiver.stop();
+          throw new Error('Slack did not say hello');
+        }),
+      ]);
+      return undefined;
+    } catch (cause) {
+      return problemOf('apps.connections.open', cause);
+    } finally {
+      late.abort();
+    }
+  }
+
+  receiver.client.on('connected', () => {
+    connected = true;
+  });
+  receiver.client.on('disconnected', () => {
+    connected = false;
+    if (!connecting && !stopped.signal.aborted) void connect(false);
+  });
+  return {
+    receiver,
+    requestListener: undefined,
+    start: () => connect(true),
+    stop: async () => {
+      stopped.abort();
+      await receiver.stop();
+    },
+    connected: () => connected,
+  };
+}
+
+/** Bolt's words in our log. Its debug lines hold whole payloads, so they are left out. */
+export function boltLogger(log: Log): Logger {
+  const line =
+    (level: 'warn' | 'error') =>
+    (...parts: unknown[]) =>
+      log[level](
+        { from: 'slack' },
+        parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '),
+      );
+  return {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: line('warn'),
+    error: line('error'),
+    setLevel: () => undefined,
+    getLevel: () => LogLevel.INFO,
+    setName: () => undefined,
+  };
+}
