@@ -185,7 +185,8 @@ test('what an approver must know where nothing is documented', () => {
 test('whatever list of servers is given, the answer is sentences', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
-      for (const problem of checkNameServers(rest, list)) expect(problem).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Give/);
+      for (const problem of checkNameServers(rest, list))
+        expect(problem).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Give/);
     }),
   );
 });
