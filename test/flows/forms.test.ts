@@ -1,0 +1,180 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
+import type { Actor, View } from '../../src/demo/workspace/index.ts';
+import {
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+} from '../support/demo.ts';
+import { chooseMethod, fieldsOf, filledOf, openLink } from '../support/people.ts';
+
+/*
+ * Forms that help: filled in, errors at the field, and no wait that breaks them.
+ */
+
+let t: TestDemo;
+let alice: Actor;
+let ada: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  alice = t.workspace.as('U0ALICE');
+  ada = t.workspace.as('U0ADA');
+  await link(t.workspace, alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
+  await link(t.workspace, alice);
+}, 30_000);
+afterAll(() => t.stop());
+afterEach(() => t.service.faults.clear());
+
+const DELEGATION = {
+  ownerc: String(SANDBOX_CONTACTS[0]),
+  adminc: String(SANDBOX_CONTACTS[1]),
+  techc: String(SANDBOX_CONTACTS[2]),
+  nameServers: SANDBOX_NAMESERVERS.join('\n'),
+};
+
+const onTop = (person: Actor): View => {
+  const view = person.openedViews().at(-1);
+  if (view === undefined) throw new Error(`${person.user.real_name} has no view open`);
+  return view;
+};
+
+describe('what is filled in', () => {
+  test('is what the line says, and what this person used last in this context', async () => {
+    const first = await openForm(t.workspace, alice, '/domain create new.rest -- for Anna');
+    expect(filledOf(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
+    await orderAfter(t.workspace, () => alice.submit(first, DELEGATION));
+
+    const transfer = await openForm(t.workspace, alice, '/domain transfer bistro.rest');
+    expect(filledOf(transfer), 'a transfer remembers the last registration').toEqual({
+      name: 'bistro.rest',
+      ...DELEGATION,
+    });
+    const other = { ...DELEGATION, ownerc: String(SANDBOX_CONTACTS[3]) };
+    await orderAfter(t.workspace, () => alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
+
+    const next = await openForm(t.workspace, alice, '/domain create another.rest');
+    expect(filledOf(next), 'the newest of both').toEqual({ name: 'another.rest', ...other });
+    await alice.close(next);
+
+    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 1'));
+    const elsewhere = await openForm(t.workspace, alice, '/domain create another.rest');
+    expect(filledOf(elsewhere), 'contacts of another context are none here').toEqual({
+      name: 'another.rest',
+    });
+    await alice.close(elsewhere);
+    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 4'));
+  });
+
+  test('a form of one account is not taken for another one', async () => {
+    const view = await openForm(t.workspace, alice, '/domain create switched.rest');
+    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 1'));
+    const before = t.workspace.messages(DOMAINS).length;
+    expect(await alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
+    const again = onTop(alice);
+    expect(textOf(again)).toMatch(/alice in context 1.*Nothing was asked for yet/s);
+    expect(filledOf(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
+    expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
+    const order = await orderAfter(t.workspace, () => alice.submit(again));
+    expect(textOf(order.card), 'now it is meant').toContain('DEMO');
+    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 4'));
+  });
+});
+
+describe('what is wrong', () => {
+  test('is said at its field, all of it at once', async () => {
+    const view = await openForm(t.workspace, alice, '/domain create');
+    const result = await alice.submit(view, {
+      ...{ name: 'under_score.rest', ownerc: '0', adminc: '99999999999' },
+      ...{ techc: '1001', nameServers: 'ns1.dns.example\nno_host.example\nns1.dns.example' },
+    });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        name: expect.stringContaining('underscore'),
+        ownerc: expect.stringContaining('above 0'),
+        adminc: expect.stringContaining('too large'),
+        nameServers: expect.stringContaining('no_host.example'),
+      },
+    });
+    await alice.close(view);
+  });
+
+  test('of rules between fields is said at the one to change', async () => {
+    const create = await openForm(t.workspace, alice, '/domain create rules.rest');
+    expect(await alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
+      errors: { nameServers: expect.stringContaining('2 to 7') },
+    });
+    await alice.close(create);
+    const renew = await openForm(t.workspace, alice, '/domain renew');
+    expect(filledOf(renew)).toEqual({ period: '1' });
+    expect(await alice.submit(renew, { names: 'cafe.rest\nbad..rest', period: '2' })).toMatchObject({
+      errors: { names: expect.stringContaining('bad..rest') },
+    });
+    expect(await alice.submit(renew, { names: 'cafe.rest', period: '11' })).toMatchObject({
+      errors: { period: expect.stringContaining('1 to 10') },
+    });
+    await alice.close(renew);
+  });
+});
+
+describe('link', () => {
+  test('shows the fields of the chosen method, with what was typed kept', async () => {
+    const view = await openLink(t.workspace, ada, 'password');
+    expect(fieldsOf(view)).toEqual(['method', 'user', 'context', 'password']);
+    expect(filledOf(view)).toEqual({ method: 'password', context: '4' });
+    await ada.changeInput(view, 'user', 'frontdesk');
+    const twoFactor = await chooseMethod(t.workspace, ada, view, 'two_factor');
+    expect(fieldsOf(twoFactor)).toEqual(['method', 'user', 'context', 'password', 'token', 'totpSecret']);
+    expect(filledOf(twoFactor)).toMatchObject({ method: 'two_factor', user: 'frontdesk', context: '4' });
+    const application = await chooseMethod(t.workspace, ada, view, 'trusted_application');
+    expect(fieldsOf(application)).toEqual(['method', 'uuid', 'application', 'password']);
+    await chooseMethod(t.workspace, ada, view, 'password');
+    await ada.close(view);
+  });
+
+  test('asks for a token or the shared secret', async () => {
+    const view = await openLink(t.workspace, ada, 'two_factor');
+    const { user, password } = SANDBOX_ACCOUNTS.tina;
+    expect(await ada.submit(view, { user, password })).toMatchObject({
+      errors: { token: expect.stringContaining('token or the shared secret') },
+    });
+    expect(await ada.submit(view, { token: '12345', totpSecret: 'too-short' })).toMatchObject({
+      errors: { token: expect.stringContaining('six digits'), totpSecret: expect.any(String) },
+    });
+    await ada.close(view);
+  });
+
+  test('on a slow service says that it is checking, then shows the result', async () => {
+    const view = await openLink(t.workspace, ada, 'password');
+    t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
+    const { user, password } = SANDBOX_ACCOUNTS.frontdesk;
+    expect(await ada.submit(view, { user, password })).toMatchObject({ outcome: 'updated' });
+    expect(textOf(onTop(ada))).toContain('Checking');
+    await t.workspace.waitFor(() => (textOf(onTop(ada)).includes('Linked: `frontdesk') ? true : undefined), {
+      what: 'the view to show the result',
+    });
+    await ada.close(onTop(ada));
+  });
+
+  test('on a slow service that refuses, the form comes back with all but the secrets', async () => {
+    const view = await openLink(t.workspace, ada, 'password');
+    t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
+    const typed = { user: 'frontdesk', context: '7', password: 'not-the-password' };
+    expect(await ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
+    const again = await t.workspace.waitFor(
+      () => (fieldsOf(onTop(ada)).includes('password') ? onTop(ada) : undefined),
+      { what: 'the form again' },
+    );
+    expect(textOf(again)).toContain('did not accept these credentials');
+    expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
+    expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
+    const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
+    expect(await ada.submit(again, { context: String(context), password })).toEqual({ outcome: 'closed' });
+  });
+});

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Actor, View } from '../../src/demo/workspace/index.ts';
+import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
+import { COMMANDS } from '../../src/slack/features/index.ts';
+import { parseDomainName } from '../../src/zones/names.ts';
+import { checkName } from '../../src/zones/rules.ts';
+import { DOMAINS, link, openForm, orderOf, startTestDemo, type TestDemo, textOf } from '../support/demo.ts';
+import { fieldsOf, linkTwoFactor } from '../support/people.ts';
+
+/*
+ * Whatever people type, they get an answer that a person can use, and nothing is ordered.
+ */
+
+const SEED = Number(process.env['SEED'] ?? 20_260_101);
+const LINES = 250;
+const FORMS = 250;
+
+let t: TestDemo;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  await link(t.workspace, t.workspace.as('U0ALICE'));
+  await linkTwoFactor(t.workspace, t.workspace.as('U0CAROL'));
+}, 30_000);
+afterAll(() => t.stop());
+
+/** Texts that are no domain name that can be ordered, and no number of years. */
+const MALFORMED: readonly string[] = [
+  ...['cafe', 'cafe..rest', '.rest.', '-a.rest', 'a_b.rest', 'a b', 'кафе.rest', '💥.rest', 'a.b.rest'],
+  ...['10.0.0.1', '0x7f.1', '::1', 'user@cafe.rest', 'http://', 'https:///x', 'xn--.rest', 'xn--a.rest'],
+  ...['two', '1e1', '0', '-1', '11', '1.5', '1,5', '0x10', 'NaN', 'Infinity', '٣', '１', '9'.repeat(400)],
+  ...['<@U0BOB>', '<!channel>', '<!here|x>', '<#C0DOMAINS>', '<http://a.rest|b.rest>', '`code`', '*bold*'],
+  ...['caf\u0000e.rest', 'caf\u0007e.rest', 'cafe\u200b.rest', '\u202ecafe.rest', '\ud83d', '\ufffe.rest'],
+  ...["';DROP TABLE orders;--", '{"name":"cafe.rest"}', '../../etc', '%00.rest', 'null'],
+  ...[
+    `${'a'.repeat(64)}.rest`,
+    `${'a.'.repeat(130)}rest`,
+    'a'.repeat(3_000),
+    'ä'.repeat(1_500),
+    '‮',
+    '—',
+    '--',
+  ],
+];
+
+/** Nothing in it, however it is split, is a name that can be ordered. */
+function holdsNoName(text: string): boolean {
+  return text.split(/[\s,;\u00a0]+/).every((part) => {
+    const parsed = parseDomainName(part);
+    return !parsed.ok || checkName(parsed.value).length > 0;
+  });
+}
+
+const malformed = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...MALFORMED) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }).filter(holdsNoName) },
+);
+
+/** Sentences of libraries and of careless programs. */
+const NOT_FOR_PEOPLE =
+  /Invalid input|[Ee]xpected |received |\bundefined\b|\bNaN\b(?!\.rest)|\[object |Something went wrong|Too many commands|database does not answer|Error:|at .*\.ts/;
+
+function expectHuman(said: string, of: string): void {
+  const quoted = /[“`][^”`]*[”`]/g;
+  expect(said.trim(), `the answer to ${of}`).not.toBe('');
+  expect(said.replace(quoted, ''), `the answer to ${of}`).not.toMatch(NOT_FOR_PEOPLE);
+}
+
+async function expectNothingOrdered(): Promise<void> {
+  const cards = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE', 'D0CAROL'].flatMap((id) =>
+    t.workspace.messages(id).map(orderOf),
+  );
+  expect(cards.filter((order) => order !== undefined)).toEqual([]);
+  expect(await t.dump()).not.toContain('public.orders ');
+  const tasks = new Set(t.service.requests.map(({ task }) => task));
+  expect([...tasks].filter((task) => task !== null && !/^(session|prereg)\./.test(task))).toEqual([]);
+}
+
+const tried = [...COMMANDS.keys()].filter((name) => name !== 'unlink');
+
+test(`${LINES} malformed lines are answered (SEED=${SEED})`, { timeout: 60_000 }, async () => {
+  const line = fc
+    .tuple(
+      fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...tried) }, { weight: 1, arbitrary: malformed }),
+      fc.array(malformed, { maxLength: 4 }),
+      fc.option(malformed, { nil: undefined }),
+    )
+    .map(([name, words, reason]) =>
+      [name, ...words, ...(reason === undefined ? [] : ['--', reason])].join(' '),
+    )
+    .filter((text) => !text.trim().startsWith('unlink') && holdsNoName(text));
+  const lines = fc.sample(line, { seed: SEED, numRuns: LINES });
+  const answer = async (person: Actor, mine: readonly string[]) => {
+    for (const text of mine) expectHuman(await answerTo(person, text), JSON.stringify(text).slice(0, 200));
+  };
+  await Promise.all(
+    ['U0ALICE', 'U0CAROL'].map((id, index) =>
+      answer(
+        t.workspace.as(id),
+        lines.filter((_, at) => at % 2 === index),
+      ),
+    ),
+  );
+  await expectNothingOrdered();
+});
+
+/** What a person reads after a command: what they are told, or the form that opens. */
+async function answerTo(person: Actor, text: string): Promise<string> {
+  const told = person.ephemerals().length;
+  await person.command(DOMAINS, `/domain ${text}`);
+  return t.workspace.waitFor(
+    () => {
+      const message = person.ephemerals()[told];
+      if (message !== undefined) return textOf({ blocks: message.blocks });
+      const view = person.openedViews().at(-1);
+      if (view === undefined) return undefined;
+      void person.close(view);
+      return view.title?.text ?? '';
+    },
+    { what: `an answer to ${JSON.stringify(text).slice(0, 200)}` },
+  );
+}
+
+/** A form, and the field that no malformed text fits, so that it can never be an order. */
+const SUBMITTED: readonly { readonly open: string; readonly never: string; readonly person: string }[] = [
+  { open: 'create', never: 'name', person: 'U0ALICE' },
+  { open: 'transfer', never: 'name', person: 'U0ALICE' },
+  { open: 'renew', never: 'names', person: 'U0ALICE' },
+  { open: 'restore', never: 'name', person: 'U0ALICE' },
+  { open: 'delete', never: 'name', person: 'U0ALICE' },
+  { open: 'nameservers', never: 'name', person: 'U0ALICE' },
+  { open: 'authcode', never: 'name', person: 'U0ALICE' },
+  { open: 'owner-change', never: 'name', person: 'U0ALICE' },
+  { open: 'redirect', never: 'type', person: 'U0ALICE' },
+  { open: 'redirect', never: 'mode', person: 'U0CAROL' },
+  { open: 'ssl-contact', never: 'email', person: 'U0ALICE' },
+  { open: 'user', never: 'defaultEmail', person: 'U0CAROL' },
+];
+
+test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
+  timeout: 60_000,
+}, async () => {
+  const each = Math.ceil(FORMS / SUBMITTED.length);
+  for (const { open, never, person } of SUBMITTED) {
+    const actor = t.workspace.as(person);
+    const view = await openForm(t.workspace, actor, `/domain ${open}`);
+    const fields = fieldsOf(view);
+    const filled = fc.record(
+      Object.fromEntries(
+        fields.map((field) => [
+          field,
+          field === never
+            ? malformed.filter((text) => !text.includes('@'))
+            : fc.option(malformed, { nil: '' }),
+        ]),
+      ),
+    );
+    const samples = fc.sample(filled, { seed: SEED, numRuns: each });
+    await Promise.all(
+      samples.map(async (values) => {
+        const said = await submitForged(person, view, values);
+        const what = `form ${open} with ${JSON.stringify(values).slice(0, 300)}`;
+        for (const [field, text] of Object.entries(said)) {
+          expect(fields, `the place of an error in ${what}`).toContain(field);
+          expectHuman(text, what);
+        }
+        expect(Object.keys(said), `errors of ${what}`).not.toEqual([]);
+      }),
+    );
+    await actor.close(view);
+  }
+  await expectNothingOrdered();
+});
+
+const errorAnswer = z.object({
+  response_action: z.literal('errors'),
+  errors: z.record(z.string(), z.string()),
+});
+
+/** Submits what Slack's own checks would not let through. @returns the errors by field */
+async function submitForged(
+  userId: string,
+  view: View,
+  values: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const state: JsonObject = {};
+  for (const block of view.blocks) {
+    const name = String(block['block_id']);
+    const element = z.object({ type: z.string() }).parse(block['element']);
+    const value = values[name] ?? '';
+    const chosen = value === '' ? null : { text: { type: 'plain_text', text: value }, value };
+    state[name] = {
+      [name]:
+        element.type === 'static_select'
+          ? { type: element.type, selected_option: chosen }
+          : element.type === 'checkboxes'
+            ? { type: element.type, selected_options: chosen === null ? [] : [chosen] }
+            : { type: element.type, value: value === '' ? null : value },
+    };
+  }
+  const payload: JsonObject = {
+    type: 'view_submission',
+    user: { id: userId, team_id: t.workspace.teamId },
+    team: { id: t.workspace.teamId },
+    trigger_id: 'forged',
+    view: { ...z.record(z.string(), z.json()).parse(view), state: { values: state } },
+  };
+  const answer = await t.workspace.redeliver({
+    type: 'interactive',
+    payload,
+    at: 0,
+    over: 'http',
+    retryNum: 0,
+    answer: { acked: true, ackMs: 0, status: 200 },
+  });
+  return errorAnswer.parse(answer.body, { error: () => `not errors at fields: ${JSON.stringify(answer)}` })
+    .errors;
+}
