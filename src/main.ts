@@ -16,6 +16,7 @@ import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { executeOrder, LEASE_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
 import { recoverOrders, SILENT_MS } from './orders/recover.ts';
+import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
 import { type HttpServer, type Readiness, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
@@ -28,6 +29,7 @@ import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
 import { createFeedStore } from './store/feeds.ts';
+import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -221,6 +223,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       signal: stopExpiry.signal,
     });
     expiry = expiring;
+
+    // Before any work is taken.
+    const wake = { store, heartbeat: createHeartbeat(db), now, log };
+    const stopBeating = keepBeating(wake, await doubtAfterSleep(wake));
+    closers.push(async () => stopBeating());
 
     await jobs.work({
       'order.execute': ({ orderId }) => executeOrder(execution, orderId, stopWork.signal),

@@ -166,6 +166,8 @@ export type OrderEvent =
     }
   /** What the order needs has gone: whatever has not been sent fails. */
   | { readonly type: 'stopped'; readonly summary: string }
+  /** The database was put back or slept: what it calls unsent may have been carried out since. */
+  | { readonly type: 'doubted'; readonly summary: string }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
@@ -289,6 +291,8 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       return answered(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
+    case 'doubted':
+      return doubted(order, event, now);
     case 'released':
       return released(order, now);
     case 'settled':
@@ -505,6 +509,28 @@ function stopped(order: Order, event: OrderEvent & { type: 'stopped' }, now: Dat
       {
         items: order.items.map((item) =>
           item.state === 'WAITING' ? { ...item, state: 'FAILED', result: { summary: event.summary } } : item,
+        ),
+      },
+    ),
+    now,
+  );
+}
+
+function doubted(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {
+  if (order.state !== 'APPROVED' && order.state !== 'EXECUTING') return refuse(order, 'doubted');
+  const { summary } = event;
+  return finishIfSettled(
+    change(
+      order,
+      now,
+      event.type,
+      SYSTEM,
+      { summary },
+      {
+        items: order.items.map((item) =>
+          item.state === 'WAITING' || item.state === 'SENT'
+            ? { ...item, state: 'UNKNOWN', result: { ...item.result, summary } }
+            : item,
         ),
       },
     ),

@@ -101,6 +101,8 @@ export interface OrderStore {
     /** Slack shows an older version. */
     readonly unshown: readonly string[];
   }>;
+  /** Ids of orders that are `APPROVED` or `EXECUTING` and have not changed after `moment`. */
+  unsent(moment: Date): Promise<readonly string[]>;
   /** Queues jobs outside of any change. */
   enqueue(jobs: readonly OrderJob[]): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */

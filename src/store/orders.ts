@@ -164,6 +164,19 @@ export function createOrderStore(
         };
       }),
 
+    unsent: (moment) =>
+      during('looking for orders that have not gone out', async () => {
+        const rows = await prisma.order.findMany({
+          where: {
+            state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] },
+            updatedAt: { lte: moment },
+          },
+          select: { id: true },
+          orderBy: { updatedAt: 'asc' },
+        });
+        return rows.map(({ id }) => id);
+      }),
+
     enqueue: (jobs) =>
       during('queueing jobs', async () => {
         if (jobs.length === 0) return;

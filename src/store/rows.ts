@@ -153,6 +153,7 @@ const KINDS = {
   held_back: 'held_back',
   answered: 'answered',
   stopped: 'stopped',
+  doubted: 'doubted',
   released: 'released',
   settled: 'settled',
   finished: 'finished',

@@ -118,6 +118,15 @@ CREATE TABLE "revealable_secrets" (
 );
 
 -- CreateTable
+CREATE TABLE "heartbeats" (
+    "id" INTEGER NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "database" TEXT NOT NULL,
+
+    CONSTRAINT "heartbeats_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "settings" (
     "key" TEXT NOT NULL,
     "value" JSONB NOT NULL,

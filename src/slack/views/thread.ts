@@ -197,6 +197,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   held_back: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
   stopped: 'stopped before anything was sent',
+  doubted: 'stopped, because the database was put back or had slept',
   released: 'given back',
   settled: 'settled',
   finished: 'ended:',

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
+import { type Actor, startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import { createLog } from '../../src/log.ts';
+import { type Bot, startBot } from '../../src/main.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, link, requestsOf, type SeenOrder, textOf, until } from '../support/demo.ts';
+
+/*
+ * A database that is put back from a backup tells of orders as they were. What went out since must not go out again.
+ */
+
+const MINUTE_MS = 60_000;
+
+let service: SandboxService;
+let workspace: Workspace;
+let database: TestDatabase;
+let admin: pg.Client;
+let alice: Actor;
+let bob: Actor;
+let bot: Bot | undefined;
+const credentialsKeys = `test:${randomBytes(32).toString('base64')}`;
+
+beforeAll(async () => {
+  service = await startSandboxService();
+  workspace = await startWorkspace();
+  database = await createTestDatabase();
+  admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  alice = workspace.as('U0ALICE');
+  bob = workspace.as('U0BOB');
+  await startAt(0);
+  await link(workspace, alice);
+});
+afterEach(() => service.faults.clear());
+afterAll(async () => {
+  await bot?.stop();
+  await workspace.close();
+  await service.close();
+  await admin.query(`DROP DATABASE IF EXISTS ${backupName} WITH (FORCE)`);
+  await admin.end();
+  await database.drop();
+});
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+const backupName = `backup_${randomBytes(6).toString('hex')}`;
+
+/** Starts the bot with a clock that is ahead. */
+async function startAt(aheadMs: number): Promise<void> {
+  const config = readConfig({
+    SLACK_BOT_TOKEN: workspace.botToken,
+    SLACK_SIGNING_SECRET: workspace.signingSecret,
+    SLACK_API_URL: workspace.apiUrl,
+    PORT: '0',
+    SERVICE_JSON_URL: service.jsonUrl,
+    CREDENTIALS_KEYS: credentialsKeys,
+    DATABASE_URL: database.url,
+    APPROVERS: 'U0BOB',
+    RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+  });
+  bot = await startBot(config, { now: () => new Date(Date.now() + aheadMs), log: createLog('silent') });
+  workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
+}
+
+async function stop(): Promise<void> {
+  await bot?.stop();
+  bot = undefined;
+}
+
+/** One database as a copy of another; both without connections. */
+async function copyDatabase(from: string, to: string): Promise<void> {
+  await admin.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
+  await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
+  await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from}`);
+}
+
+/** Whether an order was tried once and given back. */
+async function isHeldBack(order: SeenOrder): Promise<boolean> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const held = await client.query(
+      `SELECT FROM orders o JOIN order_items i ON i.order_id = o.id
+       WHERE o.id = $1 AND o.state = 'APPROVED' AND i.attempts = 1 AND i.not_before IS NOT NULL`,
+      [order.id],
+    );
+    return held.rowCount === 1;
+  } finally {
+    await client.end();
+  }
+}
+
+/** An approved order that the service has held off, so that it waits to go out. */
+async function approvedAndUnsent(name: string): Promise<SeenOrder> {
+  const order = await ask(workspace, alice, `/domain renew ${name}`);
+  service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
+  await bob.click(order.card, 'order_approve');
+  await until('it was tried and given back', () => isHeldBack(order));
+  expect(requestsOf(service, order)).toHaveLength(1);
+  return order;
+}
+
+const charged = (name: string) => service.state.charges.filter((charge) => charge.name === name).length;
+
+test('a backup that is put back sends nothing that may have gone out since; what waits needs its approval', async () => {
+  const order = await approvedAndUnsent('cafe.rest');
+  const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
+  await stop();
+  await copyDatabase(nameOf(database.url), backupName);
+
+  // After the backup was made it goes out.
+  service.faults.clear();
+  await startAt(MINUTE_MS);
+  await order.ends('SUCCEEDED', 15_000);
+  expect(charged('cafe.rest')).toBe(1);
+  await stop();
+
+  await copyDatabase(backupName, nameOf(database.url));
+  await startAt(2 * MINUTE_MS);
+  const reply = await order.ends('UNKNOWN');
+  expect(textOf(reply)).toContain('put back from a backup');
+  await bob.click(waiting.card, 'order_approve');
+  await waiting.ends('SUCCEEDED');
+  // Whatever was waiting in the queue before it has had its turn.
+  expect(charged('cafe.rest'), 'charges for the order of the backup').toBe(1);
+
+  await bob.click(reply, 'order_resolve_done');
+  const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
+  await bob.submit(form, { reason: 'The service shows it' });
+  await order.becomes('SUCCEEDED');
+  await stop();
+}, 60_000);
+
+test('after a short stop an approved order goes on; after a long one it is a person’s to settle', async () => {
+  await startAt(2 * MINUTE_MS);
+  const short = await approvedAndUnsent('sushi.rest');
+  await stop();
+  service.faults.clear();
+  await startAt(12 * MINUTE_MS);
+  await short.ends('SUCCEEDED');
+  expect(charged('sushi.rest')).toBe(1);
+
+  const long = await approvedAndUnsent('olive.rest');
+  await stop();
+  service.faults.clear();
+  await startAt(40 * MINUTE_MS);
+  expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
+  expect(charged('olive.rest')).toBe(0);
+}, 60_000);
