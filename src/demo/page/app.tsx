@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Snapshot } from '../workspace/protocol.ts';
 import { ChannelPane, ThreadPane } from './channel.tsx';
 import { type Chat, ChatProvider } from './chat.ts';
@@ -31,12 +31,10 @@ export function App() {
     sessionStorage.setItem(PERSON_KEY, id);
     setPerson(id);
   }, []);
-  const [last, setLast] = useState<Snapshot>();
-  useEffect(() => {
-    if (snapshot !== undefined) setLast(snapshot);
-  }, [snapshot]);
   // While another person's view is read, the one before stays instead of an empty page.
-  const shown = snapshot ?? last;
+  const last = useRef(snapshot);
+  const shown = snapshot ?? last.current;
+  last.current = shown;
   if (shown === undefined)
     return (
       <p class="starting">{live.online ? 'Opening the workspace…' : 'The workspace does not answer.'}</p>

@@ -85,7 +85,7 @@ function isReminder(block: JsonObject): boolean {
 }
 
 /** The one who asks in the story. */
-export function asker({ users }: Snapshot): User | undefined {
+function asker({ users }: Snapshot): User | undefined {
   return users.find(({ role }) => role === 'asks');
 }
 

@@ -5,7 +5,7 @@ import { channelName } from './conversation.ts';
 import { dateToken, fullTime } from './dates.ts';
 import { withEmoji } from './emoji.ts';
 import { type JsonObject, textOf } from './json.ts';
-import { type Inline, type Paragraph, readInline, readMrkdwn } from './mrkdwn.ts';
+import { type Inline, type Paragraph, readMrkdwn } from './mrkdwn.ts';
 import { readPlace } from './place.ts';
 
 /** A text object: mrkdwn with its markup, plain text as it is. */
@@ -43,11 +43,6 @@ function MrkdwnParagraph({ paragraph }: { paragraph: Paragraph }) {
         </div>
       );
   }
-}
-
-/** mrkdwn on one line, for places where no paragraph fits. */
-export function InlineMrkdwn({ text }: { text: string }) {
-  return <Inlines list={readInline(text.replace(/\n/g, ' '))} />;
 }
 
 function Inlines({ list }: { list: readonly Inline[] }) {

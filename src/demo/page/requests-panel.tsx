@@ -75,13 +75,18 @@ function Request({ request }: { request: SeenRequest }) {
         <Fact name="Order" value={ctid} />
         <Fact name="Carried out" value={carriedOut ? 'yes' : 'no'} />
         <Fact name="Fault" value={fault} />
-        <Fact name="Took" value={durationMs === null ? null : `${durationMs} ms`} />
+        <Fact name="Took" value={durationMs === null ? null : `${Math.round(durationMs)} ms`} />
       </dl>
-      <Sent title="Query" value={Object.keys(request.query).length > 0 ? request.query : null} />
-      <Sent title="Headers" value={request.headers} />
+      <Sent title="Query" value={lines(Object.entries(request.query))} />
+      <Sent title="Headers" value={lines(Object.entries(request.headers))} />
       <Sent title="Body" value={request.body} />
     </details>
   );
+}
+
+/** A line for each name, as it would stand in a request. */
+function lines(pairs: readonly (readonly [string, string | readonly string[]])[]): string {
+  return pairs.map(([name, value]) => `${name}: ${String(value)}`).join('\n');
 }
 
 function Fact({ name, value }: { name: string; value: string | null }) {

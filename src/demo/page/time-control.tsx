@@ -15,7 +15,7 @@ const STEPS = [
 ] as const;
 
 /** `+7 days`, `+1 day 2 hours`; nothing when the clock is right. */
-export function shiftInWords(aheadMs: number): string {
+function shiftInWords(aheadMs: number): string {
   const hours = Math.round(aheadMs / HOUR_MS);
   if (hours === 0) return '';
   const parts = [

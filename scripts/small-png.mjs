@@ -1,0 +1,120 @@
+import { deflateSync, inflateSync } from 'node:zlib';
+
+/*
+ * Makes a screenshot small: at most 256 colours, which for a page of text nobody can tell from all of them.
+ * PNG (W3C, third edition): 8 bits a channel in, a palette out.
+ */
+
+const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
+const COLOURS = 256;
+
+/** @param {Buffer} png truecolour, not interlaced, as Chromium writes it */
+export function smallPng(png) {
+  const { width, height, channels, data } = read(png);
+  const pixels = unfiltered(inflateSync(data), width, height, channels);
+  const { palette, indexOf } = paletteOf(pixels, channels);
+  const rows = Buffer.alloc((width + 1) * height);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      rows[y * (width + 1) + x + 1] = indexOf.get(colourAt(pixels, (y * width + x) * channels));
+    }
+  }
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 3, 0, 0, 0], 8);
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from(palette.flatMap((colour) => parts(colour)))),
+    chunk('IDAT', deflateSync(rows, { level: 9 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function read(png) {
+  const data = [];
+  let header;
+  for (let at = SIGNATURE.length; at < png.length; at += png.readUInt32BE(at) + 12) {
+    const body = png.subarray(at + 8, at + 8 + png.readUInt32BE(at));
+    const type = png.toString('latin1', at + 4, at + 8);
+    if (type === 'IHDR') header = body;
+    if (type === 'IDAT') data.push(body);
+  }
+  const channels = { 2: 3, 6: 4 }[header[9]];
+  if (header[8] !== 8 || channels === undefined || header[12] !== 0) {
+    throw new Error('making a picture small: it is not a plain truecolour PNG');
+  }
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  return { width, height, channels, data: Buffer.concat(data) };
+}
+
+function unfiltered(lines, width, height, channels) {
+  const stride = width * channels;
+  const pixels = Buffer.alloc(stride * height);
+  for (let y = 0; y < height; y += 1) {
+    const filter = lines[y * (stride + 1)];
+    for (let x = 0; x < stride; x += 1) {
+      const at = y * stride + x;
+      const left = x < channels ? 0 : pixels[at - channels];
+      const up = y === 0 ? 0 : pixels[at - stride];
+      const corner = x < channels || y === 0 ? 0 : pixels[at - stride - channels];
+      pixels[at] = lines[y * (stride + 1) + 1 + x] + predicted(filter, left, up, corner);
+    }
+  }
+  return pixels;
+}
+
+function predicted(filter, left, up, corner) {
+  if (filter === 0) return 0;
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  const [toLeft, toUp, toCorner] = [up - corner, left - corner, left + up - 2 * corner].map(Math.abs);
+  if (toLeft <= toUp && toLeft <= toCorner) return left;
+  return toUp <= toCorner ? up : corner;
+}
+
+const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+
+/** The most frequent colours, and for every other one the nearest of them. */
+function paletteOf(pixels, channels) {
+  const counts = new Map();
+  for (let at = 0; at < pixels.length; at += channels) {
+    const colour = colourAt(pixels, at);
+    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  }
+  const colours = [...counts].sort((a, b) => b[1] - a[1]).map(([colour]) => colour);
+  const palette = colours.slice(0, COLOURS);
+  return { palette, indexOf: new Map(colours.map((colour) => [colour, nearest(palette, colour)])) };
+}
+
+function nearest(palette, colour) {
+  const [r, g, b] = parts(colour);
+  let [best, least] = [0, Number.POSITIVE_INFINITY];
+  for (const [index, candidate] of palette.entries()) {
+    const [r2, g2, b2] = parts(candidate);
+    const distance = (r - r2) ** 2 + (g - g2) ** 2 + (b - b2) ** 2;
+    if (distance < least) [best, least] = [index, distance];
+  }
+  return best;
+}
+
+function chunk(type, body) {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), body]);
+  const whole = Buffer.alloc(named.length + 8);
+  whole.writeUInt32BE(body.length, 0);
+  whole.set(named, 4);
+  whole.writeUInt32BE(crc32(named), named.length + 4);
+  return whole;
+}
+
+function crc32(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
