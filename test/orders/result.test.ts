@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VaultError } from '../../src/accounts/vault.ts';
 import type { Envelope } from '../../src/client/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
 import { Secret } from '../../src/client/secret.ts';
@@ -99,6 +100,13 @@ describe('what an error means for an item', () => {
       }
     }
   });
+});
+
+it('what is sealed and does not open is not tried again', () => {
+  for (const task of TASKS) {
+    expect(tries(new VaultError('opening'), task, false)).toEqual(again(0, 'FAILED'));
+    expect(tries(new VaultError('opening'), task, true)).toEqual(again(0, 'UNKNOWN'));
+  }
 });
 
 describe('when an item goes again', () => {
