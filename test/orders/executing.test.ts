@@ -33,7 +33,7 @@ test('an answer is kept with all that people are shown, and what follows from it
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
   });
   const order = await rig.approvedRenewal('cafe.rest');
-  await rig.sql('TRUNCATE queued');
+  await rig.sql('DELETE FROM queued');
   await rig.main.execute(order.id);
   const done = await rig.read(order.id);
   expect(done).toMatchObject({ state: 'SUCCEEDED', claim: undefined, closedAt: rig.now });

@@ -195,7 +195,11 @@ export async function startRig() {
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;
       service.unsupported = undefined;
-      await sql('TRUNCATE orders, queued CASCADE');
+      // Far quicker than to truncate, with so few rows.
+      await sql(`DO $$ BEGIN
+        DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;
+        DELETE FROM revealable_secrets; DELETE FROM orders; DELETE FROM queued;
+      END $$`);
     },
 
     /** Alice asks for something. */

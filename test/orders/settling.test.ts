@@ -23,7 +23,7 @@ describe('settling an unknown outcome', () => {
     const order = await rig.approvedRenewal('a.rest', 'b.rest');
     await rig.runJobs();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-    await rig.sql('TRUNCATE queued');
+    await rig.sql('DELETE FROM queued');
     return order;
   };
 
