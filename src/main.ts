@@ -23,7 +23,7 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
-import { createSlackWeb, SlackProblem, type SlackWeb } from './slack/web.ts';
+import { createSlackWeb, refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
@@ -48,6 +48,8 @@ export interface Overrides {
   readonly hurry?: number;
   /** Between two requests to one registry, and between two messages of a digest, in milliseconds. */
   readonly spacingMs?: number;
+  /** Gives a start up that is still waiting for something. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running bot. */
@@ -87,6 +89,7 @@ const PATIENCE_MS = 120_000;
 export async function startBot(config: Config, overrides: Overrides = {}): Promise<Bot> {
   const now = overrides.now ?? (() => new Date());
   const log = overrides.log ?? createLog(config.logLevel);
+  const { signal = new AbortController().signal } = overrides;
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async () => {
@@ -120,7 +123,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
 
   try {
     const databaseUrl = await findDatabase(config, log, closers);
-    await withPatience('the database', log, async () => migrateDatabase(databaseUrl, log));
+    await withPatience('the database', log, signal, async () => migrateDatabase(databaseUrl, log));
     const db = openDatabase({ url: databaseUrl, log });
     database = db;
     closers.push(() => db.close());
@@ -138,7 +141,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const vault = createVault(config.credentialsKeys);
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
-    const bot = await withPatience('Slack', log, () => identify(web));
+    const bot = await withPatience('Slack', log, signal, () => identify(web));
     const directory = createDirectory(web, bot.teamId);
     const accounts = createAccounts({
       teamId: bot.teamId,
@@ -283,13 +286,15 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         ? {}
         : { commandsPerMinute: overrides.commandsPerMinute }),
     });
+    signal.addEventListener('abort', () => void app.stop(0), { once: true });
     await app.start().catch((cause: unknown) => {
-      if (!(cause instanceof SlackProblem) || cause.code === undefined) throw cause;
+      if (!(cause instanceof SlackProblem)) throw cause;
       throw new StartError(
         `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
         { cause },
       );
     });
+    signal.throwIfAborted();
     slackApp = app;
     delete missing['slack'];
     if (config.team.reminderChannel === undefined) {
@@ -359,13 +364,18 @@ function slackMode(config: Config) {
 }
 
 /** Tries again while something is away that is expected to come; what is refused is refused at once. */
-async function withPatience<T>(what: string, log: Log, attempt: () => Promise<T>): Promise<T> {
+async function withPatience<T>(
+  what: string,
+  log: Log,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof SlackProblem && error.kind === 'refused') {
+      if (error instanceof SlackProblem && refusesToken(error)) {
         throw new StartError(
           `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
           { cause: error },
@@ -377,7 +387,7 @@ async function withPatience<T>(what: string, log: Log, attempt: () => Promise<T>
       if (Date.now() > deadline)
         throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });
       log.warn({ err: error }, `waiting for ${what}`);
-      await sleep(wait);
+      await sleep(wait, undefined, { signal });
     }
   }
 }
@@ -397,11 +407,16 @@ async function readiness(
 const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
-  const starting = Promise.resolve().then(() => startBot(loadConfig()));
+  const told = new AbortController();
+  const starting = Promise.resolve().then(() => startBot(loadConfig(), { signal: told.signal }));
   // From the first moment: process 1 of a container does not end by a signal that it does not handle.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      const stopped = starting.then((bot) => bot.stop());
+      told.abort();
+      const stopped = starting.then(
+        (bot) => bot.stop(),
+        () => undefined,
+      );
       Promise.race([stopped, sleep(STOP_MS)]).then(
         () => process.exit(0),
         () => process.exit(1),
@@ -411,6 +426,7 @@ async function main(): Promise<void> {
   try {
     await starting;
   } catch (error) {
+    if (told.signal.aborted) process.exit(0);
     const known = FOR_OPERATORS.some((type) => error instanceof type);
     const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);

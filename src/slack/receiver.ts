@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver } from '@slack/bolt';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
-import { problemOf, type SlackProblem, webClientOptions } from './web.ts';
+import { problemOf, refusesToken, type SlackProblem, webClientOptions } from './web.ts';
 
 /** How Slack's deliveries reach the bot. */
 export type SlackMode =
@@ -52,19 +52,6 @@ function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   };
 }
 
-/** Codes with which Slack says that asking again with this token is useless. */
-const REFUSED: ReadonlySet<string> = new Set([
-  'account_inactive',
-  'invalid_auth',
-  'missing_scope',
-  'not_allowed_token_type',
-  'not_authed',
-  'team_disabled',
-  'token_expired',
-  'token_revoked',
-  'user_removed_from_team',
-]);
-
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 /** From asking for an address until Slack says hello. */
@@ -91,7 +78,7 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
     for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       const problem = await attempt();
       if (problem === undefined) break;
-      if (refusable && problem.code !== undefined && REFUSED.has(problem.code)) throw problem;
+      if (refusable && refusesToken(problem)) throw problem;
       if (!stopped.signal.aborted) log.warn({ err: problem }, 'connecting to Slack; will try again');
       await sleep(wait, undefined, { signal: stopped.signal }).catch(() => undefined);
     }

@@ -29,6 +29,24 @@ export class SlackProblem extends Error {
   }
 }
 
+/** Codes with which Slack says that asking again with the same token is useless. */
+const TOKEN_REFUSED: ReadonlySet<string> = new Set([
+  'account_inactive',
+  'invalid_auth',
+  'missing_scope',
+  'not_allowed_token_type',
+  'not_authed',
+  'team_disabled',
+  'token_expired',
+  'token_revoked',
+  'user_removed_from_team',
+]);
+
+/** Whether Slack will never take the token of this call. Every other refusal may pass. */
+export function refusesToken(problem: SlackProblem): boolean {
+  return problem.code !== undefined && TOKEN_REFUSED.has(problem.code);
+}
+
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
   /** @throws {SlackProblem} */
