@@ -7,6 +7,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createVault } from './accounts/vault.ts';
 import { createServiceClient } from './client/client.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createRdapClient } from './expiry/rdap.ts';
 import { createJobs } from './jobs/jobs.ts';
@@ -50,6 +51,8 @@ export interface Overrides {
   readonly spacingMs?: number;
   /** Gives a start up that is still waiting for something. */
   readonly signal?: AbortSignal;
+  /** Told when the process reaches a moment at which a crash would hurt most. */
+  readonly atCrashPoint?: (point: CrashPoint) => void;
 }
 
 /** A running bot. */
@@ -132,7 +135,9 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const jobs = createJobs({ connectionString: databaseUrl, log, now });
     await jobs.start();
     closers.push(() => jobs.close());
-    const store = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const { atCrashPoint } = overrides;
+    const kept = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const store = atCrashPoint === undefined ? kept : withCrashPoints(kept, atCrashPoint);
     const measured = createMetrics({ orders: () => store.figures(now()) });
     metrics = measured;
     const settingsStore = createSettingsStore(db);

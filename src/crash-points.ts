@@ -1,0 +1,58 @@
+import type { LogEntry } from './orders/order.ts';
+import type { MessageStore, OrderStore } from './orders/ports.ts';
+
+/** Moments in an order's life at which a process may die. Tests make it die there. */
+export type CrashPoint =
+  | 'order committed'
+  | 'card not posted'
+  | 'card posted, not recorded'
+  | 'approval committed'
+  | 'claimed'
+  | 'sentAt committed'
+  | 'answer read'
+  | 'outcome committed'
+  | 'reply posted, not recorded';
+
+/** Reached as soon as an event of this kind is in the database. */
+const AFTER: Partial<Record<LogEntry['kind'], CrashPoint>> = {
+  approved: 'approval committed',
+  claimed: 'claimed',
+  sending: 'sentAt committed',
+  answered: 'outcome committed',
+};
+
+/**
+ * A store that tells when a crash point is reached. All of them lie at its border: what is not in the database
+ * does not outlive a crash.
+ * @param reached told before anything else happens
+ */
+export function withCrashPoints<Store extends OrderStore & MessageStore>(
+  store: Store,
+  reached: (point: CrashPoint) => void,
+): Store {
+  const watched: Pick<OrderStore & MessageStore, 'create' | 'commit' | 'messages' | 'recordMessage'> = {
+    async create(order, sealedInput, log, jobs) {
+      const conflict = await store.create(order, sealedInput, log, jobs);
+      if (conflict === undefined) reached('order committed');
+      return conflict;
+    },
+    async commit(change) {
+      const kind = change.log[0]?.kind;
+      if (kind === 'answered') reached('answer read');
+      const outcome = await store.commit(change);
+      const point = kind === undefined ? undefined : AFTER[kind];
+      if (outcome.ok && point !== undefined) reached(point);
+      return outcome;
+    },
+    async messages(orderId) {
+      const messages = await store.messages(orderId);
+      if (messages.length === 0) reached('card not posted');
+      return messages;
+    },
+    async recordMessage(orderId, purpose, channelId, ts) {
+      reached(purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
+      await store.recordMessage(orderId, purpose, channelId, ts);
+    },
+  };
+  return { ...store, ...watched };
+}

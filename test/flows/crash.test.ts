@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, test } from 'vitest';
+import { CrashSite, seeded } from '../support/crash.ts';
+
+/*
+ * The bot is killed (SIGKILL) at crash points, and at random moments while people work. Another one goes on: nothing
+ * reaches the service twice, no order is lost, and what became of it is said. All points, and a thousand moments:
+ * `npm run test:torture`.
+ */
+
+const PATIENCE_MS = 120_000;
+const SEED = 7;
+
+let site: CrashSite;
+beforeAll(async () => {
+  site = await CrashSite.open();
+}, PATIENCE_MS);
+afterAll(() => site.close());
+
+test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, not recorded'] as const)(
+  'killed at: %s',
+  async (point) => {
+    await site.diesAt(point, point.replaceAll(/\W+/g, '-').toLowerCase());
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'killed at random moments',
+  async () => {
+    const random = seeded(SEED);
+    for (let round = 1; round <= 2; round += 1) {
+      await site.killedAfter(random() * 1_000, `random-${round}`, 4);
+    }
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,31 @@
+// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once.
+import diagnostics from 'node:diagnostics_channel';
+import { readFileSync, rmSync } from 'node:fs';
+import { z } from 'zod';
+import { loadConfig } from '../../../src/config.ts';
+import { startBot } from '../../../src/main.ts';
+
+const { CRASH_FILE, SERVICE_JSON_URL } = z
+  .object({ CRASH_FILE: z.string(), SERVICE_JSON_URL: z.url() })
+  .parse(process.env);
+
+function at(point: string): void {
+  let wanted: string | undefined;
+  try {
+    wanted = readFileSync(CRASH_FILE, 'utf8');
+  } catch {
+    return;
+  }
+  if (wanted !== point) return;
+  rmSync(CRASH_FILE);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+const written = z.object({ request: z.object({ origin: z.string(), method: z.string() }) });
+const { origin } = new URL(SERVICE_JSON_URL);
+diagnostics.subscribe('undici:request:bodySent', (message) => {
+  const { request } = written.parse(message);
+  if (request.origin === origin && request.method !== 'GET') at('request written');
+});
+
+await startBot(loadConfig(), { host: '127.0.0.1', hurry: 8, commandsPerMinute: 10_000, atCrashPoint: at });

@@ -1,0 +1,17 @@
+import { randomInt } from 'node:crypto';
+
+/** A whole number from the environment of the run. */
+export function numberFrom(variable: string, otherwise: number): number {
+  const text = process.env[variable];
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new Error(`${variable} is not a whole number: ${text}`);
+  return value;
+}
+
+/** SEED, or a new one; printed, because it is what repeats a run. */
+export function seedFromEnvironment(): number {
+  const seed = numberFrom('SEED', randomInt(2 ** 31));
+  process.stdout.write(`SEED=${seed}\n`);
+  return seed;
+}

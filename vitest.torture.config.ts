@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** Hours of crashes, replicas and outages: `npm run test:torture`; SEED repeats a run. */
+export default defineConfig({
+  test: {
+    include: ['test/torture/**/*.torture.ts'],
+    globalSetup: ['test/global-setup.ts'],
+    // Each of them wants the machine for itself.
+    fileParallelism: false,
+  },
+});
