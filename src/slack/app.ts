@@ -491,7 +491,7 @@ function explain(log: Log, error: unknown, activity: string): Message {
   );
 }
 
-const databaseError = z.object({ name: z.string().startsWith('PrismaClient') });
+const databaseError = z.object({ name: z.string().regex(/^(PrismaClient|StoreError)/) });
 
 function isDatabaseAway(error: unknown): boolean {
   return databaseError.safeParse(error).success;

@@ -1,0 +1,343 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Demo, startDemo } from '../../src/demo/demo.ts';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+} from '../../src/demo/service/accounts.ts';
+import type { SandboxTask } from '../../src/demo/service/tasks.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  ask,
+  buttonsOf,
+  type Credentials,
+  DOMAINS,
+  link,
+  openForm,
+  orderAfter,
+  type SeenOrder,
+  toldAfter,
+} from '../support/demo.ts';
+import { linkApplication, linkTwoFactor, openLink } from '../support/people.ts';
+
+/*
+ * Every kind of secret goes through every flow, with the log at `trace`, with a service that says secrets back, a
+ * Slack and a database that fail. Afterwards none stands anywhere.
+ */
+
+const WRONG_PASSWORD = 'wr0ng"pass<w&rd>\\ canary';
+const GIVEN_PASSWORD = 'given-user-password-canary';
+const AUTH_CODE = SANDBOX_TRANSFER.authCode;
+const WRONG_AUTH = 'a-mistyped-auth+code/canary==';
+
+let demo: Demo;
+let database: TestDatabase;
+let client: pg.Client;
+let dataDir: string;
+let logged = '';
+let alice: Actor;
+let bob: Actor;
+let ada: Actor;
+/** By kind, the secrets themselves. */
+const secrets = new Map<string, string>();
+/** Web API calls that show a secret to its owner: the only ones that may. */
+const reveals = new Set<unknown>();
+/** What stood where a person or a program can find it, by place. */
+const places = new Map<string, string>();
+
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+let sessions = 0;
+/** Session ids leave in a header over JSON, in the body over XML. */
+function onRequest(message: unknown): void {
+  const { request } = Object(message);
+  const lines = [...(Array.isArray(request.headers) ? request.headers : [request.headers])].map(String);
+  const at = lines.findIndex((line) => line.toLowerCase() === 'x-service-sessionid');
+  const inBody = String(request.body).match(/<auth_session>.*?<\/auth_session>/s)?.[0] ?? '';
+  for (const id of [...(lines[at + 1] ?? '').matchAll(UUID), ...inBody.matchAll(UUID)]) {
+    if ([...secrets.values()].includes(id[0]) || (at === -1 && inBody === '')) continue;
+    sessions += 1;
+    secrets.set(`session ${sessions}`, id[0]);
+  }
+}
+
+beforeAll(async () => {
+  subscribe('undici:request:create', onRequest);
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-canaries-'));
+  const log = createLog('trace', {
+    write: (line) => {
+      logged += line;
+    },
+  });
+  demo = await startDemo({
+    port: 0,
+    dataDir,
+    databaseUrl: database.url,
+    log,
+    settings: { SERVICE_AUTH: 'session', SERVICE_TIMEOUT: '2s' },
+  });
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  [alice, bob, ada] = [demo.workspace.as('U0ALICE'), demo.workspace.as('U0BOB'), demo.workspace.as('U0ADA')];
+  const key = (await readFile(join(dataDir, 'credentials.key'), 'utf8')).trim();
+  for (const [kind, secret] of [
+    ['password', SANDBOX_ACCOUNTS.alice.password],
+    ['password of two factors', SANDBOX_ACCOUNTS.tina.password],
+    ['shared secret', SANDBOX_ACCOUNTS.tina.totpSecret],
+    ['password of the application', SANDBOX_ACCOUNTS.trustedApplication.password],
+    ['refused password', WRONG_PASSWORD],
+    ['auth code of a transfer', AUTH_CODE],
+    ['refused auth code', WRONG_AUTH],
+    ['given password', GIVEN_PASSWORD],
+    ['bot token', demo.workspace.botToken],
+    ['signing secret', demo.workspace.signingSecret],
+    ['key for credentials', key.slice(key.indexOf(':') + 1)],
+    ['password of the database', new URL(database.url).password],
+  ] as const) {
+    secrets.set(kind, secret);
+  }
+  await everything();
+  await collect();
+}, 90_000);
+afterAll(async () => {
+  unsubscribe('undici:request:create', onRequest);
+  await client.end();
+  await demo.stop();
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const told = (person: Actor, text: string) =>
+  toldAfter(demo.workspace, person, () => person.command(DOMAINS, text));
+
+async function transfer(auth: string): Promise<SeenOrder> {
+  const form = await openForm(demo.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const order = await orderAfter(demo.workspace, () =>
+    alice.submit(form, {
+      ownerc: String(SANDBOX_CONTACTS[0]),
+      adminc: String(SANDBOX_CONTACTS[1]),
+      techc: String(SANDBOX_CONTACTS[2]),
+      nameServers: SANDBOX_NAMESERVERS.join('\n'),
+      auth,
+    }),
+  );
+  await bob.click(order.card, 'order_approve');
+  return order;
+}
+
+async function newUser(name: string, password?: string): Promise<SeenOrder> {
+  const form = await openForm(demo.workspace, alice, '/domain user');
+  const values = { user: name, defaultEmail: `${name}@team.example` };
+  return orderAfter(demo.workspace, () =>
+    alice.submit(form, password === undefined ? values : { ...values, password }),
+  );
+}
+
+async function reveal(order: SeenOrder): Promise<void> {
+  const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
+  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
+  await watchReveal(async () => {
+    await alice.click(reply, 'order_reveal');
+    const view = await demo.workspace.waitFor(() => alice.openedViews()[0], { what: 'the secret' });
+    await alice.close(view);
+  });
+}
+
+async function watchReveal(act: () => Promise<unknown>): Promise<void> {
+  const before = demo.workspace.calls.length;
+  await act();
+  for (const call of demo.workspace.calls.slice(before)) {
+    if (call.method === 'views.open') reveals.add(call);
+  }
+}
+
+async function refusedLink(credentials: Credentials): Promise<void> {
+  const form = await openLink(demo.workspace, alice, 'password');
+  const { user, context, password } = credentials;
+  await alice.submit(form, { user, context: String(context), password });
+  await alice.close(form);
+}
+
+/** Every flow that a secret takes part in, at its best and at its worst. */
+async function everything(): Promise<void> {
+  const { workspace, service } = demo;
+
+  // Links, refused and good; the service says the password back.
+  await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
+  const echo = (task: SandboxTask, text: string) =>
+    service.faults.set({ kind: 'refuse', code: 'E0200', text, times: 1, match: { task } });
+  const basic = Buffer.from(`alice:${WRONG_PASSWORD}`).toString('base64');
+  echo('session.create', `not "${WRONG_PASSWORD}" (${basic}, ${encodeURIComponent(WRONG_PASSWORD)})`);
+  await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
+  service.faults.clear();
+  await link(workspace, alice);
+  await linkTwoFactor(workspace, workspace.as('U0CAROL'));
+  await linkApplication(workspace, bob);
+  await told(alice, '/domain whoami');
+
+  // Transfers: refused with the code said back, no answer, and good.
+  echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
+  await (await transfer(WRONG_AUTH)).ends('FAILED');
+  service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
+  const lost = await transfer(WRONG_AUTH);
+  const unknown = await lost.ends('UNKNOWN');
+  await bob.click(unknown, 'order_resolve_failed');
+  const settle = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
+  await bob.submit(settle, { reason: 'not done' });
+  await lost.becomes('FAILED');
+  // Slack limits and fails while the good one is told.
+  workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
+  workspace.faults.set({ kind: 'ratelimited', retryAfter: 1, method: 'chat.postMessage', times: 1 });
+  await (await transfer(AUTH_CODE)).ends('SUCCEEDED', 15_000);
+
+  // Secret results: an auth code, a generated password; a view that Slack does not open.
+  const fetched = await ask(workspace, alice, '/domain authcode tavern.rest');
+  await fetched.ends('SUCCEEDED');
+  secrets.set('fetched auth code', service.state.domain('tavern.rest', 4)?.authCode ?? '');
+  const kept = await ask(workspace, alice, '/domain authcode olive.rest');
+  const reply = await kept.ends('SUCCEEDED');
+  secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
+  workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
+  await watchReveal(() => toldAfter(workspace, alice, () => alice.click(reply, 'order_reveal')));
+  await reveal(fetched);
+  const made = await newUser('waiter-1');
+  await made.ends('SUCCEEDED');
+  secrets.set('generated password', service.state.user('waiter-1', 4)?.password ?? '');
+  await reveal(made);
+  await (await newUser('waiter-2', GIVEN_PASSWORD)).ends('SUCCEEDED');
+  echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
+  await (await newUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
+
+  // The calendar's address is for the person alone: Slack shows it, nothing else does.
+  const address = await told(alice, '/domain calendar');
+  secrets.set('calendar token', /calendar\/([\w-]+)\.ics/.exec(address)?.[1] ?? '');
+  await fetch(`http://127.0.0.1:${demo.bot.port}/calendar/${secrets.get('calendar token')}.ics`);
+
+  // The database refuses what carries secrets; its errors quote values.
+  for (const table of ['accounts', 'orders', 'calendar_feeds']) {
+    await client.query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
+    try {
+      const form = await openLink(workspace, ada, 'password');
+      await ada.submit(form, { user: 'alice', context: '4', password: SANDBOX_ACCOUNTS.alice.password });
+      for (const open of ada.openedViews()) await ada.close(open);
+      await told(alice, '/domain calendar reset');
+      if (table !== 'calendar_feeds') await told(alice, '/domain authcode deli.rest');
+    } finally {
+      await client.query(`ALTER TABLE ${table}_away RENAME TO ${table}`);
+    }
+  }
+  await told(alice, '/domain whoami');
+}
+
+async function collect(): Promise<void> {
+  const { workspace } = demo;
+  const before = workspace.messages('D0ADA').length;
+  await ada.command(DOMAINS, '/domain audit');
+  const file = await workspace.waitFor(
+    () =>
+      workspace
+        .messages('D0ADA')
+        .slice(before)
+        .find(({ files }) => files)?.files?.[0],
+    { what: 'the audit log' },
+  );
+  places.set('audit log', await (await fetch(new URL(file.url_private_download, workspace.url))).text());
+  places.set('metrics', await (await fetch(`http://127.0.0.1:${demo.bot.port}/metrics`)).text());
+  places.set('readiness', await (await fetch(`http://127.0.0.1:${demo.bot.port}/readyz`)).text());
+  places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !reveals.has(call))));
+  places.set(
+    'messages',
+    JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB', 'D0ADA', 'D0CAROL'].map((id) => workspace.messages(id))),
+  );
+  places.set('log', logged);
+  places.set('database', await dump());
+}
+
+/** Every row of every table, those of the job queue too; bytes in hex. */
+async function dump(): Promise<string> {
+  const tables = await client.query<{ name: string }>(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables.rows) {
+    const found = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${name} t`);
+    rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
+  }
+  return rows.join('\n');
+}
+
+/** What a secret looks like when somebody has encoded it, also in the middle of something else. */
+function formsOf(secret: string): Map<string, string> {
+  const forms = new Map([
+    ['as it is', secret],
+    ['in JSON', JSON.stringify(secret).slice(1, -1)],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
+    ['URL-encoded', encodeURIComponent(secret)],
+    ['in a form', new URLSearchParams({ x: secret }).toString().slice(2)],
+    ['in XML', secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+    ['in hex', Buffer.from(secret).toString('hex')],
+    ['in upper-case hex', Buffer.from(secret).toString('hex').toUpperCase()],
+  ]);
+  for (const offset of [0, 1, 2]) {
+    // Without the characters at both ends, which share their bits with the neighbours.
+    const whole = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
+    const inner = (text: string) =>
+      text.slice(offset === 0 ? 0 : offset + 1, Math.floor(whole.length / 3) * 4);
+    forms.set(`in base64 at ${offset}`, inner(whole.toString('base64')));
+    forms.set(`in base64url at ${offset}`, inner(whole.toString('base64url')));
+  }
+  return forms;
+}
+
+/** Where a secret was found, and how it was written. */
+function findings(secret: string, except: readonly string[] = []): string[] {
+  return [...places].flatMap(([place, text]) =>
+    except.includes(place)
+      ? []
+      : [...formsOf(secret)].flatMap(([form, written]) =>
+          text.includes(written) ? [`${form} in the ${place}`] : [],
+        ),
+  );
+}
+
+test('every kind of secret took part', () => {
+  expect(sessions, 'sessions').toBeGreaterThan(1);
+  for (const [kind, secret] of secrets) expect(secret.length, kind).toBeGreaterThan(7);
+  expect([...secrets.keys()].filter((kind) => !kind.startsWith('session'))).toHaveLength(16);
+  expect(places.get('log')).toContain('"level":50');
+  expect(places.get('log')?.length).toBeGreaterThan(10_000);
+  expect(places.get('database')).toContain('pgboss.');
+});
+
+describe('the search', () => {
+  test.each([...formsOf('a secret "with" <marks> & more')])('finds it %s', (_form, written) => {
+    places.set('test', `before ${written} after`);
+    expect(findings('a secret "with" <marks> & more').some((found) => found.endsWith('in the test'))).toBe(
+      true,
+    );
+    places.delete('test');
+  });
+
+  test('finds a secret where it is shown', () => {
+    const shown = JSON.stringify([...reveals]);
+    for (const kind of ['fetched auth code', 'generated password']) {
+      expect(shown.includes(secrets.get(kind) ?? 'nothing'), kind).toBe(true);
+    }
+  });
+});
+
+test('no secret stands anywhere', () => {
+  const found = [...secrets].flatMap(([kind, secret]) =>
+    findings(secret, kind === 'calendar token' ? ['calls of Slack'] : []).map((where) => `${kind}: ${where}`),
+  );
+  expect(found).toEqual([]);
+});
