@@ -26,7 +26,7 @@ import { createDirectory } from './slack/directory.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
 import { createSlackWeb, refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { createAccountStore } from './store/accounts.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { type Database, openDatabase, StoreError } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
 import { createFeedStore } from './store/feeds.ts';
@@ -234,7 +234,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
 
     // Before any work is taken.
     const wake = { store, heartbeat: createHeartbeat(db), now, log };
-    const stopBeating = keepBeating(wake, await doubtAfterSleep(wake));
+    const databaseName = await withPatience('the database', log, () => doubtAfterSleep(wake));
+    const stopBeating = keepBeating(wake, databaseName);
     closers.push(async () => stopBeating());
 
     await jobs.work({
@@ -387,7 +388,9 @@ async function withPatience<T>(
         );
       }
       const away =
-        error instanceof SlackProblem || (error instanceof MigrationError && error.problem === 'unreachable');
+        error instanceof SlackProblem ||
+        error instanceof StoreError ||
+        (error instanceof MigrationError && error.problem === 'unreachable');
       if (!away) throw error;
       if (Date.now() > deadline)
         throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });

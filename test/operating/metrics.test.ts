@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { createMetrics } from '../../src/metrics.ts';
+import { ORDER_STATES } from '../../src/orders/order.ts';
+import { ask, link, startTestDemo, type TestDemo, until } from '../support/demo.ts';
+
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
+});
+
+let t: TestDemo;
+let text: string;
+
+beforeAll(async () => {
+  t = await startTestDemo();
+  const alice = t.workspace.as('U0ALICE');
+  await link(t.workspace, alice);
+  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  await t.workspace.as('U0BOB').click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  text = await scrape();
+}, 30_000);
+afterAll(() => t.stop());
+
+const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
+
+/** The values of a metric, by what stands in its braces. */
+function valuesOf(name: string): Map<string, number> {
+  const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
+  return new Map(lines.map(([, labels = '', value]) => [labels, Number(value)]));
+}
+
+test('orders are counted by state, with those that nobody is in', () => {
+  const counts = valuesOf('domain_steward_orders');
+  expect([...counts.keys()]).toEqual(ORDER_STATES.map((state) => `state="${state}"`));
+  expect(counts.get('state="SUCCEEDED"')).toBe(1);
+  expect(counts.get('state="PENDING"')).toBe(0);
+});
+
+test('acknowledgements, requests to the service and calls of Slack are timed and counted', () => {
+  const acks = valuesOf('domain_steward_ack_seconds_count');
+  expect([...acks.keys()].sort()).toEqual([
+    'kind="block_actions"',
+    'kind="command"',
+    'kind="view_submission"',
+  ]);
+  expect(acks.get('kind="command"')).toBe(2);
+  expect(
+    valuesOf('domain_steward_service_request_seconds_count').get('task="renew",outcome="SUCCEEDED"'),
+  ).toBe(1);
+  expect(
+    valuesOf('domain_steward_slack_calls_total').get('method="chat.postMessage",outcome="ok"'),
+  ).toBeGreaterThan(0);
+  expect(valuesOf('domain_steward_queue_age_seconds').get('')).toBe(0);
+  expect(valuesOf('domain_steward_database_up').get('')).toBe(1);
+});
+
+test('every metric that the example of alerts names is there', async () => {
+  const example = rules.parse(
+    parse(await readFile(new URL('../../docs/alerts.example.yml', import.meta.url), 'utf8')),
+  );
+  const all = example.groups.flatMap((group) => group.rules);
+  expect(all.length).toBeGreaterThan(5);
+  for (const { alert, expr } of all) {
+    const names = expr.match(/domain_steward_\w+/g) ?? [];
+    for (const name of names) expect(valuesOf(name).size, `${name} of ${alert}`).toBeGreaterThan(0);
+    for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
+  }
+});
+
+describe('without the database', () => {
+  test('the rest is told all the same, and no old figures', async () => {
+    let away = false;
+    const metrics = createMetrics({
+      orders: async () => {
+        if (away) throw new Error('away');
+        return { byState: { PENDING: 3 }, queueAgeSeconds: 7 };
+      },
+    });
+    metrics.slackCall('chat.update', 'rate_limited');
+    expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');
+    away = true;
+    const said = await metrics.text();
+    expect(said).toContain('domain_steward_database_up 0');
+    expect(said).not.toContain('domain_steward_orders{');
+    expect(said).toContain('domain_steward_slack_calls_total{method="chat.update",outcome="rate_limited"} 1');
+  });
+});
+
+test('health, readiness and their words', async () => {
+  expect(await (await fetch(`${t.botUrl}/healthz`)).json()).toEqual({ status: 'alive' });
+  await until('the bot is ready', async () => (await fetch(`${t.botUrl}/readyz`)).status === 200);
+});
