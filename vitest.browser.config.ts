@@ -7,7 +7,8 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts', 'test/browser/build-page.ts'],
     // One browser at a time: several would only wait for each other.
     fileParallelism: false,
-    testTimeout: 40_000,
-    hookTimeout: 40_000,
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

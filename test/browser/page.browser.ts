@@ -254,6 +254,7 @@ test('a form keeps what was typed while the app changes it, and shows errors at 
     ],
   });
   let submitted: unknown;
+  let seenOnChange: unknown;
   running.app.command('/domain', async ({ ack, command, client }) => {
     await ack();
     await client.views.open({
@@ -264,6 +265,7 @@ test('a form keeps what was typed while the app changes it, and shows errors at 
   running.app.action('kind', async ({ ack, body, client }) => {
     await ack();
     if (!('view' in body) || body.view === undefined) return;
+    seenOnChange = body.view.state.values;
     await client.views.update({ view_id: body.view.id, view: JSON.parse(JSON.stringify(view(true))) });
   });
   running.app.view('all', async ({ ack, view: { state } }) => {
@@ -283,6 +285,9 @@ test('a form keeps what was typed while the app changes it, and shows errors at 
   await dialog.getByLabel('extra').waitFor();
   await alice.checkAccess('a form with every input');
   expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
+  expect(seenOnChange, 'the app is told what else was typed').toMatchObject({
+    name: { name: { value: 'bad' } },
+  });
 
   await dialog.getByLabel('extra').press('Enter');
   await dialog.getByText('Please complete this required field.').waitFor();

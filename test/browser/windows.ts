@@ -61,7 +61,7 @@ export class Window {
   ): Promise<Window> {
     const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, ...options });
     const window = new Window(await context.newPage());
-    window.page.setDefaultTimeout(10_000);
+    window.page.setDefaultTimeout(20_000);
     await window.page.goto(`${url}#as=${person}`);
     await window.composer.waitFor();
     return window;
