@@ -234,7 +234,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
 
     // Before any work is taken.
     const wake = { store, heartbeat: createHeartbeat(db), now, log };
-    const databaseName = await withPatience('the database', log, () => doubtAfterSleep(wake));
+    const databaseName = await withPatience('the database', log, signal, () => doubtAfterSleep(wake));
     const stopBeating = keepBeating(wake, databaseName);
     closers.push(async () => stopBeating());
 
