@@ -1,5 +1,5 @@
 import type { SettingsStore } from '../settings.ts';
-import type { Database } from './database.ts';
+import { type Database, during } from './database.ts';
 
 const BATCH = 500;
 
@@ -7,24 +7,26 @@ const BATCH = 500;
 export function createSettingsStore({ prisma }: Database): SettingsStore {
   return {
     async all() {
-      const rows = await prisma.setting.findMany();
+      const rows = await during('reading the settings', () => prisma.setting.findMany());
       return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     },
 
     async save(changes, by, at) {
-      await prisma.$transaction([
-        ...changes.map(({ name, after }) => {
-          const saved = { value: after, updatedBy: by, updatedAt: at };
-          return prisma.setting.upsert({
-            where: { key: name },
-            create: { key: name, ...saved },
-            update: saved,
-          });
-        }),
-        prisma.settingChange.createMany({
-          data: changes.map(({ name, before, after }) => ({ key: name, before, after, by, at })),
-        }),
-      ]);
+      await during('saving settings', () =>
+        prisma.$transaction([
+          ...changes.map(({ name, after }) => {
+            const saved = { value: after, updatedBy: by, updatedAt: at };
+            return prisma.setting.upsert({
+              where: { key: name },
+              create: { key: name, ...saved },
+              update: saved,
+            });
+          }),
+          prisma.settingChange.createMany({
+            data: changes.map(({ name, before, after }) => ({ key: name, before, after, by, at })),
+          }),
+        ]),
+      );
     },
 
     async *changes(from, to) {
