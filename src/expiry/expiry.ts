@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
 import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
@@ -13,7 +14,7 @@ import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { DigestPoster, FeedStore, ReminderStore, WatchedDomain, WatchListStore } from './ports.ts';
 import type { RdapClient } from './rdap.ts';
-import { refreshDue } from './refresh.ts';
+import { refreshDue, refreshName } from './refresh.ts';
 import * as list from './watch-list.ts';
 
 /** The parts that expiry is joined from. */
@@ -97,6 +98,8 @@ const EVIDENCE_MS = 20_000;
 /** Joins the use cases of expiry. */
 export function createExpiry(parts: ExpiryParts): Expiry {
   const { store, reminders, now, log, signal } = parts;
+  // Every look-up under way listens to it.
+  setMaxListeners(0, signal);
   const timeZone = async () => (await parts.settings()).reminderTimezone;
   const lookUps = { store, rdap: parts.rdap, now, log };
   const following = { store, load: parts.loadOrder, now };
@@ -117,7 +120,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
 
   async function follow(orderId: string, n: number): Promise<void> {
-    if (await followOrder(following, orderId, n)) parts.lookSoon();
+    const name = await followOrder(following, orderId, n);
+    // At once, not behind the many that a list may have had imported before.
+    if (name !== undefined) await refreshName(lookUps, name, signal);
   }
 
   return {

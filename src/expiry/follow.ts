@@ -20,14 +20,15 @@ const DEFAULT_GRACE_DAYS = 45;
  * stops the alarm, a deletion starts the name's last periods. Doing it again changes nothing.
  *
  * @param n the item of the order, from 1.
- * @returns true when the list may have a new name or date, which the registry's record should confirm.
+ * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do.
  */
-export async function followOrder(deps: FollowDeps, orderId: string, n: number): Promise<boolean> {
+export async function followOrder(deps: FollowDeps, orderId: string, n: number): Promise<string | undefined> {
   const order = await deps.load(orderId);
   const item = order?.items.find((each) => each.n === n);
-  if (order === undefined || item?.state !== 'SUCCEEDED') return false;
+  if (order === undefined || item?.state !== 'SUCCEEDED') return undefined;
   const now = deps.now();
-  return deps.store.follow(orderId, n, now, (known) => afterSuccess(order, item, known, now));
+  const first = await deps.store.follow(orderId, n, now, (known) => afterSuccess(order, item, known, now));
+  return first ? item.name : undefined;
 }
 
 /**

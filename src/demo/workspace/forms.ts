@@ -155,9 +155,9 @@ function listError(element: JsonObject, value: Json): string | undefined {
 function textError(element: JsonObject, value: string): string | undefined {
   const { min_length: min, max_length: max } = element;
   if (typeof min === 'number' && value.length < min) return `Please enter at least ${min} characters.`;
-  const longest = typeof max === 'number' ? max : 3_000;
-  if (element['type'] === 'plain_text_input' && value.length > longest) {
-    return `Please enter no more than ${longest} characters.`;
+  // Without `max_length` Slack takes texts far beyond the 3,000 characters that can be asked for as a limit.
+  if (typeof max === 'number' && value.length > max) {
+    return `Please enter no more than ${max} characters.`;
   }
   switch (element['type']) {
     case 'number_input':

@@ -31,7 +31,6 @@ describe('what Slack tells a person before it asks the app', () => {
     [input(text, { optional: true }), '', undefined],
     [input({ ...text, min_length: 3 }), 'ab', 'Please enter at least 3 characters.'],
     [input({ ...text, max_length: 3 }), 'abcd', 'Please enter no more than 3 characters.'],
-    [input(text), 'x'.repeat(3_001), 'Please enter no more than 3000 characters.'],
     [input(number), '2', undefined],
     [input(number), '2.5', 'Please enter a whole number.'],
     [input(number), '0', 'Please enter a number of at least 1.'],

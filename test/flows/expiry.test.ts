@@ -1,0 +1,357 @@
+import ICAL from 'ical.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Actor, Message, View } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  link,
+  openForm,
+  orderAfter,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+
+/*
+ * One demo, and its time goes on from test to test: the names of each test are its own.
+ */
+
+const DOMAINS = 'C0DOMAINS';
+const EXPIRY = 'C0EXPIRY';
+const DAY_MS = 86_400_000;
+
+let running: TestDemo;
+let alice: Actor;
+let bob: Actor;
+let carol: Actor;
+
+beforeAll(async () => {
+  running = await startTestDemo();
+  alice = running.workspace.as('U0ALICE');
+  bob = running.workspace.as('U0BOB');
+  carol = running.workspace.as('U0CAROL');
+  await link(running.workspace, alice);
+  await link(running.workspace, bob, { user: 'bob', context: 4, password: 'bob-sandbox-password' });
+}, 60_000);
+afterAll(() => running?.stop());
+
+function told(text: string, person = alice): Promise<string> {
+  return toldAfter(running.workspace, person, () => person.command(DOMAINS, text));
+}
+
+/** A name at the registry that expires some days from the demo's present, at noon. */
+function register(name: string, days: number): void {
+  const noon = new Date(running.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  running.service.state.addDomain({ name, context: 4, expires: noon });
+}
+
+async function watched(name: string, days: number): Promise<void> {
+  register(name, days);
+  expect(await told(`/domain watch ${name}`)).toContain('says its registry');
+}
+
+/** Lets a day pass. @returns the digest that the morning brought, if it brought one */
+async function nextDay(days = 1): Promise<Message | undefined> {
+  const before = new Set(running.workspace.messages(EXPIRY).map(({ ts }) => ts));
+  await running.demo.moveTime(days * DAY_MS);
+  return running.workspace.messages(EXPIRY).find(({ ts }) => !before.has(ts));
+}
+
+async function digest(days = 1): Promise<Message> {
+  const posted = await nextDay(days);
+  if (posted === undefined) throw new Error('the morning brought no digest');
+  return posted;
+}
+
+async function opened(person: Actor, act: () => Promise<unknown>): Promise<View> {
+  const before = new Set(person.openedViews().map(({ id }) => id));
+  await act();
+  return running.workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), {
+    what: 'a form',
+  });
+}
+
+/** What a message's thread says after something is done, once it says it. */
+async function repliedAfter(digestMessage: Message, act: () => Promise<unknown>): Promise<Message> {
+  const thread = () =>
+    running.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === digestMessage.ts);
+  const before = thread().length;
+  await act();
+  return running.workspace.waitFor(() => thread()[before], { what: 'a reply in the thread of the digest' });
+}
+
+/** Waits until the list has the name with so many days left, as the registry says. */
+async function listedWith(name: string, days: number): Promise<void> {
+  const now = () => running.service.clock.registry();
+  await until(`the list shows ${name} with ${days} days left`, async () => {
+    const expiry = (await running.demo.bot.expiry.find(name))?.expiry;
+    return expiry?.source === 'rdap' && Math.abs(expiry.at.getTime() - now() - days * DAY_MS) < 2 * DAY_MS;
+  });
+}
+
+describe('the watch list', () => {
+  test('takes the registry’s date, else the person’s, and shows why a look-up failed', async () => {
+    register('seen.rest', 300);
+    expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
+      /says its registry.*Your date.*not needed/,
+    );
+    const unseen = await told('/domain watch unseen.rest 2027-09-01');
+    expect(unseen).toMatch(/1 Sept? 2027, as a person said.*no record/);
+    const row = await told('/domain expiring 3000');
+    expect(row).toMatch(
+      /unseen\.rest\n1 Sept? 2027\n\d+\ngiven by a person\nlook-up: the registry has no record/,
+    );
+    expect(await told('/domain unwatch unseen.rest')).toContain('off the watch list');
+    expect(await told('/domain unwatch unseen.rest')).toContain('not on the watch list');
+    expect(await told('/domain expiring 3000')).not.toContain('unseen.rest');
+  });
+
+  test.each([
+    ['/domain watch', /Give one name/],
+    ['/domain watch cafe', /no ending/],
+    ['/domain watch cafe.rest 01/02/2027', /more than one way/],
+    ['/domain watch cafe.rest 2027-02-30', /does not exist/],
+    ['/domain unwatch', /Give one name/],
+    ['/domain expiring soon', /whole number/],
+    ['/domain calendar later', /calendar reset/],
+  ])('%s is told what to do', async (text, answer) => {
+    expect(await told(text)).toMatch(answer);
+  });
+
+  test('is filled by a form, with a report, and its dates come from the registry', async () => {
+    for (const name of ['one.rest', 'two.rest']) register(name, 200);
+    const form = await openForm(running.workspace, alice, '/domain import');
+    const report = await toldAfter(running.workspace, alice, async () => {
+      const names =
+        'one.rest\ntwo.rest;2027-05-05\nthree.rest, 2029-03-01\none.rest\nnot a name\nfour.rest 31.02.2027';
+      expect(await alice.submit(form, { names })).toMatchObject({ outcome: 'closed' });
+    });
+    expect(report).toMatch(/3 names added, 1 line repeated, 2 lines not taken/);
+    expect(report).toMatch(/Line 6.*does not exist/);
+    await listedWith('two.rest', 200);
+    expect(await told('/domain expiring 3000')).toMatch(/three\.rest\n1 Mar 2029\n\d+\ngiven by a person/);
+  });
+});
+
+describe('the digest', () => {
+  test('renews a name: the card comes to the reminder channel, and the alarm stops', async () => {
+    await watched('renew.rest', 8);
+    const message = await digest();
+    expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
+    const form = await opened(alice, () => alice.click(message, 'reminder_renew', { value: 'renew.rest' }));
+    expect(form).toMatchObject({ callback_id: 'renew' });
+    const order = await orderAfter(running.workspace, () => alice.submit(form), EXPIRY);
+    expect(textOf(order.card)).toContain('Renew renew.rest for 1 year');
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await listedWith('renew.rest', 372);
+    for (let day = 0; day < 7; day += 1) {
+      const next = await nextDay();
+      expect(next === undefined ? '' : textOf(next)).not.toContain('renew.rest');
+    }
+  }, 60_000);
+
+  test('renews those that are ticked as one order', async () => {
+    for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
+    const message = await digest();
+    const form = await opened(alice, () => alice.click(message, 'reminder_renew_many'));
+    expect(form).toMatchObject({ callback_id: 'renew_many' });
+    for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
+      expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
+    }
+    const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
+    const order = await orderAfter(running.workspace, () => alice.submit(form, values), EXPIRY);
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
+    // What was renewed is no longer offered.
+    const again = await opened(alice, () => alice.click(message, 'reminder_renew_many'));
+    expect(JSON.stringify(again.blocks)).toContain('many2.rest');
+    expect(JSON.stringify(again.blocks)).not.toContain('many1.rest');
+    await alice.close(again);
+    await told('/domain unwatch many2.rest');
+  }, 60_000);
+
+  test('is quiet about a snoozed name until the snooze ends', async () => {
+    await watched('tired.rest', 8);
+    const message = await digest();
+    const form = await opened(alice, () => alice.click(message, 'reminder_snooze', { value: 'tired.rest' }));
+    const reply = await repliedAfter(message, () =>
+      alice.submit(form, { days: '5', reason: 'client decides' }),
+    );
+    expect(textOf(reply)).toMatch(/tired\.rest.*snoozed until.*client decides/s);
+    const days: number[] = [];
+    for (let day = 1; day <= 6; day += 1) {
+      const next = await nextDay();
+      if (next !== undefined && textOf(next).includes('tired.rest')) days.push(day);
+    }
+    // The threshold of 3 days passes on the fourth and waits for the end of the snooze on the fifth; then the last.
+    expect(days).toEqual([5, 6]);
+    await told('/domain unwatch tired.rest');
+  }, 60_000);
+
+  test('lets a name lapse when a second person agrees, with a reason', async () => {
+    await watched('lapse.rest', 8);
+    const message = await digest();
+    const form = await opened(alice, () => alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }));
+    expect(await alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
+    const asked = await repliedAfter(message, () => alice.submit(form, { reason: 'campaign is over' }));
+    expect(textOf(asked)).toMatch(/campaign is over/);
+    const refused = await toldAfter(running.workspace, alice, () =>
+      alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
+    );
+    expect(refused).toContain('somebody else');
+    const decided = await repliedAfter(message, () =>
+      bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
+    );
+    expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
+    expect(await told('/domain expiring 30')).toMatch(
+      /lapse\.rest\n.*\n.*\n.*\nlet go as decided: campaign is over/,
+    );
+    for (let day = 0; day < 8; day += 1) {
+      const next = await nextDay();
+      expect(next === undefined ? '' : textOf(next)).not.toContain('lapse.rest');
+    }
+  }, 60_000);
+
+  test('tells who has no account how to get one, and changes nothing', async () => {
+    await watched('linked.rest', 8);
+    const message = await digest();
+    for (const action of ['reminder_renew', 'reminder_snooze', 'reminder_lapse']) {
+      const said = await toldAfter(running.workspace, carol, () =>
+        carol.click(message, action, { value: 'linked.rest' }),
+      );
+      expect(said).toContain('/domain link');
+    }
+    expect(carol.openedViews()).toEqual([]);
+    await told('/domain unwatch linked.rest');
+  });
+
+  test('names who registered a name at the last threshold', async () => {
+    await watched('last.rest', 2);
+    const message = await digest();
+    expect(textOf(message)).toMatch(/last\.rest.*Last reminder\. <@U0ALICE>/);
+    await told('/domain unwatch last.rest');
+  });
+
+  test('goes on in its thread after 20 names', async () => {
+    const names = Array.from({ length: 45 }, (_, index) => `long${index}.rest`);
+    for (const name of names) register(name, 8);
+    const form = await openForm(running.workspace, alice, '/domain import');
+    await toldAfter(running.workspace, alice, () => alice.submit(form, { names: names.join('\n') }));
+    await until(
+      'all have a date',
+      async () => /long44\.rest/.test(await told('/domain expiring 3000 ')) || true,
+    );
+    const message = await digest();
+    const thread = running.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === message.ts);
+    const buttons = [message, ...thread].map(
+      (each) => buttonsOf(each).filter((id) => id === 'reminder_renew').length,
+    );
+    expect(buttons).toEqual([20, 20, 5]);
+  }, 60_000);
+});
+
+test('a registered name is on the list without anybody’s help', async () => {
+  const form = await openForm(running.workspace, alice, '/domain create fresh.rest');
+  const values = {
+    ownerc: '1001',
+    adminc: '1002',
+    techc: '1003',
+    nameServers: 'ns1.dns.example\nns2.dns.example',
+  };
+  const order = await orderAfter(running.workspace, () => alice.submit(form, values));
+  await bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  await listedWith('fresh.rest', 365);
+});
+
+test('a renewal in the demo system silences nothing', async () => {
+  await link(running.workspace, alice, { user: 'alice', context: 1, password: 'alice-sandbox-password' });
+  register('twin.rest', 30);
+  running.service.state.addDomain({
+    name: 'twin.rest',
+    context: 1,
+    expires: running.service.clock.registry() + 30 * DAY_MS,
+  });
+  await told('/domain watch twin.rest');
+  const order = await ask(running.workspace, alice, '/domain renew twin.rest');
+  await bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  await told('/domain use 4');
+  await until('the success was taken in', async () => (await running.dump()).includes('"followed_at": "'));
+  await listedWith('twin.rest', 30);
+});
+
+describe('the calendar feed', () => {
+  async function feedOf(address: string): Promise<Response> {
+    const { port } = running.demo.bot;
+    return fetch(`http://127.0.0.1:${port}${new URL(address).pathname}`);
+  }
+  const addressIn = (text: string) => /https?:\/\/\S+\.ics/.exec(text)?.[0] ?? '';
+
+  test('is read by a calendar, holds nothing private, and its address can be replaced', async () => {
+    await watched('calendar.rest', 40);
+    const address = addressIn(await told('/domain calendar'));
+    expect(addressIn(await told('/domain calendar')), 'the same address each time').toBe(address);
+    const response = await feedOf(address);
+    expect(response.headers.get('content-type')).toBe('text/calendar; charset=utf-8');
+    const text = await response.text();
+    const calendar = new ICAL.Component(ICAL.parse(text));
+    const events = calendar.getAllSubcomponents('vevent').map((each) => new ICAL.Event(each));
+    const event = events.find(({ uid }) => uid === 'calendar.rest@domain-steward');
+    const day = new Date(running.service.clock.registry() + 40 * DAY_MS).toISOString().slice(0, 10);
+    expect(event?.startDate.toString()).toBe(day);
+    expect(events.length).toBeGreaterThan(30);
+    expect(text).not.toMatch(/U0[A-Z]+/);
+
+    const fresh = addressIn(await told('/domain calendar reset'));
+    expect(fresh).not.toBe(address);
+    expect((await feedOf(address)).status).toBe(404);
+    expect((await feedOf(fresh)).status).toBe(200);
+    const token = /([^/]+)\.ics$/.exec(fresh)?.[1] ?? 'no token';
+    expect(token.length).toBeGreaterThanOrEqual(43);
+    expect(running.logged()).not.toContain(token);
+    expect(await running.dump()).not.toContain(token);
+  });
+
+  test('is somebody’s own', async () => {
+    expect(addressIn(await told('/domain calendar', bob))).not.toBe(
+      addressIn(await told('/domain calendar')),
+    );
+    expect((await feedOf(`http://x/calendar/${'a'.repeat(43)}.ics`)).status).toBe(404);
+  });
+});
+
+describe('a long list', () => {
+  test('takes 10,000 names at once and shows how far it is', async () => {
+    const seen: string[] = [];
+    const stop = running.workspace.onChange(() => {
+      const view = alice.openedViews()[0];
+      if (view !== undefined) seen.push(textOf(view));
+    });
+    const form = await openForm(running.workspace, alice, '/domain import');
+    const names = Array.from({ length: 10_000 }, (_, index) => `bulk${index}.shop,2035-01-01`).join('\n');
+    const report = await toldAfter(running.workspace, alice, () => alice.submit(form, { names }));
+    stop();
+    expect(report).toContain('10000 names added');
+    expect(seen.join('\n')).toMatch(/Importing: 5000 of 10000 names/);
+    for (const view of alice.openedViews()) await alice.close(view);
+  }, 60_000);
+
+  test('shows the list in pages', async () => {
+    const first = await told('/domain expiring 3600');
+    expect(first).toMatch(/10\d\d\d names expiring within 3600 days/);
+    const shown = alice.ephemerals(DOMAINS).at(-1);
+    if (shown === undefined) throw new Error('the list was not shown');
+    expect(buttonsOf(shown)).toEqual(['expiring_next']);
+    await alice.click(shown, 'expiring_next');
+    const page = await running.workspace.waitFor(
+      () => alice.ephemerals(DOMAINS).find((message) => JSON.stringify(message.blocks).includes('21–40')),
+      { what: 'the next page' },
+    );
+    expect(buttonsOf(page)).toEqual(['expiring_previous', 'expiring_next']);
+  });
+});
