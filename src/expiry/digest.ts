@@ -37,7 +37,7 @@ type Due = DueReminder<WatchedReminder>;
 
 const DAY_MS = 86_400_000;
 /** Names in one message, each with its buttons. */
-export const NAMES_PER_MESSAGE = 20;
+const NAMES_PER_MESSAGE = 20;
 /** Names that are read and claimed at once; what is due beyond comes after them. */
 const MAX_NAMES = 1_000;
 const MAX_DISPUTED = 20;

@@ -43,7 +43,7 @@ const IMPORT_BATCH = 1_000;
 const MAX_SNOOZE_DAYS = 365;
 
 /** Reads a name that people want watched: one that can be registered. */
-export function readWatchedName(
+function readWatchedName(
   text: string,
 ): { readonly ok: true; readonly name: DomainName } | { readonly ok: false; readonly why: string } {
   const parsed = parseDomainName(text);

@@ -17,7 +17,7 @@ import { createTestDatabase } from '../support/database.ts';
 
 export const DAY_MS = 86_400_000;
 export const MINUTE_MS = 60_000;
-export const CHANNEL = 'C0EXPIRY';
+const CHANNEL = 'C0EXPIRY';
 
 export const silent = createLog('silent');
 
@@ -40,7 +40,7 @@ export interface Said {
 }
 
 /** Remembers what was posted. */
-export class FakePoster implements DigestPoster {
+class FakePoster implements DigestPoster {
   readonly heads: DigestHead[] = [];
   readonly replies: DigestPart[] = [];
   readonly said: Said[] = [];

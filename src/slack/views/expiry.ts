@@ -43,12 +43,12 @@ const SOURCES = {
 } as const;
 
 /** Where a name's date comes from. */
-export function sourceInWords({ domain }: ListedName): string {
+function sourceInWords({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
 /** What is to be known of a name beyond its date; plain text. */
-export function stateInWords({ domain }: ListedName, now: Date): string {
+function stateInWords({ domain }: ListedName, now: Date): string {
   const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = domain;
   const parts = [
     lapse?.confirmed === undefined ? '' : `let go as decided: ${lapse.reason}`,
