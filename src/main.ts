@@ -14,6 +14,7 @@ import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
+import { settleByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
 import { recoverOrders, SILENT_MS } from './orders/recover.ts';
@@ -231,6 +232,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       signal: stopExpiry.signal,
     });
     expiry = expiring;
+    const seeking = { store, look: expiring.evidence, now, log, signal: stopExpiry.signal };
+    const lookForEvidence = (lookAtAll: boolean) =>
+      settleByEvidence(seeking, { lookAtAll }).catch((err: unknown) =>
+        log.error({ err }, 'looking for what became of orders'),
+      );
 
     // Before any work is taken.
     const wake = { store, heartbeat: createHeartbeat(db), now, log };
@@ -244,7 +250,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
       'order.nudge': async ({ orderId }) => void (await nudgeApprovers(execution, orderId)),
       'expiry.follow': ({ orderId, n }) => expiring.follow(orderId, n),
-      'expiry.refresh': () => expiring.refresh(),
+      'expiry.refresh': async () => void (await Promise.all([lookForEvidence(false), expiring.refresh()])),
       'expiry.digest': async () => void (await expiring.digest()),
     });
     const recover = (silentMs = SILENT_MS / hurry) =>
@@ -326,7 +332,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       expiry: expiring,
       catchUp: async () => {
         await recover();
-        await Promise.race([expiring.refresh(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
+        const looking = Promise.all([lookForEvidence(true), expiring.refresh()]);
+        await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
         await expiring.digest();
       },
       stop: () => {

@@ -128,6 +128,9 @@ export interface OrderAccount {
   readonly context: number | undefined;
 }
 
+/** Stands in the place of a person where public records settle an unknown outcome. */
+export const EVIDENCE = 'evidence';
+
 export type OrderEvent =
   | {
       readonly type: 'confirmed';
@@ -172,6 +175,7 @@ export type OrderEvent =
   | { readonly type: 'released' }
   | {
       readonly type: 'settled';
+      /** Slack user id, or {@link EVIDENCE}. */
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
@@ -182,7 +186,7 @@ export type OrderEvent =
 /** One line of the audit log. */
 export interface LogEntry {
   readonly kind: OrderEvent['type'] | 'requested' | 'finished';
-  /** Slack user id, or `system`. */
+  /** Slack user id, `system`, or {@link EVIDENCE}. */
   readonly actor: string;
   readonly state: OrderState;
   readonly version: number;

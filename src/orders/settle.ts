@@ -4,7 +4,7 @@ import type { Secret } from '../client/secret.ts';
 import { type ChangeOutcome, changeOrder, NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { FOLLOWED_TASKS, type Order, stateInWords } from './order.ts';
-import type { OrderStore } from './ports.ts';
+import type { OrderJob, OrderStore } from './ports.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder, resultOwner } from './request.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -17,7 +17,9 @@ export async function refusalToSettle(
   const policy = await currentPolicy(deps);
   if (!policy.approvers.has(userId))
     return 'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.';
-  return order.state === 'UNKNOWN' ? undefined : 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.';
+  return order.state === 'UNKNOWN'
+    ? undefined
+    : 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.';
 }
 
 /** An approver says what became of an order whose outcome nobody knew. */
@@ -33,16 +35,27 @@ export function settleOrder(
     if (refusal !== undefined) return { refusal };
     return {
       event: { type: 'settled', by: userId, outcome, reason },
-      jobs: [
-        { queue: 'order.show', data: { orderId } },
-        ...(outcome === 'SUCCEEDED' && FOLLOWED_TASKS.includes(order.task)
-          ? order.items
-              .filter((item) => item.state === 'UNKNOWN')
-              .map((item) => ({ queue: 'expiry.follow', data: { orderId, n: item.n } }) as const)
-          : []),
-      ],
+      jobs: jobsAfterSettling(
+        order,
+        outcome,
+        order.items.filter((item) => item.state === 'UNKNOWN').map(({ n }) => n),
+      ),
     };
   });
+}
+
+/** @param settled numbers of the items whose outcome is known now */
+export function jobsAfterSettling(
+  order: Order,
+  outcome: 'SUCCEEDED' | 'FAILED',
+  settled: readonly number[],
+): OrderJob[] {
+  const orderId = order.id;
+  const followed = outcome === 'SUCCEEDED' && FOLLOWED_TASKS.includes(order.task) ? settled : [];
+  return [
+    { queue: 'order.show', data: { orderId } },
+    ...followed.map((n) => ({ queue: 'expiry.follow', data: { orderId, n } }) as const),
+  ];
 }
 
 export type RetryOutcome =

@@ -1,4 +1,4 @@
-import type { Order, OrderItem } from '../../orders/order.ts';
+import { EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import {
   type AnyBlock,
@@ -91,9 +91,13 @@ function settledReply(order: Order, happening: Happening, approvers: readonly st
   const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${mention(happening.actor)} settled this as ${found}: *${escapeText(orderTitle(order))}*.${reasonOf(happening)}`,
+    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: *${escapeText(orderTitle(order))}*.${reasonOf(happening)}`,
     approvers,
   );
+}
+
+function nameOfActor(actor: string): string {
+  return actor === EVIDENCE ? 'the registry’s public record' : mention(actor);
 }
 
 function finishedReply(
@@ -219,7 +223,7 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 }
 
 function historyLine(entry: HistoryEntry): string {
-  const who = entry.actor === 'system' ? '' : ` by ${mention(entry.actor)}`;
+  const who = entry.actor === 'system' ? '' : ` by ${nameOfActor(entry.actor)}`;
   const { ctid, reason, outcome } = entry.detail;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',

@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+import { clickAs } from '../support/people.ts';
+
+/*
+ * Nobody knows whether the service carried an order out: the registry's public record settles what it can, people
+ * settle the rest, and only then can it be tried again.
+ */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  await link(t.workspace, alice);
+});
+afterEach(() => t.service.faults.clear());
+afterAll(() => t.stop());
+
+const charges = (name: string) => t.service.state.charges.filter((charge) => charge.name === name).length;
+
+/** A renewal with an unknown outcome, of a name whose date the registry has told before. */
+async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
+  await alice.command(DOMAINS, `/domain watch ${name}`);
+  await until(`the registry has told of ${name}`, async () => {
+    return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
+  });
+  t.service.faults.set({ kind, match: { task: 'domain.renew', name }, times: 1 });
+  const order = await ask(t.workspace, alice, `/domain renew ${name}`);
+  await bob.click(order.card, 'order_approve');
+  await order.ends('UNKNOWN');
+  return order;
+}
+
+test('the expiry moved: it is settled as done, by evidence, and the audit log says what was seen', async () => {
+  const order = await unknownRenewal('cafe.rest', 'drop_after');
+  await t.demo.moveTime(MINUTE_MS);
+  const reply = await order.ends('SUCCEEDED');
+  expect(textOf(reply)).toMatch(/registry’s public record settled this as done/);
+  expect(textOf(reply)).toMatch(/expiry date has moved by the years asked for/);
+  expect(textOf(reply), 'mentions of nobody').not.toContain('<@evidence>');
+  expect(buttonsOf(reply), 'buttons that would settle it again').toEqual([]);
+  expect(charges('cafe.rest')).toBe(1);
+  expect(requestsOf(t.service, order)).toHaveLength(1);
+  const history = await toldAfter(t.workspace, alice, () =>
+    alice.command(DOMAINS, `/domain order ${order.id}`),
+  );
+  expect(history).toMatch(/settled by the registry’s public record succeeded/);
+});
+
+test('the expiry has not moved in a day: it is settled as not done, and can be tried again', async () => {
+  const order = await unknownRenewal('bar.rest', 'hang');
+  await t.demo.moveTime(10 * MINUTE_MS);
+  expect(order.state, 'after ten minutes, when the registry may be slow').toBe('UNKNOWN');
+  await t.demo.moveTime(DAY_MS);
+  const reply = await order.ends('FAILED');
+  expect(textOf(reply)).toMatch(/settled this as not done/);
+  expect(buttonsOf(reply)).toContain('order_retry');
+  expect(charges('bar.rest')).toBe(0);
+});
+
+test('what the registry does not tell is settled by an approver; no Retry before, one after', async () => {
+  const order = await unknownRenewal('deli.rest', 'hang');
+  t.service.faults.set({ kind: 'status_503', match: { interface: 'rdap' } });
+  await t.demo.moveTime(DAY_MS + MINUTE_MS);
+  expect(order.state, 'while the registry is away').toBe('UNKNOWN');
+  const unknown = await order.reply('UNKNOWN');
+  expect(textOf(unknown), 'what is known').toContain(order.id);
+  expect(textOf(unknown)).toContain('<@U0BOB>');
+  expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
+
+  const bars = await order.reply('UNKNOWN');
+  await bob.click(bars, 'order_resolve_failed');
+  const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
+  await bob.submit(form, { reason: 'Not on the invoice' });
+  const settled = await order.ends('FAILED');
+  expect(textOf(settled)).toMatch(/<@U0BOB> settled this as not done.*Not on the invoice/s);
+  expect(requestsOf(t.service, order)).toHaveLength(1);
+
+  t.service.faults.clear();
+  const again = await t.workspace.waitFor(
+    () => (buttonsOf(settled).includes('order_retry') ? settled : undefined),
+    {
+      what: 'Retry',
+    },
+  );
+  await alice.click(again, 'order_retry');
+  await until('there is another order', () =>
+    t.workspace
+      .messages(DOMAINS)
+      .some((message) => textOf(message).includes('deli.rest') && message.ts > settled.ts),
+  );
+});
+
+test('a Retry that is forged while the outcome is unknown asks for nothing', async () => {
+  const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+  t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 1 });
+  await bob.click(order.card, 'order_approve');
+  await order.ends('UNKNOWN');
+  const before = t.workspace.messages(DOMAINS).length;
+  const told = await toldAfter(t.workspace, alice, () =>
+    clickAs(t.workspace, alice.user.id, 'order_retry', order.id),
+  );
+  expect(told).toMatch(/Only an order that failed can be retried/);
+  expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
+  expect(requestsOf(t.service, order)).toHaveLength(1);
+});
