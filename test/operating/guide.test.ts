@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { VARIABLES } from '../../src/config.ts';
+import { ask, DOMAINS, link, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+
+/*
+ * What the guide for operators tells them to run, run.
+ */
+
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+let guide: string;
+let t: TestDemo;
+let client: pg.Client;
+
+beforeAll(async () => {
+  guide = await read('docs/operating.md');
+  t = await startTestDemo();
+  client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  const [alice, bob] = [t.workspace.as('U0ALICE'), t.workspace.as('U0BOB')];
+  await link(t.workspace, alice);
+  const renewed = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  await bob.click(renewed.card, 'order_approve');
+  await renewed.ends('SUCCEEDED');
+  const fetched = await ask(t.workspace, alice, '/domain authcode tavern.rest');
+  await fetched.ends('SUCCEEDED');
+  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain calendar'));
+  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain watch tapas.rest 2027-01-01'));
+}, 30_000);
+afterAll(async () => {
+  await client.end();
+  await t.stop();
+});
+
+/** The SQL in the guide that holds a text. */
+function sqlWith(text: string): string {
+  const blocks = [...guide.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '');
+  const found = blocks.find((sql) => sql.includes(text));
+  if (found === undefined) throw new Error(`the guide holds no SQL with ${text}`);
+  return found;
+}
+
+const count = async (table: string) =>
+  (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
+
+describe('the SQL of the guide', () => {
+  test('names the keys in use', async () => {
+    const { rows } = await client.query(sqlWith('sealed_input_key_id'));
+    expect(rows.map(({ what, key_id }) => `${what} ${key_id}`).sort()).toEqual([
+      'accounts demo',
+      'calendars demo',
+      'results demo',
+    ]);
+  });
+
+  test('forgets a person', async () => {
+    expect(await t.dump()).toContain('U0ALICE');
+    await client.query(sqlWith('DELETE FROM calendar_feeds').replaceAll(":'person'", "'U0ALICE'"));
+    const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
+    expect(left).toEqual([]);
+    expect(await count('orders'), 'orders that are kept').toBe(2);
+    const { rows } = await client.query(`SELECT DISTINCT actor FROM order_events WHERE kind = 'requested'`);
+    expect(rows).toEqual([{ actor: 'former' }]);
+  });
+
+  test('deletes what is old, and nothing else', async () => {
+    await client.query(
+      `UPDATE orders SET closed_at = closed_at - interval '4 years' WHERE task = 'authcode'`,
+    );
+    await client.query(sqlWith("interval '3 years'"));
+    expect(await count('orders')).toBe(1);
+    for (const table of ['order_items', 'order_events', 'message_refs', 'revealable_secrets']) {
+      const { rowCount } = await client.query(`SELECT FROM ${table} x JOIN orders o ON o.id = x.order_id`);
+      expect(await count(table), `rows of ${table} that have an order`).toBe(rowCount);
+    }
+  });
+});
+
+test('every setting stands in the table of settings and in the example', async () => {
+  const [readme, example] = [await read('README.md'), await read('.env.example')];
+  for (const name of Object.keys(VARIABLES)) {
+    expect(readme.includes(`\`${name}\``), `${name} in the README`).toBe(true);
+    expect(new RegExp(`^#?${name}=`, 'm').test(example), `${name} in .env.example`).toBe(true);
+  }
+});
+
+describe('the image and what runs it', () => {
+  const services = z.object({
+    services: z.object({
+      bot: z.object({
+        read_only: z.literal(true),
+        tmpfs: z.array(z.string()),
+        cap_drop: z.tuple([z.literal('ALL')]),
+        security_opt: z.array(z.string()),
+        stop_grace_period: z.string(),
+        environment: z.record(z.string(), z.string()),
+      }),
+      database: z.looseObject({ image: z.string(), healthcheck: z.object({ test: z.array(z.string()) }) }),
+    }),
+  });
+
+  test('compose gives the bot no rights, a place for exports and time to end, and hides the database', async () => {
+    const { bot, database } = services.parse(parse(await read('compose.yml'))).services;
+    expect(bot.tmpfs).toContain('/tmp');
+    expect(bot.security_opt).toContain('no-new-privileges:true');
+    expect(Number.parseInt(bot.stop_grace_period, 10)).toBeGreaterThan(10);
+    expect(database).not.toHaveProperty('ports');
+    expect(Object.keys(bot.environment).filter((name) => !(name in VARIABLES))).toEqual([]);
+  });
+
+  test('the image is small, runs as nobody special, says how it is, and holds no demo', async () => {
+    const lines = (await read('Dockerfile')).split('\n');
+    const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
+    expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
+    expect(last.findIndex((line) => line.startsWith('COPY'))).toBeLessThan(last.indexOf('USER node'));
+    expect(last.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
+    expect(last).toContain('CMD ["node", "dist/main.js"]');
+    expect(lines.join('\n')).toMatch(/rm -rf dist\/demo[\s\S]*npm prune --omit=dev --omit=optional/);
+    expect(
+      lines.filter((line) => /^(COPY|ADD) \. /.test(line)),
+      'a whole folder is copied',
+    ).toEqual([]);
+  });
+});
