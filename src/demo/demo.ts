@@ -30,6 +30,8 @@ export interface DemoOptions {
   readonly databaseUrl?: string;
   /** Put the names of the sandbox on the watch list when it is empty. */
   readonly watchNames?: boolean;
+  /** How many times faster than usual the bot takes up what was left behind. */
+  readonly hurry?: number;
   /** Deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
   /** Commands that one person may use in a minute, over the bot's own limit. */
@@ -126,6 +128,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       host: '127.0.0.1',
       log: options.log ?? createLog(config.logLevel),
       spacingMs: 10,
+      ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
       ...(options.commandsPerMinute === undefined ? {} : { commandsPerMinute: options.commandsPerMinute }),
     });
     if (options.watchNames === true) await watchNames(bot, service);

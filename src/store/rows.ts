@@ -248,8 +248,8 @@ export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
     Prisma.sql`SELECT 'to_nudge' AS kind, id, nudge_at AS since FROM orders
       WHERE state = 'PENDING' AND nudge_at <= ${now}`,
     Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
-      WHERE shown_version < version AND state <> 'DRAFT' AND updated_at < ${since}
-        AND (notify_lease IS NULL OR notify_lease <= ${now})`,
+      WHERE shown_version < version AND state <> 'DRAFT'
+        AND (notify_lease <= ${now} OR (notify_lease IS NULL AND updated_at < ${since}))`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
   return Prisma.sql`

@@ -184,7 +184,7 @@ describe('Slack', () => {
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     await bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    await until('the bot has caught up', async () => (await shownBehind()) === 0);
+    await t.allShown();
     expect(order.state).toBe('SUCCEEDED');
     expect(charged('locked.rest')).toBe(1);
   });
@@ -248,16 +248,6 @@ describe('Slack', () => {
     expect(reference, told).toBeDefined();
     expect(t.logged()).toContain(`"reference":"${reference}"`);
   });
-
-  async function shownBehind(): Promise<number> {
-    const rows = (await t.dump()).split('\n').filter((row) => row.startsWith('public.orders '));
-    return rows.filter((row) => {
-      const order: { version: number; shown_version: number; state: string } = JSON.parse(
-        row.slice('public.orders '.length),
-      );
-      return order.state !== 'DRAFT' && order.shown_version < order.version;
-    }).length;
-  }
 });
 
 describe('the service cannot be reached', () => {

@@ -83,6 +83,8 @@ test('what Slack does not show 15 seconds after the change is found, drafts and 
 
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1_000));
   expect(await unshown(1_016)).toEqual([order.id]);
+  expect(await rig.store.takeShowLease(order.id, at(1_001), at(1_005))).toBe(true);
+  expect(await unshown(1_005), 'who was showing it has fallen silent').toEqual([order.id]);
 });
 
 test('of very many the oldest 500 come first', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { z } from 'zod';
 import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
 import type { SandboxService } from '../../src/demo/service/server.ts';
@@ -15,6 +16,9 @@ export interface TestDemoOptions {
   /** Settings of the bot over those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
+  readonly hurry?: number;
+  /** Where the bot finds its database, given where it is: for something in between. */
+  readonly databaseUrl?: (url: string) => string | Promise<string>;
 }
 
 /** The whole of it, real: sandbox service, workspace and bot, on a database of its own. */
@@ -28,6 +32,8 @@ export interface TestDemo {
   readonly logged: () => string;
   /** Every row of every table, as text; bytes in hex. */
   dump(): Promise<string>;
+  /** Waits until the bot has shown every order as it is. */
+  allShown(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,9 +49,10 @@ export async function startTestDemo(options: TestDemoOptions = {}): Promise<Test
   const demo = await startDemo({
     port: 0,
     dataDir,
-    databaseUrl: database.url,
+    databaseUrl: (await options.databaseUrl?.(database.url)) ?? database.url,
     log,
     ...(options.settings === undefined ? {} : { settings: options.settings }),
+    ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
     ...(options.socketMode === undefined ? {} : { socketMode: options.socketMode }),
   });
   return {
@@ -56,6 +63,14 @@ export async function startTestDemo(options: TestDemoOptions = {}): Promise<Test
     databaseUrl: database.url,
     logged: () => logged,
     dump: () => dumpOf(database.url),
+    allShown: () =>
+      until('every order is shown as it is', async () =>
+        (await dumpOf(database.url, 'public.orders')).split('\n').every((line) => {
+          if (line === '') return true;
+          const order = orderRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
+          return order.shown_version === order.version || order.state === 'DRAFT';
+        }),
+      ),
     async stop() {
       await demo.stop();
       await database.drop();
@@ -64,7 +79,9 @@ export async function startTestDemo(options: TestDemoOptions = {}): Promise<Test
   };
 }
 
-async function dumpOf(url: string): Promise<string> {
+const orderRow = z.object({ state: z.string(), version: z.number(), shown_version: z.number() });
+
+async function dumpOf(url: string, table?: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -73,6 +90,7 @@ async function dumpOf(url: string): Promise<string> {
     );
     const rows: string[] = [];
     for (const { name } of tables.rows) {
+      if (table !== undefined && name !== table) continue;
       const found = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${name} t`);
       rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
     }

@@ -1,0 +1,129 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  requestsOf,
+  startTestDemo,
+  type TestDemo,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+
+/*
+ * The database goes away for a while and comes back.
+ */
+
+/** A line to the database that can be cut. */
+class Line {
+  readonly #server = createServer((client) => this.#join(client));
+  readonly #sockets = new Set<Socket>();
+  #target = 0;
+  #cut = false;
+
+  async lead(url: string): Promise<string> {
+    const address = new URL(url);
+    this.#target = Number(address.port);
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    const own = this.#server.address();
+    address.port = typeof own === 'object' && own !== null ? String(own.port) : '';
+    return address.href;
+  }
+
+  cut(): void {
+    this.#cut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#cut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+
+  #join(client: Socket): void {
+    if (this.#cut) {
+      client.destroy();
+      return;
+    }
+    const database = connect(this.#target, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  }
+}
+
+const line = new Line();
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  await link(t.workspace, alice);
+});
+afterAll(async () => {
+  await t.stop();
+  line.close();
+});
+
+const ready = async () => (await fetch(`${t.botUrl}/readyz`)).status;
+
+test('it is not ready, says so to people with a reference, and acknowledges in time all the same', async () => {
+  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  await t.allShown();
+  line.cut();
+  const { status, missing } = await (async () => {
+    const response = await fetch(`${t.botUrl}/readyz`);
+    return { status: response.status, missing: await response.text() };
+  })();
+  expect([status, missing]).toEqual([503, expect.stringContaining('"database"')]);
+  expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
+  expect((await fetch(`${t.botUrl}/metrics`)).status, 'the metrics of the process are there').toBe(200);
+
+  const told = await toldAfter(t.workspace, bob, async () => {
+    const click = await bob.click(order.card, 'order_approve');
+    expect(click.acked, 'the click is acknowledged').toBe(true);
+  });
+  const reference = /database.*Reference `([0-9a-f]{8})`/s.exec(told)?.[1];
+  expect(reference, told).toBeDefined();
+  expect(t.logged()).toContain(`"reference":"${reference}"`);
+  expect(requestsOf(t.service, order)).toEqual([]);
+
+  line.mend();
+  await until('it is ready again', async () => (await ready()) === 200);
+  await bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+test('an answer that arrives while it is away is kept, and the request is not sent again', async () => {
+  t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
+  const order = await ask(t.workspace, alice, '/domain renew bar.rest');
+  await bob.click(order.card, 'order_approve');
+  await until('the request is under way', () => requestsOf(t.service, order).length === 1);
+  line.cut();
+  await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
+  await until('the bot has tried to keep it', () => t.logged().includes('keeping the outcome of a request'));
+  line.mend();
+  await order.ends('SUCCEEDED', 15_000);
+  expect(requestsOf(t.service, order)).toHaveLength(1);
+  expect(
+    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain order ${order.id}`)),
+  ).toMatch(/service answered/);
+});
