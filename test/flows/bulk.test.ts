@@ -84,6 +84,10 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'asked for by Alice still').toContain('<@U0ALICE>');
+  const history = await toldAfter(t.workspace, alice, () =>
+    alice.command(DOMAINS, `/domain order ${retried.id}`),
+  );
+  expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
   await bob.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);

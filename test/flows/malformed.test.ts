@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
 import { COMMANDS } from '../../src/slack/features/index.ts';
@@ -173,6 +174,81 @@ test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
   }
   await expectNothingOrdered();
 });
+
+const DELEGATION = {
+  ownerc: String(SANDBOX_CONTACTS[0]),
+  adminc: String(SANDBOX_CONTACTS[1]),
+  techc: String(SANDBOX_CONTACTS[2]),
+  nameServers: SANDBOX_NAMESERVERS.join('\n'),
+};
+const RIGHT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  create: { name: 'fresh.rest', ...DELEGATION },
+  transfer: { name: 'bistro.rest', auth: 'a-code', ...DELEGATION },
+  renew: { names: 'cafe.rest', period: '2' },
+  nameservers: { name: 'cafe.rest', nameServers: DELEGATION.nameServers },
+  redirect: { source: 'www.cafe.rest', target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' },
+  'ssl-contact': { id: '501', city: 'Berlin' },
+  user: { user: 'table-1', context: '4', defaultEmail: 'table-1@team.example' },
+};
+
+/** Values that are nearly right, or that a careless program would take for right. */
+const WRONG: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
+  [
+    'create',
+    'ownerc',
+    ['1e3', '0x3e9', '1001.0', '-1001', '1001 1002', '１００１', '', 'Anna', '2147483648'],
+  ],
+  ['create', 'name', ['fresh', 'a.b.rest', 'fresh.rest x', 'fr\u0000esh.rest', 'http://', '']],
+  [
+    'create',
+    'nameServers',
+    ['ns1.dns.example', 'ns1.dns.example\nNS1.dns.example.', 'ns1.dns.example\nns_2', ''],
+  ],
+  ['transfer', 'auth', ['', '  ', 'a\u0000code', 'x'.repeat(1_001)]],
+  ['renew', 'period', ['1e0', '0x2', '2.0', '1,5', 'two', '0', '11', '-2', '٢', '²', '2 3']],
+  ['renew', 'names', ['', 'cafe', 'cafe.rest\nbad..rest', ',;']],
+  [
+    'nameservers',
+    'nameServers',
+    ['', '10.0.0.1 10.0.0.2', Array.from({ length: 8 }, (_, n) => `ns${n}.a.example`).join(' ')],
+  ],
+  ['redirect', 'source', ['', 'a b', 'www.cafe.rest/menu', 'caf\u0007e']],
+  ['redirect', 'target', ['', 'nowhere', 'javascript:alert(1)', 'a b.example', 'x.example\u0000']],
+  ['redirect', 'type', ['', 'domain', 'email', 'FRAME']],
+  ['redirect', 'mode', ['', 'frame', 'http']],
+  ['ssl-contact', 'id', ['', '0', '5e2', 'A501']],
+  ['ssl-contact', 'country', ['DEU', 'D1', 'Ä']],
+  ['ssl-contact', 'phone', ['030 5550100', '+0', 'call me']],
+  ['ssl-contact', 'email', ['x', 'a@b', 'a@@b.example']],
+  ['ssl-contact', 'city', ['Ber\u0000lin', 'x'.repeat(256), '\ud83d']],
+  [
+    'ssl-contact',
+    'address',
+    ['1 Street\u0007', Array.from({ length: 11 }, (_, n) => `line ${n}`).join('\n')],
+  ],
+  ['user', 'user', ['', 'a:b', 'ta\u0000ble']],
+  ['user', 'context', ['', '4.0', '1e1', '0']],
+  ['user', 'defaultEmail', ['', 'table', 'table@', 'a@b']],
+  ['user', 'status', ['-1', '1.5', 'active']],
+  ['user', 'language', ['eng', 'e', 'e1']],
+  ['user', 'password', ['pass\u0000word', 'x'.repeat(1_001)]],
+];
+
+test.each(WRONG)(
+  '%s: one wrong %s in a form that is right otherwise is told at it',
+  async (name, field, values) => {
+    const alice = t.workspace.as('U0ALICE');
+    const view = await openForm(t.workspace, alice, `/domain ${name}`);
+    for (const value of values) {
+      const said = await submitForged('U0ALICE', view, { ...RIGHT[name], [field]: value });
+      const what = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
+      expect(Object.keys(said), what).toEqual([field]);
+      expectHuman(Object.values(said).join(' '), what);
+    }
+    await alice.close(view);
+    await expectNothingOrdered();
+  },
+);
 
 const errorAnswer = z.object({
   response_action: z.literal('errors'),
