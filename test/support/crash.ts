@@ -40,21 +40,24 @@ export class CrashSite {
   readonly alice: Actor;
   readonly bob: Actor;
   readonly #db: pg.Pool;
+  readonly #settings: Readonly<Record<string, string>>;
   #bot: RunningBot | undefined;
 
-  private constructor(s: Surroundings, db: pg.Pool) {
+  private constructor(s: Surroundings, db: pg.Pool, settings: Readonly<Record<string, string>>) {
+    this.#settings = settings;
     this.s = s;
     this.#db = db;
     this.alice = s.workspace.as('U0ALICE');
     this.bob = s.workspace.as('U0BOB');
   }
 
-  static async open(): Promise<CrashSite> {
+  /** @param settings of its bots, over those of the surroundings */
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<CrashSite> {
     const s = await startSurroundings();
     const db = new pg.Pool({ connectionString: s.databaseUrl, max: 2 });
     // The database is dropped at the end of it.
     db.on('error', () => undefined);
-    const site = new CrashSite(s, db);
+    const site = new CrashSite(s, db, settings);
     await site.restart();
     await link(s.workspace, site.alice);
     return site;
@@ -70,7 +73,12 @@ export class CrashSite {
   }
 
   async restart(): Promise<void> {
-    this.#bot = await this.s.start(CRASHING, { CRASH_FILE: this.#crashFile, LOG_LEVEL: 'info' });
+    this.#bot = await this.startBot();
+  }
+
+  /** One more bot on the same database. */
+  startBot(): Promise<RunningBot> {
+    return this.s.start(CRASHING, { ...this.#settings, CRASH_FILE: this.#crashFile });
   }
 
   get bot(): RunningBot {
@@ -93,8 +101,8 @@ export class CrashSite {
   /** What people do for a renewal, as far as the bot is there: ask, and approve as soon as there is a card. */
   async renewal(name: string, isOver: () => boolean): Promise<void> {
     await this.alice.command(DOMAINS, `/domain renew ${name}`);
-    while (!isOver() && this.#approvable(name) === undefined) await sleep(10);
-    const card = this.#approvable(name);
+    while (!isOver() && this.approvable(name) === undefined) await sleep(10);
+    const card = this.approvable(name);
     if (!isOver() && card !== undefined) await this.bob.click(card, 'order_approve');
   }
 
@@ -102,7 +110,8 @@ export class CrashSite {
     return this.s.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names === name);
   }
 
-  #approvable(name: string): Message | undefined {
+  /** The newest card of a name that can be approved. */
+  approvable(name: string): Message | undefined {
     return this.#messagesOf(name).findLast(
       (message) => orderOf(message)?.state === 'PENDING' && buttonsOf(message).includes('order_approve'),
     );
@@ -136,7 +145,7 @@ export class CrashSite {
           await this.alice.command(DOMAINS, `/domain renew ${name}`);
           return false;
         }
-        const card = this.#approvable(name);
+        const card = this.approvable(name);
         if (order.state === 'PENDING' && card !== undefined && Date.now() - pressed > 1_000) {
           pressed = Date.now();
           await this.bob.click(card, 'order_approve');

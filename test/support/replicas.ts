@@ -1,0 +1,118 @@
+import { createServer, request as forward, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CrashSite } from './crash.ts';
+import { DOMAINS, until } from './demo.ts';
+import type { RunningBot } from './harness.ts';
+
+/** Several bots on one database, and what spreads Slack's deliveries over them. */
+export class Replicas {
+  readonly site: CrashSite;
+  readonly #bots: RunningBot[];
+  readonly #balancer: Server;
+  #turn = 0;
+
+  private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
+    this.site = site;
+    this.#bots = bots;
+    this.#balancer = balancer;
+  }
+
+  /** @param settings of every bot; over HTTP */
+  static async start(count: number, settings: Readonly<Record<string, string>> = {}): Promise<Replicas> {
+    const site = await CrashSite.open(settings);
+    const more = await Promise.all(Array.from({ length: count - 1 }, () => site.startBot()));
+    const replicas: Replicas = new Replicas(
+      site,
+      [site.bot, ...more],
+      createServer((incoming, outgoing) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('end', () => {
+          const tryNext = (left: number) => {
+            const bot = replicas.#next();
+            const onward = forward(`${bot.url}/slack/events`, { method: 'POST', headers: incoming.headers });
+            onward.on('response', (answer) => {
+              outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+              answer.pipe(outgoing);
+              answer.on('error', () => outgoing.destroy());
+            });
+            onward.on('error', (error: NodeJS.ErrnoException) => {
+              // As a balancer does: only what reached nobody goes to the next one.
+              if (error.code === 'ECONNREFUSED' && left > 0) tryNext(left - 1);
+              else outgoing.destroy();
+            });
+            onward.end(Buffer.concat(chunks));
+          };
+          tryNext(count);
+        });
+      }),
+    );
+    await new Promise<void>((resolve) => replicas.#balancer.listen(0, '127.0.0.1', resolve));
+    replicas.#lead();
+    return replicas;
+  }
+
+  #next(): RunningBot {
+    this.#turn += 1;
+    const bot = this.#bots[this.#turn % this.#bots.length];
+    if (bot === undefined) throw new Error('there is no bot');
+    return bot;
+  }
+
+  #lead(): void {
+    const address = this.#balancer.address();
+    if (typeof address !== 'object' || address === null) throw new Error('the balancer has no port');
+    this.site.s.workspace.setRequestUrl(`http://127.0.0.1:${address.port}/slack/events`);
+  }
+
+  /** Kills one of them and starts another one in its place. */
+  async replaceOne(which: number): Promise<void> {
+    const index = which % this.#bots.length;
+    await this.#bots[index]?.child.kill('SIGKILL');
+    this.#bots[index] = await this.site.startBot();
+    this.#lead();
+  }
+
+  /** Asks for renewals of so many names and waits for their cards. */
+  async asked(count: number, label: string): Promise<readonly string[]> {
+    const { site } = this;
+    const names = Array.from({ length: count }, (_, n) => site.name(`${label}-${n}`));
+    const waiting = [...names];
+    const askInTurn = async () => {
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+        const one = name;
+        await site.alice.command(DOMAINS, `/domain renew ${one}`);
+        await until(`there is a card for ${one}`, () => site.approvable(one) !== undefined, 20_000);
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, askInTurn));
+    return names;
+  }
+
+  /** Presses Approve so often at once, on whichever bot the click reaches. */
+  async press(name: string, clicks: number): Promise<void> {
+    const card = this.site.approvable(name);
+    if (card === undefined) return;
+    await Promise.all(Array.from({ length: clicks }, () => this.site.bob.click(card, 'order_approve')));
+  }
+
+  /** Kills and replaces one after the other until it is told to end. @returns how many */
+  async killing(random: () => number, isOver: () => boolean): Promise<number> {
+    let kills = 0;
+    while (!isOver()) {
+      await sleep(random() * 2_000);
+      if (isOver()) break;
+      await this.replaceOne(Math.floor(random() * this.#bots.length));
+      kills += 1;
+    }
+    return kills;
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#balancer.close(() => resolve());
+      this.#balancer.closeAllConnections();
+    });
+    await this.site.close();
+  }
+}
