@@ -1,6 +1,6 @@
 // Takes the pictures of the README: `npm run build && npm run screenshots`. Needs Debian's `chromium`, and
 // `fonts-noto-color-emoji` for the emoji.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,6 +57,8 @@ try {
 } finally {
   await browser.close();
   await demo.stop();
+  // Started by root, the database lies elsewhere and is linked from here.
+  await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true });
   await rm(dataDir, { recursive: true, force: true });
 }
 if (problems.length > 0) {
