@@ -123,6 +123,18 @@ describe('a worker that dies', () => {
   });
 });
 
+test('a worker whose sign of life came just in time is not robbed of its order', async () => {
+  const answer = heldAnswer();
+  const order = await rig.approvedRenewal('cafe.rest');
+  const working = rig.startProcess().execute(order.id);
+  await until('the request is out', () => rig.service.received.length === 1);
+  await rig.recover({ abandoned: [order.id] });
+  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
+  answer.open();
+  await working;
+  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+});
+
 describe('a worker that stalls before sending and comes back while another oneâ€™s request is out', () => {
   const comesBack: readonly (readonly [how: string, then: () => Promise<void>])[] = [
     ['to send', async () => undefined],
@@ -177,7 +189,7 @@ describe('a worker that stalls before sending and comes back while another oneâ€
 test('a worker that is alive keeps its order for as long as the answer takes', async () => {
   const answer = heldAnswer();
   const order = await rig.approvedRenewal('cafe.rest');
-  const working = rig.startProcess({ leaseMs: 40 }).execute(order.id);
+  const working = rig.startProcess({ leaseMs: 400 }).execute(order.id);
   await until('the request is out', () => rig.service.received.length === 1);
   for (let minute = 0; minute < 3; minute += 1) {
     rig.pass(60_000);

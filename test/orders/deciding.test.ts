@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
-import { ALICE, atOnce, HOUR_MS, type Rig, startRig } from './rig.ts';
+import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 
 /*
  * Approvals, refusals and what else may happen to an order that waits: by many at once, late, and without ground.
@@ -133,30 +133,35 @@ describe('approving', () => {
 });
 
 describe('when several decide at once', () => {
-  test('one of approve, deny and cancel happens, and the others learn which', async () => {
-    const winners = new Set<string>();
-    for (let round = 0; round < 12; round += 1) {
-      const order = await rig.ask('renew', { names: [`round${round}.rest`], period: 1 });
-      const acts: readonly (() => Promise<ChangeOutcome>)[] = [
-        () => rig.orders.approve(order.id, 'U0BOB'),
-        () => rig.orders.deny(order.id, 'U0CAROL', undefined),
-        () => rig.orders.cancel(order.id, 'U0ALICE'),
-      ];
-      // Everybody is the first to click in some round.
-      const outcomes = await Promise.all(
-        [...acts.slice(round % 3), ...acts.slice(0, round % 3)].map((act) => act()),
-      );
-      expect(done(outcomes), `decisions that went through in round ${round}`).toBe(1);
-      const { state } = await rig.read(order.id);
-      winners.add(state);
-      for (const outcome of outcomes) if (!outcome.ok) expect(outcome.refusal).toMatch(/the order is /);
-      expect(await rig.story(order.id)).toHaveLength(2);
-      const executes = await rig.queued(order.id, 'order.execute');
-      expect(executes, `jobs to carry out an order that is ${state}`).toHaveLength(
-        state === 'APPROVED' ? 1 : 0,
-      );
-    }
-    expect(winners.size, `only ${[...winners]} ever won`).toBeGreaterThan(1);
+  /** Each has read the order as it waits before anybody's decision is kept. */
+  test.each([
+    ['approved', 'APPROVED'],
+    ['denied', 'DENIED'],
+    ['cancelled', 'CANCELLED'],
+  ] as const)('the first to be kept happens, and the others learn which: %s', async (first, state) => {
+    const order = await renewal();
+    const waiting = new Map<string, () => void>();
+    rig.setBeforeCommit(async ({ log }) => {
+      const { opened, open } = gate();
+      waiting.set(log[0]?.kind ?? '', open);
+      await opened;
+    });
+    const decisions = {
+      approved: rig.orders.approve(order.id, 'U0BOB'),
+      denied: rig.orders.deny(order.id, 'U0CAROL', undefined),
+      cancelled: rig.orders.cancel(order.id, 'U0ALICE'),
+    };
+    await until('all three are about to be kept', () => waiting.size === 3);
+    waiting.get(first)?.();
+    expect((await decisions[first]).ok).toBe(true);
+    for (const open of waiting.values()) open();
+    const outcomes = await Promise.all(Object.values(decisions));
+    expect(done(outcomes), 'decisions that went through').toBe(1);
+    for (const outcome of outcomes) if (!outcome.ok) expect(outcome.refusal).toMatch(/the order is /);
+    expect((await rig.read(order.id)).state).toBe(state);
+    expect(await rig.story(order.id)).toHaveLength(2);
+    const executes = await rig.queued(order.id, 'order.execute');
+    expect(executes, 'jobs to carry it out').toHaveLength(state === 'APPROVED' ? 1 : 0);
   });
 
   test('an order that is approved cannot be taken back or denied', async () => {
@@ -216,6 +221,15 @@ describe('when the ground of an order has gone', () => {
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/rules have changed.*from 1 to 10/);
     await nothingSent(order.id);
+  });
+
+  test('it fails after the click too when the rules have changed', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
+    await nothingSent(order.id);
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/rules have changed/);
   });
 
   test('somebody who may not approve cannot make it fail', async () => {

@@ -65,6 +65,7 @@ const eventOf = {
     result: fc.constant({ summary: 'given up before anything left' }),
   }),
   stopped: fc.record({ type: fc.constant('stopped' as const), summary: fc.constant('the account is gone') }),
+  doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
   released: fc.constant({ type: 'released' as const }),
   settled: fc
     .record({
@@ -188,7 +189,10 @@ describe('whatever happens to an order', () => {
           expect(is.sentAt).toEqual(now);
           expect(is.attempts).toBe(was.attempts + 1);
         }
-        if (is.state === 'SENT' || is.state === 'UNKNOWN') expect(is.sentAt).toBeInstanceOf(Date);
+        if (is.state === 'SENT') expect(is.sentAt).toBeInstanceOf(Date);
+        if (is.state === 'UNKNOWN' && was.state !== 'UNKNOWN' && event.type !== 'doubted') {
+          expect(is.sentAt).toBeInstanceOf(Date);
+        }
         if (is.state === 'WAITING') expect(is.sentAt).toBeUndefined();
       }
     });

@@ -119,6 +119,12 @@ describe('which event applies in which state', () => {
       'system',
       { PENDING: 'FAILED', APPROVED: 'FAILED', EXECUTING: 'FAILED', SENT: 'EXECUTING' },
     ],
+    [
+      'doubted',
+      { type: 'doubted', summary: 'It may have been sent.' },
+      'system',
+      { APPROVED: 'UNKNOWN', EXECUTING: 'UNKNOWN', SENT: 'UNKNOWN' },
+    ],
     ['released', released, 'system', { EXECUTING: 'APPROVED', SENT: 'UNKNOWN' }],
     ['settled as done', settled('SUCCEEDED'), 'U0BOB', { UNKNOWN: 'SUCCEEDED' }],
     ['settled as not done', settled('FAILED'), 'U0BOB', { UNKNOWN: 'FAILED' }],
@@ -218,6 +224,17 @@ describe('the items of an order', () => {
     expect(stopped.state).toBe('EXECUTING');
     expect(stopped.items.map(({ state }) => state)).toEqual(['SENT', 'FAILED', 'FAILED']);
     expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'two of three failed').toBe('FAILED');
+  });
+
+  it('that are not settled are all unknown when the database cannot be believed', () => {
+    const doubted = apply(three, claimed, sending(1), sending(2), answered('FAILED', 2), {
+      type: 'doubted',
+      summary: 'It may have been sent.',
+    });
+    expect(doubted.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'FAILED', 'UNKNOWN']);
+    expect(doubted).toMatchObject({ state: 'UNKNOWN', claim: undefined, closedAt: undefined });
+    expect(transition(doubted, sending(3), START).ok, 'sent all the same').toBe(false);
+    expect(apply(doubted, answered('SUCCEEDED', 1)).items[0]?.state, 'a late answer').toBe('SUCCEEDED');
   });
 
   it('are settled together or one by one, and the order when none is unknown any more', () => {

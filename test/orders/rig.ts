@@ -79,6 +79,8 @@ export async function startRig() {
   const state = {
     now: START,
     team: TEAM,
+    /** Holds a commit up. */
+    beforeCommit: undefined as ((change: OrderCommit) => Promise<void>) | undefined,
     /** Fails like a connection that broke: before the commit, or after it with its confirmation lost. */
     commitFault: undefined as ((change: OrderCommit) => 'before' | 'after' | undefined) | undefined,
     logged: '',
@@ -87,6 +89,7 @@ export async function startRig() {
   const store: OrderStore = {
     ...kept,
     commit: async (change) => {
+      await state.beforeCommit?.(change);
       const fault = state.commitFault?.(change);
       if (fault === 'before') throw new Error('the connection broke');
       const outcome = await kept.commit(change);
@@ -177,13 +180,26 @@ export async function startRig() {
     setCommitFault(fault: typeof state.commitFault) {
       state.commitFault = fault;
     },
+    setBeforeCommit(hold: typeof state.beforeCommit) {
+      state.beforeCommit = hold;
+    },
     logged: () => state.logged,
-    recover: () => recoverOrders({ store, now, log }),
+    /** @param found what the store is to find neglected, in place of what it does find */
+    recover: (found: Partial<Awaited<ReturnType<OrderStore['neglected']>>> = {}) =>
+      recoverOrders({
+        store: {
+          ...store,
+          neglected: async (...when) => ({ ...(await store.neglected(...when)), ...found }),
+        },
+        now,
+        log,
+      }),
 
     /** Puts back what a test may have changed. Orders stay. */
     async reset() {
       state.now = START;
       state.team = TEAM;
+      state.beforeCommit = undefined;
       state.commitFault = undefined;
       state.logged = '';
       accounts.clear();

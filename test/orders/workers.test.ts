@@ -22,6 +22,8 @@ type Move =
   | { readonly do: 'claim' }
   /** Recovery finds the lease run out, rightly or because the worker was only slow. */
   | { readonly do: 'release' }
+  /** The database has slept, and nobody knows what was done meanwhile. */
+  | { readonly do: 'doubt' }
   | { readonly do: 'settle'; readonly outcome: 'SUCCEEDED' | 'FAILED' }
   | { readonly do: 'send' | 'prove'; readonly run: number; readonly n: number }
   | {
@@ -49,6 +51,7 @@ const moves: fc.Arbitrary<readonly Move[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.constant<Move>({ do: 'claim' }) },
     { weight: 2, arbitrary: fc.constant<Move>({ do: 'release' }) },
+    { weight: 1, arbitrary: fc.constant<Move>({ do: 'doubt' }) },
     { weight: 6, arbitrary: fc.record({ do: fc.constant('send' as const), run, n }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('prove' as const), run, n }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('answer' as const), run, n, outcome }) },
@@ -95,6 +98,10 @@ class World {
     }
     if (move.do === 'release') {
       this.apply({ type: 'released' });
+      return;
+    }
+    if (move.do === 'doubt') {
+      this.apply({ type: 'doubted', summary: 'it may have been sent' });
       return;
     }
     if (move.do === 'settle') {
