@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { tokenAt } from '../../src/client/auth.ts';
+import { Secret } from '../../src/client/secret.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import {
@@ -148,6 +150,20 @@ describe('link', () => {
       errors: { token: expect.stringContaining('six digits'), totpSecret: expect.any(String) },
     });
     await ada.close(view);
+  });
+
+  test('with a token alone it lasts as long as its session, and says so when that has ended', async () => {
+    const bob = t.workspace.as('U0BOB');
+    const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
+    const { token } = tokenAt(new Secret(totpSecret), Date.now());
+    const view = await openLink(t.workspace, bob, 'two_factor');
+    const typed = { user, context: String(context), password, token: token.reveal() };
+    expect(await bob.submit(view, typed)).toEqual({ outcome: 'closed' });
+    const search = () => toldAfter(t.workspace, bob, () => bob.command(DOMAINS, '/domain prereg table-001'));
+    await t.workspace.waitFor(() => bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
+    expect(await search()).toContain('table-001.rest');
+    t.service.sessions.endAll();
+    expect(await search()).toMatch(/did not accept your linked account.*\/domain link/s);
   });
 
   test('on a slow service says that it is checking, then shows the result', async () => {
