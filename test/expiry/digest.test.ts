@@ -249,8 +249,22 @@ describe('what a digest holds', () => {
     expect(new Set(said()).size).toBe(1_050);
     expect(said()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
+    // So that the next search passes over them by the index.
+    expect(await rig.database.prisma.domain.count({ where: { saidThreshold: 7 } })).toBe(1_050);
     rig.nextMorning();
     expect(await rig.digest()).toBe('nothing_to_say');
+  });
+
+  test('repeats nothing about a deleted name whose date is corrected', async () => {
+    const deletedAt = new Date(rig.now.getTime() - 3 * DAY_MS);
+    const domain = await rig.watch('deleted.rest', 100, { deletedAt });
+    rig.nextMorning();
+    await rig.digest();
+    const at = new Date((domain.expiry?.at.getTime() ?? 0) + DAY_MS);
+    expect(await rig.store.change(domain, { ...domain, expiry: { at, source: 'rdap' } })).toBe(true);
+    rig.nextMorning();
+    await rig.digest();
+    expect(said()).toEqual(['deleted.rest -4']);
   });
 
   test('says once that the registry does not show a renewal', async () => {

@@ -145,9 +145,17 @@ test('a better date for the same end repeats nothing that was said about it', as
   await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
   rig.nextMorning();
   await rig.digest();
-  answer = found('2027-06-22T22:30:00Z');
+  answer = found('2027-06-23T10:00:00Z');
   await watchName(deps(), 'cafe.rest', undefined, 'U0ALICE');
   rig.nextMorning();
   await rig.digest();
   expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
+});
+
+test('a change that was made from an older state is refused', async () => {
+  const domain = await rig.watch('cafe.rest', 8);
+  const snooze = { until: rig.now, by: 'U0ALICE', reason: undefined };
+  expect(await rig.store.change(domain, { ...domain, snooze })).toBe(true);
+  expect(await rig.store.change(domain, { ...domain, checkProblem: 'late' })).toBe(false);
+  expect(await rig.store.find('cafe.rest')).toMatchObject({ snooze, checkProblem: undefined });
 });
