@@ -4,7 +4,7 @@ import { inputKey, optionGroups, type Placed, placed } from '../forms.ts';
 import { type JsonObject, textOf, wordsOf } from '../json.ts';
 import { Menu } from '../menu.tsx';
 import { Control } from './controls.tsx';
-import { Picture } from './text.tsx';
+import { Picture } from './picture.tsx';
 
 /** An element outside of an input block: a button, a menu, a choice that acts at once. */
 export function Element({ block, element }: { block: JsonObject; element: JsonObject }) {

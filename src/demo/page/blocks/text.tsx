@@ -1,6 +1,7 @@
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';
 import { TextObject } from '../mrkdwn-text.tsx';
 import { Element } from './elements.tsx';
+import { Picture } from './picture.tsx';
 
 export function HeaderBlock({ block }: { block: JsonObject }) {
   return (
@@ -65,12 +66,4 @@ export function ImageBlock({ block }: { block: JsonObject }) {
       <Picture image={block} />
     </figure>
   );
-}
-
-/** Pictures from elsewhere are described, not loaded: no request leaves the machine. */
-export function Picture({ image }: { image: JsonObject }) {
-  const alt = textOf(image, 'alt_text') ?? '';
-  const url = textOf(image, 'image_url') ?? '';
-  const isHere = url.startsWith('data:image/') || url.startsWith(`${location.origin}/`);
-  return isHere ? <img src={url} alt={alt} /> : <span class="picture">Picture: {alt}</span>;
 }

