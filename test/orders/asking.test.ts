@@ -169,6 +169,17 @@ describe('asking', () => {
   });
 });
 
+test('an open order that closes while it is looked at is in nobody’s way', async () => {
+  const open = await rig.ask('renew', RENEWAL);
+  rig.setOnConflict(async () => {
+    rig.setOnConflict(undefined);
+    await rig.orders.cancel(open.id, 'U0ALICE');
+  });
+  const next = await rig.ask('renew', RENEWAL);
+  expect(next.id).not.toBe(open.id);
+  expect((await rig.read(next.id)).state).toBe('PENDING');
+});
+
 describe('confirming a draft', () => {
   const draft = () => rig.ask('delete', { name: 'cafe.rest' });
 

@@ -153,19 +153,6 @@ describe('a task that costs money', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
-  test('fails in the end when the service stays busy', async () => {
-    rig.service.answer = async () => {
-      throw fails('busy', { retryAfterMs: 1_000 });
-    };
-    const order = await rig.approvedRenewal('cafe.rest');
-    for (let tries = 0; tries < 25; tries += 1) {
-      await rig.runJobs();
-      rig.pass(1_000);
-    }
-    expect((await rig.read(order.id)).state).toBe('FAILED');
-    expect(rig.service.timesSent(order.id)).toBe(21);
-  });
-
   test('goes again three times when it provably did not leave, further and further apart, then fails', async () => {
     rig.service.answer = async () => {
       throw fails('not_sent');

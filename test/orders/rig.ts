@@ -79,6 +79,8 @@ export async function startRig() {
   const state = {
     now: START,
     team: TEAM,
+    /** Happens after a new order met an open one, and before anybody looks at that. */
+    onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
     /** Holds a commit up. */
     beforeCommit: undefined as ((change: OrderCommit) => Promise<void>) | undefined,
     /** Fails like a connection that broke: before the commit, or after it with its confirmation lost. */
@@ -88,6 +90,11 @@ export async function startRig() {
   };
   const store: OrderStore = {
     ...kept,
+    create: async (...order) => {
+      const conflict = await kept.create(...order);
+      if (conflict !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
+      return conflict;
+    },
     commit: async (change) => {
       await state.beforeCommit?.(change);
       const fault = state.commitFault?.(change);
@@ -180,6 +187,9 @@ export async function startRig() {
     setCommitFault(fault: typeof state.commitFault) {
       state.commitFault = fault;
     },
+    setOnConflict(act: typeof state.onConflict) {
+      state.onConflict = act;
+    },
     setBeforeCommit(hold: typeof state.beforeCommit) {
       state.beforeCommit = hold;
     },
@@ -199,6 +209,7 @@ export async function startRig() {
     async reset() {
       state.now = START;
       state.team = TEAM;
+      state.onConflict = undefined;
       state.beforeCommit = undefined;
       state.commitFault = undefined;
       state.logged = '';
