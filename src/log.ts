@@ -51,7 +51,7 @@ interface DescribedError {
  * What a log line may say of an error. Prisma's messages quote the values of a query, so of them only the
  * code is kept.
  */
-export function describeError(error: unknown, depth = 0): DescribedError {
+function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error))
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;

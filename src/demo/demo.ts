@@ -64,6 +64,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     aheadMs = Math.min(Math.max(toMs, 0), MAX_AHEAD_MS);
     service.clock.setOffset(aheadMs);
     await demo?.bot.catchUp();
+    workspace.announce('time');
     return { now: now().toISOString(), aheadMs };
   };
 

@@ -22,7 +22,7 @@ const QUEUES = {
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
-export const QUEUE_NAMES = Object.keys(QUEUES) as readonly QueueName[];
+const QUEUE_NAMES = Object.keys(QUEUES) as readonly QueueName[];
 type JobData<Name extends QueueName> = z.output<(typeof QUEUES)[Name]['data']>;
 
 export type Handlers = {

@@ -23,7 +23,7 @@ export interface WakeDeps {
 }
 
 /** How often a bot says that it is at work. */
-export const BEAT_MS = 60_000;
+const BEAT_MS = 60_000;
 /** After this long without a bot what the database says of orders under way is not taken for the truth. */
 const ASLEEP_MS = 15 * 60_000;
 

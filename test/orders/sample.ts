@@ -2,7 +2,7 @@ import { ctidOf, type Order } from '../../src/orders/order.ts';
 
 /** The moment at which sample orders are asked for. */
 export const START = new Date('2026-03-01T09:00:00Z');
-export const HOUR_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** `hours` after {@link START}. */
 export function hoursLater(hours: number): Date {

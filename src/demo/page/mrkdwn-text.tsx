@@ -88,7 +88,7 @@ function InlinePiece({ piece }: { piece: Inline }) {
     case 'channel':
       return <ChannelMention id={piece.id} label={piece.label} />;
     case 'usergroup':
-      return <span class="mention">{piece.label ?? `@${piece.id}`}</span>;
+      return <GroupMention id={piece.id} label={piece.label} />;
     case 'broadcast':
       return <span class="mention mention-me">@{piece.range}</span>;
     case 'date':
@@ -133,6 +133,12 @@ export function PersonMention({ id, label }: { id: string; label?: string | unde
   const { users, me } = useChat();
   const name = users.get(id)?.real_name ?? label ?? id;
   return <span class={id === me.id ? 'mention mention-me' : 'mention'}>@{name}</span>;
+}
+
+export function GroupMention({ id, label }: { id: string; label?: string | undefined }) {
+  const { snapshot } = useChat();
+  const handle = snapshot.usergroups.find((group) => group.id === id)?.handle;
+  return <span class="mention">@{handle ?? label ?? id}</span>;
 }
 
 export function ChannelMention({ id, label }: { id: string; label?: string | undefined }) {

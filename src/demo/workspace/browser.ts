@@ -153,6 +153,7 @@ function snapshot(core: Core, actor: Actor): Snapshot {
     commands: [...core.commands],
     shortcuts: [...core.shortcuts],
     users: [...state.users.values()],
+    usergroups: [...state.usergroups.values()].map(({ id, handle, name }) => ({ id, handle, name })),
     channels,
     messages: Object.fromEntries(messages),
     views: actor.openedViews(),

@@ -123,6 +123,7 @@ export const snapshotSchema = z.object({
   commands: z.array(commandHintSchema),
   shortcuts: z.array(shortcutHintSchema),
   users: z.array(userSchema),
+  usergroups: z.array(z.object({ id: z.string(), handle: z.string(), name: z.string() })),
   channels: z.array(channelSchema),
   /** By channel id, oldest first, thread replies and what only this person sees included. */
   messages: z.record(z.string(), z.array(messageSchema)),

@@ -54,7 +54,7 @@ export function outcomeMessage(outcome: RequestOutcome): Message | undefined {
 const SHOWN_PROBLEMS = 10;
 
 /** Every problem named, as far as anybody reads them, and that nothing happened. */
-export function problemList(problems: readonly string[]): string {
+function problemList(problems: readonly string[]): string {
   const [only, ...others] = problems;
   if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
   const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);

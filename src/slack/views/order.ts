@@ -283,12 +283,17 @@ export function retryButton(order: Order): Button {
 export function settleButtons(order: Order): Button[] {
   const title = orderTitle(order);
   return [
-    button({ actionId: 'order_resolve_done', text: 'It was done', value: order.id, label: `Done: ${title}` }),
+    button({
+      actionId: 'order_resolve_done',
+      text: 'It was done',
+      value: order.id,
+      label: `It was done: ${title}`,
+    }),
     button({
       actionId: 'order_resolve_failed',
       text: 'It was not done',
       value: order.id,
-      label: `Not done: ${title}`,
+      label: `It was not done: ${title}`,
     }),
   ];
 }

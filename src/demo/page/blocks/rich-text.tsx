@@ -1,7 +1,7 @@
 import { emojiOf } from '../emoji.ts';
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
 import { isAddress } from '../mrkdwn.ts';
-import { ChannelMention, Emoji, Link, Moment, PersonMention } from '../mrkdwn-text.tsx';
+import { ChannelMention, Emoji, GroupMention, Link, Moment, PersonMention } from '../mrkdwn-text.tsx';
 
 export function RichTextBlock({ block }: { block: JsonObject }) {
   return (
@@ -69,7 +69,7 @@ function RichPart({ part }: { part: JsonObject }) {
     case 'channel':
       return <ChannelMention id={textOf(part, 'channel_id') ?? ''} />;
     case 'usergroup':
-      return <span class="mention">@{textOf(part, 'usergroup_id')}</span>;
+      return <GroupMention id={textOf(part, 'usergroup_id') ?? ''} />;
     case 'broadcast':
       return <span class="mention mention-me">@{textOf(part, 'range')}</span>;
     case 'emoji': {
