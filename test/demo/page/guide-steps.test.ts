@@ -38,6 +38,7 @@ function snapshotFor(me: string, messages: readonly Message[] = []): Snapshot {
     commands: [],
     shortcuts: [],
     users,
+    usergroups: [],
     channels,
     messages: Object.fromEntries(
       channels.map(({ id }) => [id, messages.filter(({ channel }) => channel === id)]),
