@@ -179,7 +179,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Mess
   const text = `${nameInWords(name)}: let it lapse, says ${byWhom(by, reason)}`;
   return message(text, [
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
-    ...actions(`lapse_${name}`, [
+    ...actions('lapse', [
       button({
         actionId: 'lapse_confirm',
         text: 'Confirm: let it lapse',

@@ -109,10 +109,12 @@ function groupTitle({ phase, daysLeft = 0 }: Group): string {
 
 /** Every name with its buttons; the title of its group stands above the first of each. */
 function partBlocks(part: DigestPart): AnyBlock[] {
+  // Names may be longer than a block's id.
+  let block = 0;
   const names = part.groups.flatMap((group) =>
     group.reminders.flatMap((reminder, index) => [
       section(`${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder)}`),
-      ...actions(`due_${reminder.name}`, reminderButtons(reminder)),
+      ...actions(`due_${block++}`, reminderButtons(reminder)),
     ]),
   );
   return [...names, ...(part.disputed.length === 0 ? [] : [section(disputedText(part.disputed))])];

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/change.ts';
+import { asReminder } from '../../../src/expiry/digest.ts';
+import { groupForDigest, planReminders } from '../../../src/expiry/plan.ts';
+import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
+import { digestHead, digestMore } from '../../../src/slack/views/digest.ts';
+import { expiringPage, importReport } from '../../../src/slack/views/expiry.ts';
+import type { Message } from '../../../src/slack/views/kit.ts';
+import { textOf } from '../../support/demo.ts';
+import { expectBlocks, expectMessage, pinged } from './limits.ts';
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const DAY_MS = 86_400_000;
+const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
+
+function inDays(days: number): Date {
+  return new Date(NOW.getTime() + days * DAY_MS);
+}
+
+function named(name: string, days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
+  return {
+    ...newlyWatched(name, 'U0ALICE', NOW),
+    expiry: { at: inDays(days), source: 'rdap' },
+    checkedAt: NOW,
+    ...more,
+  };
+}
+
+function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {}): DigestHead {
+  const due = planReminders(
+    domains.flatMap((domain) => asReminder(domain, []) ?? []),
+    OPTIONS,
+  );
+  const groups = groupForDigest(due);
+  const common = { digestId: 'd1', groups, all: groups, total: due.length };
+  return { ...common, disputed: [], more: false, months: [], ...more };
+}
+
+function shown(message: Message): string {
+  return textOf({ text: message.text, blocks: JSON.parse(JSON.stringify(message.blocks)) });
+}
+
+describe('the life of a name in the digest', () => {
+  test.each([
+    [7, {}, /expires in 7 days[\s\S]*Last safe day: 20 Jun 2027/, 'reminder_renew'],
+    [0, {}, /expires today/, 'reminder_renew'],
+    [
+      -1,
+      {},
+      /renewal keeps it until \*27 Jul 2027\*, the last safe day.*restore, until 26 Aug 2027/,
+      'reminder_renew',
+    ],
+    [
+      100,
+      { deletedAt: inDays(-2) },
+      /restore brings it back until \*11 Jul 2027\*.*costs money/,
+      'reminder_restore',
+    ],
+    [100, { deletedAt: inDays(-31) }, /cannot be brought back/, undefined],
+    [100, { deletedAt: inDays(-40) }, /anybody can register it now/, undefined],
+  ] as const)('%s days before its expiry %o', (days, more, words, button) => {
+    const message = digestHead(head([named('cafe.rest', days, more)]));
+    expect(shown(message)).toMatch(words);
+    const pressed = /"action_id":"(reminder_(?:renew|restore))"/.exec(JSON.stringify(message.blocks))?.[1];
+    expect(pressed).toBe(button);
+  });
+
+  test('in a zone of which nothing is documented', () => {
+    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('not documented');
+  });
+
+  test('says what is not certain: an estimate, a failing look-up, a lapse that nobody confirmed', () => {
+    const text = shown(
+      digestHead(
+        head([
+          named('cafe.rest', 7, {
+            expiry: { at: inDays(7), source: 'order' },
+            checkProblem: 'its server is busy (HTTP 429)',
+            lapse: { reason: 'old *campaign*', requestedBy: 'U0BOB', confirmed: undefined },
+          }),
+        ]),
+      ),
+    );
+    expect(text).toContain('estimate from the last order');
+    expect(text).toContain('its server is busy (HTTP 429)');
+    expect(text).toMatch(/<@U0BOB> wants to let it lapse \(“old .*campaign/);
+    expect(text).not.toContain('*campaign*');
+  });
+
+  test('names the one who registered it at the last threshold only', () => {
+    const more = { registeredBy: 'U0CAROL' };
+    expect(pinged(digestHead(head([named('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
+    expect(pinged(digestHead(head([named('cafe.rest', 3, more)])))).toEqual([]);
+  });
+});
+
+describe('within Slack’s limits', () => {
+  const long = 'x'.repeat(63);
+  const lapse = { reason: 'r'.repeat(1_000), requestedBy: 'U0BOB', confirmed: undefined };
+  const domains = Array.from({ length: 20 }, (_, index) =>
+    named(`${index}${long.slice(3)}.${long}.${long}.${long.slice(10)}.example`, index, {
+      lapse,
+      checkProblem: 'p'.repeat(300),
+    }),
+  );
+  const months = Array.from({ length: 12 }, (_, index) => ({ label: `Mon ${index}`, count: index * 1_000 }));
+
+  test('is a digest of the longest names with the longest reasons', () => {
+    const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
+    expectMessage(digestHead(head(domains, { months, disputed, total: 1_000, more: true })));
+    expectMessage(digestMore(head(domains)));
+  });
+
+  test('is a page of the list, and the report of an import', () => {
+    const names = domains.map((domain) => ({ domain, day: '2027-06-20', daysLeft: 6 }));
+    expectMessage(expiringPage({ names, dated: 1_000, undated: 3 }, 90, 20, NOW));
+    const rejected = Array.from({ length: 500 }, (_, index) => ({
+      line: index + 1,
+      text: 'y'.repeat(80),
+      why: `“${'y'.repeat(80)}” is not a date: please write it as 2027-03-01.`,
+    }));
+    const report = importReport({ added: 3, dated: 0, kept: 0, duplicates: 0, rejected });
+    expectBlocks(report.blocks, 'modal');
+    expectBlocks(report.blocks, 'message');
+  });
+});
