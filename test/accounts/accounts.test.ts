@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Accounts, createAccounts, type LinkOutcome } from '../../src/accounts/accounts.ts';
+import { createVault } from '../../src/accounts/vault.ts';
+import type { Credential } from '../../src/client/auth.ts';
+import { createServiceClient } from '../../src/client/client.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { domainRenew } from '../../src/client/tasks/domain.ts';
+import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const FIRST = { id: 'first', key: randomBytes(32) };
+const SECOND = { id: 'second', key: randomBytes(32) };
+
+let service: SandboxService;
+let testDatabase: TestDatabase;
+let database: Database;
+const open: Accounts[] = [];
+
+beforeAll(async () => {
+  service = await startSandboxService();
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((accounts) => accounts.close()));
+  await database.prisma.account.deleteMany();
+  service.faults.clear();
+});
+afterAll(async () => {
+  await service.close();
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** A team's accounts, as one process of the bot has them. */
+function accountsOf({
+  keys = [FIRST],
+  jsonAuth = 'basic',
+}: {
+  readonly keys?: readonly [typeof FIRST, ...(typeof FIRST)[]];
+  readonly jsonAuth?: 'basic' | 'session';
+} = {}): Accounts {
+  const accounts = createAccounts({
+    teamId: 'T0STEWARD',
+    store: createAccountStore(database),
+    vault: createVault(keys),
+    now: () => new Date(),
+    log: pino({ level: 'silent' }),
+    createClient: (credential) =>
+      createServiceClient({
+        jsonUrl: service.jsonUrl,
+        xmlUrl: service.xmlUrl,
+        credential,
+        jsonAuth,
+        timeoutMs: 5_000,
+        replyTo: undefined,
+      }),
+  });
+  open.push(accounts);
+  return accounts;
+}
+
+function password(
+  { user, context, password }: { user: string; context: number; password: string } = SANDBOX_ACCOUNTS.alice,
+): Credential {
+  return { method: 'password', user, context, password: new Secret(password) };
+}
+
+function idOf(outcome: LinkOutcome): string {
+  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.why}`);
+  return outcome.account.id;
+}
+
+/** Renews with the account, and says whom the service took the request for. */
+async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
+  // The sandbox renews a name for ten years at most.
+  const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
+  const client = await accounts.clientFor(accountId);
+  if (client === undefined) return 'nobody';
+  await client.run(domainRenew, { name, period: 1 }, { ctid: randomBytes(6).toString('hex') });
+  const { user, context, headers } = service.requestsFor({ task: 'domain.renew' }).at(-1) ?? {};
+  return `${user} in ${context ?? headers?.['x-service-context']}`;
+}
+
+describe('linking', () => {
+  test('keeps what the service accepts, and makes it the active account', async () => {
+    const accounts = accountsOf();
+    const outcome = await accounts.link('U0ALICE', password());
+    expect(outcome).toMatchObject({
+      kind: 'linked',
+      verified: true,
+      account: { login: 'alice', context: 4, slot: '4', method: 'password', active: true },
+    });
+    expect(await accounts.active('U0ALICE')).toMatchObject({ id: idOf(outcome), login: 'alice' });
+    expect(await renewAs(accounts, idOf(outcome))).toBe('alice in 4');
+  });
+
+  test('keeps nothing that the service refuses, or that it could not be asked about', async () => {
+    const accounts = accountsOf();
+    const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
+    expect(await accounts.link('U0ALICE', wrong)).toMatchObject({ kind: 'refused' });
+    for (const kind of ['drop_before', 'status_500', 'status_429', 'html'] as const) {
+      service.faults.set({ kind, times: 1 });
+      expect(await accounts.link('U0ALICE', password()), kind).toMatchObject({ kind: 'unreachable' });
+    }
+    expect(await database.prisma.account.count()).toBe(0);
+  });
+
+  test('leaves no session open behind the check', async () => {
+    const before = service.sessions.count();
+    await accountsOf().link('U0ALICE', password());
+    expect(service.sessions.count()).toBe(before);
+  });
+
+  test('leaves no password in the database', async () => {
+    await accountsOf().link('U0ALICE', password());
+    const [row] = await database.prisma.account.findMany();
+    const bytes = Buffer.from(row?.sealed ?? []);
+    expect(bytes.length).toBeGreaterThan(28);
+    expect(bytes.includes(SANDBOX_ACCOUNTS.alice.password)).toBe(false);
+  });
+
+  test('the same user again keeps the account’s id and works with the new password', async () => {
+    const accounts = accountsOf();
+    const first = await accounts.link('U0ALICE', password());
+    await renewAs(accounts, idOf(first));
+    const user = service.state.user('alice', 4);
+    if (user === undefined) throw new Error('the sandbox has no alice');
+    const before = user.password;
+    user.password = 'a-new-password';
+    try {
+      await expect(renewAs(accounts, idOf(first))).rejects.toMatchObject({ kind: 'auth' });
+      const again = await accounts.link(
+        'U0ALICE',
+        password({ ...SANDBOX_ACCOUNTS.alice, password: 'a-new-password' }),
+      );
+      expect(idOf(again)).toBe(idOf(first));
+      expect(await renewAs(accounts, idOf(again))).toBe('alice in 4');
+    } finally {
+      user.password = before;
+    }
+  });
+
+  test('another user in the same context is another account: what was bound to the old one finds it gone', async () => {
+    const accounts = accountsOf();
+    const alice = await accounts.link('U0ALICE', password());
+    const frontdesk = await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.frontdesk));
+    expect(idOf(frontdesk)).not.toBe(idOf(alice));
+    expect(await accounts.find(idOf(alice))).toBeUndefined();
+    expect(await renewAs(accounts, idOf(alice))).toBe('nobody');
+    expect(await accounts.list('U0ALICE')).toHaveLength(1);
+  });
+
+  test('twice at once, as a form delivered twice does it, ends with one account', async () => {
+    const accounts = accountsOf();
+    const outcomes = await Promise.all([1, 2, 3].map(() => accounts.link('U0ALICE', password())));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['linked', 'linked', 'linked']);
+    const [account, ...others] = await accounts.list('U0ALICE');
+    expect(others).toEqual([]);
+    expect(await renewAs(accounts, account?.id ?? '')).toBe('alice in 4');
+  });
+
+  test('an application is kept as not yet used, beside the contexts', async () => {
+    const accounts = accountsOf();
+    await accounts.link('U0ALICE', password());
+    const { uuid, application, password: secret } = SANDBOX_ACCOUNTS.trustedApplication;
+    const sent = service.requests.length;
+    const outcome = await accounts.link('U0ALICE', {
+      method: 'trusted_application',
+      uuid,
+      application,
+      password: new Secret(secret),
+    });
+    expect(outcome).toMatchObject({ verified: false, account: { slot: 'application', login: uuid } });
+    expect(service.requests, 'nothing documented checks it').toHaveLength(sent);
+    expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeUndefined();
+    await renewAs(accounts, idOf(outcome));
+    await accounts.accepted(idOf(outcome));
+    expect((await accounts.active('U0ALICE'))?.verifiedAt).toBeInstanceOf(Date);
+    expect((await accounts.list('U0ALICE')).map(({ slot }) => slot)).toEqual(['4', 'application']);
+  });
+
+  test('with a token alone, the session that it opened is kept and ended with the link', async () => {
+    const accounts = accountsOf();
+    const { user, context, password: secret, totpSecret } = SANDBOX_ACCOUNTS.tina;
+    const before = service.sessions.count();
+    await accounts.link('U0TINA', {
+      method: 'two_factor',
+      user,
+      context,
+      password: new Secret(secret),
+      token: new Secret(await tokenOf(totpSecret)),
+    });
+    expect(service.sessions.count()).toBe(before + 1);
+    await accounts.unlink('U0TINA');
+    expect(service.sessions.count()).toBe(before);
+  });
+});
+
+describe('choosing and forgetting', () => {
+  test('the last one linked is active until another is chosen', async () => {
+    const accounts = accountsOf();
+    await accounts.link('U0ALICE', password());
+    await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.aliceDemoSystem));
+    expect((await accounts.active('U0ALICE'))?.context).toBe(1);
+    expect((await accounts.use('U0ALICE', '4'))?.context).toBe(4);
+    expect((await accounts.list('U0ALICE')).filter(({ active }) => active)).toHaveLength(1);
+    expect(await accounts.use('U0ALICE', '7'), 'a context without an account').toBeUndefined();
+    expect((await accounts.active('U0ALICE'))?.context).toBe(4);
+  });
+
+  test('an account is its person’s own', async () => {
+    const accounts = accountsOf();
+    const alice = idOf(await accounts.link('U0ALICE', password()));
+    const bob = idOf(await accounts.link('U0BOB', password(SANDBOX_ACCOUNTS.bob)));
+    expect(await renewAs(accounts, alice)).toBe('alice in 4');
+    expect(await renewAs(accounts, bob)).toBe('bob in 4');
+    await accounts.unlink('U0ALICE');
+    expect(await renewAs(accounts, alice)).toBe('nobody');
+    expect(await renewAs(accounts, bob)).toBe('bob in 4');
+  });
+
+  test('a row that was moved to somebody else does not open', async () => {
+    const accounts = accountsOf();
+    const alice = idOf(await accounts.link('U0ALICE', password()));
+    await database.prisma.account.update({ where: { id: alice }, data: { userId: 'U0BOB' } });
+    await expect(accounts.clientFor(alice)).rejects.toMatchObject({ name: 'VaultError' });
+  });
+
+  test('unlinking ends the session that was open for it', async () => {
+    const accounts = accountsOf({ jsonAuth: 'session' });
+    const before = service.sessions.count();
+    const id = idOf(await accounts.link('U0ALICE', password()));
+    await renewAs(accounts, id);
+    expect(service.sessions.count()).toBe(before + 1);
+    expect(await accounts.unlink('U0ALICE', '4')).toHaveLength(1);
+    expect(service.sessions.count()).toBe(before);
+    expect(await accounts.unlink('U0ALICE', '4')).toEqual([]);
+  });
+
+  test('another process’s unlink is noticed at the next use', async () => {
+    const accounts = accountsOf();
+    const id = idOf(await accounts.link('U0ALICE', password()));
+    await renewAs(accounts, id);
+    await accountsOf().unlink('U0ALICE');
+    expect(await renewAs(accounts, id)).toBe('nobody');
+  });
+});
+
+describe('a new key', () => {
+  test('seals what the old one sealed, once; then the old one can go', async () => {
+    const id = idOf(await accountsOf().link('U0ALICE', password()));
+    const both = accountsOf({ keys: [SECOND, FIRST] });
+    expect(await both.reseal()).toBe(1);
+    expect(await both.reseal()).toBe(0);
+    expect(await renewAs(accountsOf({ keys: [SECOND] }), id)).toBe('alice in 4');
+  });
+
+  test('is not held up by a row that cannot be opened', async () => {
+    const accounts = accountsOf();
+    const broken = idOf(await accounts.link('U0ALICE', password()));
+    const good = idOf(await accounts.link('U0BOB', password(SANDBOX_ACCOUNTS.bob)));
+    await database.prisma.account.update({
+      where: { id: broken },
+      data: { sealed: Uint8Array.from(randomBytes(64)) },
+    });
+    expect(await accountsOf({ keys: [SECOND, FIRST] }).reseal()).toBe(1);
+    expect(await renewAs(accountsOf({ keys: [SECOND] }), good)).toBe('bob in 4');
+  });
+});
+
+async function tokenOf(secret: string): Promise<string> {
+  const { Secret: OtpSecret, TOTP } = await import('otpauth');
+  return new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate();
+}
