@@ -4,6 +4,7 @@ import { Secret } from '../../src/client/secret.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import {
+  ask,
   DOMAINS,
   link,
   openForm,
@@ -123,6 +124,12 @@ describe('what is wrong', () => {
     });
     await alice.close(renew);
   });
+});
+
+test('a reason loses what nobody can see, and keeps the rest', async () => {
+  const order = await ask(t.workspace, alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
+  expect(textOf(order.card)).toContain('“client paid today”');
+  await alice.click(order.card, 'order_cancel');
 });
 
 describe('link', () => {
