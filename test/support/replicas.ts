@@ -4,6 +4,8 @@ import { CrashSite } from './crash.ts';
 import { DOMAINS, until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
+const CARD_WITHIN_MS = 30_000;
+
 /** Several bots on one database, and what spreads Slack's deliveries over them. */
 export class Replicas {
   readonly site: CrashSite;
@@ -80,13 +82,35 @@ export class Replicas {
     const waiting = [...names];
     const askInTurn = async () => {
       for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-        const one = name;
-        await site.alice.command(DOMAINS, `/domain renew ${one}`);
-        await until(`there is a card for ${one}`, () => site.approvable(one) !== undefined, 20_000);
+        await this.#ask(name);
       }
     };
     await Promise.all(Array.from({ length: 10 }, askInTurn));
     return names;
+  }
+
+  /** What Slack says was not delivered is asked again, as people do. */
+  async #ask(name: string): Promise<void> {
+    const { site } = this;
+    for (let tries = 1; ; tries += 1) {
+      const { acked } = await site.alice.command(DOMAINS, `/domain renew ${name}`);
+      if (acked) break;
+      if (tries === 5) throw new Error(`nobody takes /domain renew ${name}`);
+    }
+    await until(
+      `there is a card for ${name}`,
+      () => site.approvable(name) !== undefined,
+      CARD_WITHIN_MS,
+    ).catch(async (cause: unknown) => {
+      const order = (await site.keptOrders()).find((kept) => kept.name === name);
+      const told = site.alice
+        .ephemerals()
+        .slice(-5)
+        .map(({ text }) => text);
+      throw new Error(`${String(cause)}; kept: ${JSON.stringify(order)}; told: ${told.join(' | ')}`, {
+        cause,
+      });
+    });
   }
 
   /** Presses Approve so often at once, on whichever bot the click reaches. */
