@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { SettingChange, SettingsStore } from '../../src/settings.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let store: SettingsStore;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  store = createSettingsStore(database);
+});
+beforeEach(async () => {
+  await database.prisma.setting.deleteMany();
+  await database.prisma.settingChange.deleteMany();
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000);
+const change = (name: string, before: string, after: string): SettingChange => ({ name, before, after });
+
+async function logged(from: Date, to: Date) {
+  const found = [];
+  for await (const each of store.changes(from, to)) found.push(each);
+  return found;
+}
+
+test('what was saved last stands, and the log has every change with who made it', async () => {
+  expect(await store.all()).toEqual({});
+  await store.save(
+    [change('approvals_required', '1', '2'), change('approval_ttl', '3d', '1d')],
+    'U0ADA',
+    at(1),
+  );
+  await store.save([change('approvals_required', '2', '3')], 'U0BOB', at(2));
+  expect(await store.all()).toEqual({ approvals_required: '3', approval_ttl: '1d' });
+  expect(await logged(at(0), at(10))).toEqual([
+    { ...change('approvals_required', '1', '2'), by: 'U0ADA', at: at(1) },
+    { ...change('approval_ttl', '3d', '1d'), by: 'U0ADA', at: at(1) },
+    { ...change('approvals_required', '2', '3'), by: 'U0BOB', at: at(2) },
+  ]);
+  expect(await logged(at(1), at(2)), 'from until before').toHaveLength(2);
+});
+
+test('all changes of one save are kept, or none', async () => {
+  const tooLate = new Date(8.64e15 + 1);
+  await expect(store.save([change('reminder_days', '30', '60')], 'U0ADA', tooLate)).rejects.toMatchObject({
+    name: 'StoreError',
+  });
+  const unsayable = change('reminder_cron', '', 'a\u0000b');
+  await expect(
+    store.save([change('reminder_days', '30', '60'), unsayable], 'U0ADA', at(1)),
+  ).rejects.toMatchObject({ name: 'StoreError' });
+  expect(await store.all()).toEqual({});
+  expect(await logged(at(0), at(10))).toEqual([]);
+});
+
+test('twenty people saving at once leave one value, and twenty lines in the log', async () => {
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      store.save([change('approval_ttl', '3d', `${n + 1}h`)], `U${n}`, at(n)),
+    ),
+  );
+  const { approval_ttl: kept } = await store.all();
+  const lines = await logged(at(0), at(100));
+  expect(lines).toHaveLength(20);
+  expect(lines.map(({ after }) => after)).toContain(kept);
+});
