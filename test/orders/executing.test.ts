@@ -127,6 +127,7 @@ describe('a task that costs money', () => {
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
     expect(rig.accepted, 'a refusal says nothing of the account').toEqual([]);
+    expect(await rig.queued(order.id, 'expiry.follow'), 'nothing has changed for the watch list').toEqual([]);
   });
 
   test('goes again when the service was busy, after the time that it names and with the same ctid', async () => {
