@@ -10,7 +10,13 @@ import type { Sealed, Vault } from './vault.ts';
 
 export type LinkOutcome =
   /** `verified` is false where nothing documented checks the credential: its first use tells. */
-  | { readonly kind: 'linked'; readonly account: Account; readonly verified: boolean }
+  | {
+      readonly kind: 'linked';
+      readonly account: Account;
+      readonly verified: boolean;
+      /** Another account that stood in its slot and is forgotten. */
+      readonly replaced?: Account;
+    }
   /** The service, or the shape of what was typed, says no. */
   | { readonly kind: 'refused'; readonly why: string }
   /** The service could not be asked: nothing was stored. */
@@ -131,7 +137,12 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       };
       await store.save(account, vault.seal(credentialToText(kept), ownerOf(account)));
       if (previous !== undefined) await closeClient(previous.id, 'all');
-      return { kind: 'linked', account, verified };
+      return {
+        kind: 'linked',
+        account,
+        verified,
+        ...(previous === undefined || previous.id === id ? {} : { replaced: previous }),
+      };
     },
 
     async unlink(userId, slot) {

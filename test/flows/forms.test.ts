@@ -198,6 +198,18 @@ describe('link', () => {
     expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
-    expect(await ada.submit(again, { context: String(context), password })).toEqual({ outcome: 'closed' });
+    const told = await toldAfter(t.workspace, ada, () =>
+      ada.submit(again, { context: String(context), password }),
+    );
+    expect(told).toContain('Linked: `frontdesk');
+  });
+
+  test('in a context that has an account already says which one is forgotten', async () => {
+    const told = await toldAfter(t.workspace, ada, () => link(t.workspace, ada, SANDBOX_ACCOUNTS.bob));
+    expect(told).toMatch(
+      /Linked: `bob in context 4`.*takes the place of `frontdesk in context 4` \(password\)/s,
+    );
+    const again = await toldAfter(t.workspace, ada, () => link(t.workspace, ada, SANDBOX_ACCOUNTS.bob));
+    expect(again, 'the same account again takes nothing’s place').not.toContain('takes the place');
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import type { LinkOutcome } from '../../accounts/accounts.ts';
 import type { Credential } from '../../client/auth.ts';
 import { Secret } from '../../client/secret.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
@@ -181,20 +182,24 @@ const linkForm: FormFeature = {
     if ('errors' in read) return { kind: 'errors', errors: read.errors };
     const outcome = await call.deps.accounts.link(call.person.id, read.credential);
     if (outcome.kind !== 'linked') return { kind: 'errors', errors: { password: outcome.why } };
-    return { kind: 'done', say: say(linkedText(outcome.account, outcome.verified)) };
+    return { kind: 'done', say: say(linkedText(outcome)) };
   },
 };
 
-function linkedText(account: Account, verified: boolean): string {
+function linkedText({ account, verified, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(accountName(account));
   const where = contextInWords(account.context);
   const limits =
     account.method === 'two_factor'
       ? ' A two-factor account can work with users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
       : '';
+  const gone =
+    replaced === undefined
+      ? ''
+      : ` It takes the place of ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}), which is forgotten: orders that wait with that one will not be sent.`;
   return verified
-    ? `:white_check_mark: Linked: ${name}, ${where}. It is your active account now.${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.`;
+    ? `:white_check_mark: Linked: ${name}, ${where}. It is your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.${gone}`;
 }
 
 async function runLink(call: CommandCall): Promise<void> {
