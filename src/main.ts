@@ -309,8 +309,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     signal.throwIfAborted();
     slackApp = app;
     delete missing['slack'];
-    if (config.team.reminderChannel === undefined) {
-      log.info('REMINDER_CHANNEL is not set: nobody is reminded of expiring domains');
+    if ((await settings()).reminderChannel === undefined) {
+      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire');
     }
     log.info({ port: server.port, mode: slackMode(config).kind }, 'ready');
 
@@ -423,7 +423,13 @@ const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgres
 
 async function main(): Promise<void> {
   const told = new AbortController();
-  const starting = Promise.resolve().then(() => startBot(loadConfig(), { signal: told.signal }));
+  const starting = Promise.resolve().then(() => {
+    const config = loadConfig();
+    const log = createLog(config.logLevel);
+    // A library's slip over one delivery must not take the bot from everybody; the truth is in the database.
+    process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
+    return startBot(config, { log, signal: told.signal });
+  });
   // From the first moment: process 1 of a container does not end by a signal that it does not handle.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

@@ -154,7 +154,7 @@ export async function requestLapse(
   });
   if (domain === undefined) return notWatched(name);
   return decided
-    ? { ok: false, why: 'It is decided already that this name is let go.' }
+    ? { ok: false, why: 'It is decided already: this name lapses.' }
     : { ok: true, domain };
 }
 
@@ -176,9 +176,9 @@ export async function confirmLapse(
 
 function refusalToConfirm({ lapse }: WatchedDomain, by: string): string | undefined {
   if (lapse === undefined) {
-    return 'Nobody wants to let this name go any more: it was renewed, or somebody watches it again.';
+    return 'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.';
   }
-  if (lapse.confirmed !== undefined) return 'It is decided already that this name is let go.';
+  if (lapse.confirmed !== undefined) return 'It is decided already: this name lapses.';
   return lapse.requestedBy === by ? 'You asked for this, so somebody else has to confirm it.' : undefined;
 }
 

@@ -51,7 +51,7 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
 
     async complain(channelId, why) {
       const message = say(
-        `Reminders of expiring domains cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+        `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
       );
       for (const admin of admins) {
         const channel = await directory.directMessage(admin);

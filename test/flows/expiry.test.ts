@@ -208,7 +208,7 @@ describe('the digest', () => {
     );
     expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
     expect(await told('/domain expiring 30')).toMatch(
-      /lapse\.rest\n.*\n.*\n.*\nlet go as decided: campaign is over/,
+      /lapse\.rest\n.*\n.*\n.*\nlapses as decided: campaign is over/,
     );
     for (let day = 0; day < 8; day += 1) {
       const next = await nextDay();

@@ -69,7 +69,7 @@ function digestTitle({ all, total, more, disputed }: DigestHead): string {
   if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
   const urgent = all[0]?.reminders[0];
   if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
-  return `${more ? 'More than ' : ''}${count(total, 'domain')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
+  return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
 
 function headline(reminder: Reminder): string {

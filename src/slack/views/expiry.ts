@@ -51,9 +51,9 @@ function sourceInWords({ domain }: ListedName): string {
 function stateInWords({ domain }: ListedName, now: Date): string {
   const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = domain;
   const parts = [
-    lapse?.confirmed === undefined ? '' : `let go as decided: ${lapse.reason}`,
+    lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
     lapse !== undefined && lapse.confirmed === undefined
-      ? `to be let go, not confirmed: ${lapse.reason}`
+      ? `asked to let lapse, not confirmed: ${lapse.reason}`
       : '',
     snooze !== undefined && snooze.until > now ? `snoozed until ${day(snooze.until)}` : '',
     deletedAt === undefined ? '' : `deleted ${day(deletedAt)}`,
