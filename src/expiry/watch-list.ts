@@ -153,9 +153,7 @@ export async function requestLapse(
     return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
   });
   if (domain === undefined) return notWatched(name);
-  return decided
-    ? { ok: false, why: 'It is decided already: this name lapses.' }
-    : { ok: true, domain };
+  return decided ? { ok: false, why: 'It is decided already: this name lapses.' } : { ok: true, domain };
 }
 
 /** A second person agrees that a name is let go: no more reminders. */
