@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
@@ -130,7 +131,7 @@ export function createJobs(options: {
     async start() {
       await boss.start();
       for (const name of QUEUE_NAMES)
-        await boss.createQueue(name, { name, policy: 'standard', retryLimit: 0 });
+        await despiteDeadlocks(() => boss.createQueue(name, { name, policy: 'standard', retryLimit: 0 }));
     },
 
     async work(handlers) {
@@ -185,4 +186,18 @@ export function createJobs(options: {
       await boss.stop({ graceful: false, close: true, wait: false });
     },
   };
+}
+
+const DEADLOCK = z.object({ code: z.literal('40P01') });
+
+/** Making a queue locks tables that other replicas use; PostgreSQL ends one of two that wait for each other. */
+async function despiteDeadlocks(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!DEADLOCK.safeParse(error).success || tries === 10) throw error;
+      await sleep(50 + Math.random() * 200);
+    }
+  }
 }

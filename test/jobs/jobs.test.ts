@@ -1,0 +1,173 @@
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createJobs, type Handlers, type Jobs } from '../../src/jobs/jobs.ts';
+import type { OrderJob } from '../../src/orders/ports.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/demo.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let replicas: Jobs[] = [];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = new pg.Pool({ connectionString: database.url });
+});
+afterEach(async () => {
+  await Promise.all(replicas.map((jobs) => jobs.close()));
+  replicas = [];
+  await pool.end();
+  await database.drop();
+});
+
+function replica(now: () => Date = () => new Date()): Jobs {
+  const jobs = createJobs({ connectionString: database.url, log: pino({ level: 'silent' }), now });
+  replicas.push(jobs);
+  return jobs;
+}
+
+const nothing = async () => undefined;
+
+/** A replica that works on one queue with the handler given, and lets the others' jobs pass. */
+async function working(handlers: Partial<Handlers>, now?: () => Date): Promise<Jobs> {
+  const jobs = replica(now);
+  await jobs.start();
+  await jobs.work({
+    'order.execute': nothing,
+    'order.show': nothing,
+    'order.expire': nothing,
+    'order.nudge': nothing,
+    'expiry.follow': nothing,
+    'expiry.refresh': nothing,
+    'expiry.digest': nothing,
+    ...handlers,
+  });
+  return jobs;
+}
+
+const execute = (sql: string, values: unknown[]) => pool.query(sql, values);
+const show = (orderId: string, startAfter?: Date): OrderJob => ({
+  queue: 'order.show',
+  data: { orderId },
+  ...(startAfter === undefined ? {} : { startAfter }),
+});
+
+test('eight replicas that start at once on an empty database all start', async () => {
+  await Promise.all(Array.from({ length: 8 }, () => replica().start()));
+});
+
+test('a job runs as soon as it is told of, each once', async () => {
+  const done: string[] = [];
+  const jobs = await working({ 'order.show': async ({ orderId }) => void done.push(orderId) });
+  await jobs.enqueue(execute, [show('a')]);
+  const toldAt = performance.now();
+  jobs.wake(['order.show']);
+  await until('the job is done', () => done.length > 0);
+  expect(performance.now() - toldAt, 'ms').toBeLessThan(1_000);
+  expect(done).toEqual(['a']);
+});
+
+test('a wave of jobs does not wait for polls between its batches', async () => {
+  const done = new Set<string>();
+  const jobs = await working({ 'order.show': async ({ orderId }) => void done.add(orderId) });
+  // Eight at a time with a poll each would take 2 s × 12.
+  await jobs.enqueue(
+    execute,
+    Array.from({ length: 100 }, (_, n) => show(`order-${n}`)),
+  );
+  jobs.wake(['order.show']);
+  await until('all are done', () => done.size === 100);
+});
+
+test('one slow job holds up no other', async () => {
+  const done: string[] = [];
+  let release = () => {};
+  const slow = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const jobs = await working({
+    'order.show': async ({ orderId }) => {
+      if (orderId === 'slow') await slow;
+      done.push(orderId);
+    },
+  });
+  await jobs.enqueue(execute, [show('slow')]);
+  jobs.wake(['order.show']);
+  await jobs.enqueue(
+    execute,
+    Array.from({ length: 20 }, (_, n) => show(`quick-${n}`)),
+  );
+  jobs.wake(['order.show']);
+  await until('the quick ones are done', () => done.length === 20);
+  expect(done).not.toContain('slow');
+  release();
+  await jobs.idle();
+  expect(done).toContain('slow');
+});
+
+test('a job for later runs then, by the clock of the bot, and not before', async () => {
+  const aheadMs = 3 * 86_400_000;
+  const now = () => new Date(Date.now() + aheadMs);
+  const ran: number[] = [];
+  const jobs = await working({ 'order.show': async () => void ran.push(Date.now()) }, now);
+  const due = Date.now() + 700;
+  await jobs.enqueue(execute, [show('later', new Date(due + aheadMs))]);
+  jobs.wake(['order.show']);
+  await until('it has run', () => ran.length > 0);
+  expect((ran[0] ?? 0) - due, 'ms after it was due').toBeGreaterThanOrEqual(0);
+  expect((ran[0] ?? 0) - due, 'ms after it was due').toBeLessThan(1_000);
+});
+
+test('what a transaction takes back was never queued', async () => {
+  const done: string[] = [];
+  const jobs = await working({ 'order.show': async ({ orderId }) => void done.push(orderId) });
+  const client = await pool.connect();
+  await client.query('BEGIN');
+  await jobs.enqueue((sql, values) => client.query(sql, values), [show('taken back')]);
+  await client.query('ROLLBACK');
+  client.release();
+  await jobs.enqueue(execute, [show('kept')]);
+  jobs.wake(['order.show']);
+  await until('the kept one is done', () => done.includes('kept'));
+  expect(done).toEqual(['kept']);
+});
+
+test('a failing job, and one of another shape, harm nobody', async () => {
+  const done: string[] = [];
+  const jobs = await working({
+    'order.show': async ({ orderId }) => {
+      if (orderId === 'bad') throw new Error('no');
+      done.push(orderId);
+    },
+  });
+  await jobs.enqueue(execute, [show('bad'), show('misshapen', new Date(Date.now() + 60_000)), show('good')]);
+  await pool.query(
+    `UPDATE pgboss.job SET data = '{"orderId":7}', start_after = now() WHERE data->>'orderId' = 'misshapen'`,
+  );
+  jobs.wake(['order.show']);
+  await until('the good one is done', () => done.includes('good'));
+});
+
+test('stopping waits for what is under way, takes nothing new, and says whether time was enough', async () => {
+  const begun: string[] = [];
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const jobs = await working({
+    'order.show': async ({ orderId }) => {
+      begun.push(orderId);
+      await held;
+    },
+  });
+  await jobs.enqueue(execute, [show('first')]);
+  jobs.wake(['order.show']);
+  await until('it has begun', () => begun.length === 1);
+  expect(await jobs.stop(50), 'while it is held').toBe(false);
+  await jobs.enqueue(execute, [show('second')]);
+  jobs.wake(['order.show']);
+  release();
+  expect(await jobs.stop(5_000)).toBe(true);
+  expect(begun).toEqual(['first']);
+});
