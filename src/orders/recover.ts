@@ -19,16 +19,26 @@ export async function recoverOrders(deps: {
 }): Promise<void> {
   const now = deps.now();
   const neglected = await deps.store.neglected(now, deps.silentMs ?? SILENT_MS);
-  for (const orderId of neglected.abandoned) {
+  // One order that fails holds up no other.
+  const each = async (orderIds: readonly string[], take: (orderId: string) => Promise<unknown>) => {
+    for (const orderId of orderIds) {
+      try {
+        await take(orderId);
+      } catch (err) {
+        deps.log.error({ err, orderId }, 'taking up a neglected order');
+      }
+    }
+  };
+  await each(neglected.abandoned, async (orderId) => {
     const outcome = await changeOrder(deps, orderId, (order) =>
       order.claim !== undefined && order.claim.leaseUntil > deps.now()
         ? { refusal: 'its worker is alive' }
         : { event: { type: 'released' } },
     );
     if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took up an abandoned order');
-  }
-  for (const orderId of neglected.overdue) await expireOrder(deps, orderId);
-  for (const orderId of neglected.toNudge) await nudgeApprovers(deps, orderId);
+  });
+  await each(neglected.overdue, (orderId) => expireOrder(deps, orderId));
+  await each(neglected.toNudge, (orderId) => nudgeApprovers(deps, orderId));
   await deps.store.enqueue([
     ...neglected.unclaimed.map((orderId) => ({ queue: 'order.execute', data: { orderId } }) as const),
     ...neglected.unshown.map((orderId) => ({ queue: 'order.show', data: { orderId } }) as const),

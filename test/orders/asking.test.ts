@@ -24,7 +24,7 @@ const queues = async (order: Order) => (await rig.queued(order.id)).map(({ queue
 describe('ids', () => {
   test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
     const ids = Array.from({ length: 1_000 }, newOrderId);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
+    expect(ids.filter((id) => !/^[0-9a-hjkmnp-tv-z]{12}$/.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(ids.join('')).size, 'signs in use').toBe(32);
   });

@@ -233,6 +233,16 @@ test('at shutdown what is out becomes unknown, and what has not left goes on aft
   );
 });
 
+test('an order whose rows cannot be read holds up the recovery of no other', async () => {
+  const unreadable = await rig.ask('renew', { names: ['a.rest'], period: 1 });
+  const other = await rig.ask('renew', { names: ['b.rest'], period: 1 });
+  await rig.sql(`UPDATE order_items SET state = 'NONSENSE' WHERE order_id = $1`, unreadable.id);
+  rig.pass(72 * HOUR_MS);
+  await rig.recover();
+  expect((await rig.read(other.id)).state).toBe('EXPIRED');
+  expect(rig.logged()).toContain(unreadable.id);
+});
+
 describe('when the database is away', () => {
   test('an answer in hand is kept until it is back', async () => {
     const answer = heldAnswer();
