@@ -136,3 +136,25 @@ test(
   },
   PATIENCE_MS,
 );
+
+test(
+  'in Socket Mode it lives through a delivery that its library does not',
+  async () => {
+    const { SLACK_SIGNING_SECRET: _unused, ...settings } = s.settings;
+    const bot = await s.start(MAIN, {
+      ...settings,
+      SLACK_SIGNING_SECRET: undefined,
+      SLACK_APP_TOKEN: s.workspace.appToken,
+    });
+    const alice = s.workspace.as('U0ALICE');
+    await alice.command(DOMAINS, '/domain help');
+    const delivery = s.workspace.deliveries.at(-1);
+    if (delivery?.over !== 'socket') throw new Error('the command did not go through the socket');
+    void s.workspace.redeliver({ ...delivery, type: 'events_api', payload: { type: 'event_callback' } });
+    await bot.child.line(/a rejection that nobody handled/);
+    expect((await alice.command(DOMAINS, '/domain help')).acked).toBe(true);
+    process.kill(bot.child.pid, 'SIGTERM');
+    expect(await bot.child.ended, bot.child.output()).toBe(0);
+  },
+  PATIENCE_MS,
+);
