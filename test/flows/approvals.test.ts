@@ -256,6 +256,7 @@ test('a second order for the same task and name is refused with the way to the o
   await order.ends('CANCELLED');
   const both = await ask(t.workspace, alice, '/domain renew lunch.rest ladle.rest');
   await alice.click(both.card, 'order_cancel');
+  await both.ends('CANCELLED');
 });
 
 describe('a delete', () => {
@@ -275,7 +276,7 @@ describe('a delete', () => {
       { method: 'DELETE', path: '/v1/domain/mezze.rest', status: 200 },
     ]);
     expect(await told(alice, () => alice.click(draft, 'order_confirm')), 'pressed once more').toMatch(/done/);
-    expect(t.service.requestsFor({ name: 'mezze.rest' })).toHaveLength(1);
+    expect(t.service.requestsFor({ name: 'mezze.rest', task: 'domain.delete' })).toHaveLength(1);
   });
 
   test('is forgotten after 15 minutes', async () => {

@@ -258,7 +258,7 @@ test('several names are one order with a request each', async () => {
     [`${order.id}.3`, '/v1/domain/nobody-has-this.rest/_renew', { period: 3 }, false],
   ]);
   expect(textOf(reply)).toMatch(
-    /bakery\.rest\*: Done.*brunch\.rest\*: Done.*nobody-has-this\.rest\*: Failed/s,
+    /bakery\.rest\*: done.*brunch\.rest\*: done.*nobody-has-this\.rest\*: failed/s,
   );
 
   const again = await orderAfter(t.workspace, () => alice().click(order.card, 'order_retry'));
