@@ -5,5 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     testTimeout: 20_000,
+    // Starting the whole demo takes long on a busy machine.
+    hookTimeout: 30_000,
   },
 });
