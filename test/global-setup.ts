@@ -2,7 +2,9 @@ import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
+import { createJobs } from '../src/jobs/jobs.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { TEMPLATE_DATABASE } from './support/database.ts';
@@ -54,4 +56,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
 /** Everything that each test's database begins with. All connections to it must be closed at the end. */
 async function prepareTemplate(url: string): Promise<void> {
   await migrate({ url });
+  const jobs = createJobs({ connectionString: url, log: pino({ level: 'silent' }), now: () => new Date() });
+  await jobs.start();
+  await jobs.close();
 }

@@ -14,7 +14,7 @@ const PEOPLE = [
 
 describe.each([
   { auth: 'basic', way: 'credentials', count: 100 },
-  { auth: 'session', way: 'session', count: 40 },
+  { auth: 'session', way: 'session', count: 20 },
 ])('signed by $auth', ({ auth, way, count }) => {
   let t: TestDemo;
   beforeAll(async () => {
