@@ -1,0 +1,165 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Secret } from '../../src/client/secret.ts';
+import { type Message, startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
+import type { OrderStore } from '../../src/orders/ports.ts';
+import { createDirectory } from '../../src/slack/directory.ts';
+import { adoptCard, type NotifierDeps, showOrder } from '../../src/slack/notifier.ts';
+import { createSlackWeb, posted, type SlackWeb } from '../../src/slack/web.ts';
+import { newOrder, startRig, T0 } from '../store/order-rig.ts';
+import { DOMAINS, orderOf, textOf, until } from '../support/demo.ts';
+
+/*
+ * What the cards and the threads say, whatever happens between two reads.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => workspace.faults.clear());
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
+  return {
+    web,
+    directory: createDirectory(web, workspace.teamId),
+    orders: rig.store,
+    messages: rig.store,
+    settings: async () => ({
+      approvers: ['U0BOB'],
+      approvalsRequired: 1,
+      approvalTasks: ['renew'],
+      approvalTtl: 1,
+      approvalRemindAfter: 1,
+      allowSelfApproval: false,
+      reminderChannel: undefined,
+      reminderDays: [],
+      reminderCron: '0 9 * * *',
+      reminderTimezone: 'UTC',
+    }),
+    now: () => new Date(),
+    log: pino({ level: 'silent' }),
+    ...changes,
+  };
+}
+
+const DONE = { summary: 'Done.', code: 'S01', text: 'Domain renewed' };
+const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
+
+/** An order whose first request is under way. */
+async function underWay(): Promise<Order> {
+  const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined }));
+  await apply(order, { type: 'claimed', workerId: 'w', leaseUntil: new Date(Date.now() + 60_000) });
+  return apply(order, { type: 'sending', workerId: 'w', n: 1 });
+}
+
+const messagesOf = (order: Order): Message[] =>
+  workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id);
+const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
+
+/** The store, where the order moves on right after it was read for the first time. */
+function movingOn(order: Order, event: OrderEvent): OrderStore {
+  let reads = 0;
+  return {
+    ...rig.store,
+    async load(id) {
+      const read = await rig.store.load(id);
+      reads += 1;
+      if (reads === 1) await apply(order, event);
+      return read;
+    },
+  };
+}
+
+test('a result is told with what it was, even where the order was read before it ended', async () => {
+  const order = await underWay();
+  const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await showOrder(deps({ orders: movingOn(order, ended) }), order.id, 0);
+  const [reply, ...others] = repliesOf(order);
+  expect(others).toEqual([]);
+  expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
+});
+
+test('an outcome that was settled before anybody heard of it is told as it was settled', async () => {
+  const order = await underWay();
+  await apply(order, { type: 'answered', n: 1, outcome: 'UNKNOWN', result: { summary: 'No answer.' } });
+  await apply(order, { type: 'settled', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
+  await showOrder(deps(), order.id, 0);
+  expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
+});
+
+test('showing it again says nothing twice', async () => {
+  const order = await underWay();
+  await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+  await Promise.all([1, 2, 3].map(() => showOrder(deps(), order.id, 0)));
+  await showOrder(deps(), order.id, 0);
+  expect(cardsOf(order)).toHaveLength(1);
+  expect(repliesOf(order)).toHaveLength(1);
+});
+
+test('while one process shows an order, however long it takes, no other one does', async () => {
+  const order = await rig.keep(newOrder({ createdAt: T0 }));
+  let calls = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slowly: SlackWeb = {
+    async call(method, args, answer) {
+      calls += 1;
+      await held;
+      return web.call(method, args, answer);
+    },
+  };
+  const startedAt = Date.now();
+  const showing = showOrder(deps({ web: slowly, leaseMs: 200 }), order.id, 0);
+  await until('it has begun', () => calls === 1);
+  await until('its first lease is long over', () => Date.now() - startedAt > 700);
+  await showOrder(deps({ leaseMs: 200 }), order.id, 0);
+  expect(messagesOf(order), 'another process showed it meanwhile').toEqual([]);
+  release();
+  await showing;
+  expect(cardsOf(order)).toHaveLength(1);
+  // It was given back: the next one need not wait.
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await showOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
+});
+
+test('what Slack refuses for its newer blocks is said in older ones', async () => {
+  const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
+  await showOrder(deps(), order.id, 0);
+  const [card] = cardsOf(order);
+  expect(card?.blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
+});
+
+test('a card that was posted while the bot died is taken up when its button is pressed', async () => {
+  const order = await rig.keep(newOrder());
+  await showOrder(deps(), order.id, 0);
+  const [known] = cardsOf(order);
+  if (known === undefined) throw new Error('there is no card');
+  const { blocks, text, metadata } = known;
+  const { ts } = await web.call('chat.postMessage', { channel: DOMAINS, text, blocks, metadata }, posted);
+  const stores = { orders: rig.store, messages: rig.store };
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts });
+  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts });
+  expect(await rig.store.messages(order.id)).toHaveLength(1);
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts });
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await showOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);
+});
