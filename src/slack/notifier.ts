@@ -122,12 +122,9 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
     const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
     for (const each of cards) await updateCard(deps, order, each, { approvers: settings.approvers, history });
   }
-  const lastEnd = history.findLast(({ kind }) => kind === 'finished');
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    // An end that was settled before it could be told is told by the end that followed.
-    if (entry.kind === 'finished' && entry !== lastEnd) continue;
     const reply = orderReply(order, entry, settings.approvers);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.

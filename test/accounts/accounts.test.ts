@@ -243,6 +243,14 @@ describe('choosing and forgetting', () => {
     expect(await accounts.unlink('U0ALICE', '4')).toEqual([]);
   });
 
+  test('linking anew ends the session of before', async () => {
+    const accounts = accountsOf({ jsonAuth: 'session' });
+    const before = service.sessions.count();
+    await renewAs(accounts, idOf(await accounts.link('U0ALICE', password())));
+    await accounts.link('U0ALICE', password());
+    expect(service.sessions.count()).toBe(before);
+  });
+
   test('another process’s unlink is noticed at the next use', async () => {
     const accounts = accountsOf();
     const id = idOf(await accounts.link('U0ALICE', password()));
