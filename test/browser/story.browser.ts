@@ -161,7 +161,7 @@ test('an outage of the service is shown as not known, and settled by an approver
   await card.getByText(/Outcome not known/).waitFor();
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
   await bob.page.getByText('no answer', { exact: true }).waitFor();
-  await card.getByRole('button', { name: /^Done: / }).click();
+  await card.getByRole('button', { name: /^It was done: / }).click();
   await bob.dialog.getByLabel('Reason').fill('The service lists it');
   await bob.dialog.getByRole('button', { name: 'Settle' }).click();
 
