@@ -31,7 +31,7 @@ export interface TeamSettings {
   readonly reminderTimezone: string;
 }
 
-/** Everything that `contract.md`'s table of variables names, checked. */
+/** Everything that the README's table of settings names, checked. */
 export interface Config {
   readonly slack: {
     readonly botToken: Secret;

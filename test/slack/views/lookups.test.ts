@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { preregPage } from '../../../src/slack/views/prereg.ts';
+import { rulesMessage, zonesMessage } from '../../../src/slack/views/rules.ts';
+import { documentedZones, zoneFor } from '../../../src/zones/rules.ts';
+import { expectMessage } from './limits.ts';
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const AT = { now: NOW, timeZone: 'UTC' };
+
+describe('rules', () => {
+  it('of a documented zone', () => {
+    const message = rulesMessage(zoneFor('rest'), 'rest', undefined, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('of a zone that nobody documents', () => {
+    const message = rulesMessage(zoneFor('example'), 'example', undefined, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('of a name in its auto-renew grace, with its dates', () => {
+    const name = {
+      name: 'cafe.rest',
+      problems: [],
+      dates: {
+        expiresAt: new Date('2027-06-04T00:00:00Z'),
+        source: 'rdap' as const,
+        expiryDay: '2027-06-04',
+        deletedAt: undefined,
+      },
+    };
+    const message = rulesMessage(zoneFor('cafe.rest'), 'rest', name, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('lists the documented zones', () => {
+    const message = zonesMessage(documentedZones());
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+});
+
+describe('a page of preregistrations', () => {
+  const query = { sld: 'cafe', tld: 'rest', keys: ['tmch_mark' as const], offset: 0 };
+
+  it('with nothing found says so', () => {
+    const message = preregPage(query, { records: [], summary: 0 }, 20);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('with the longest names stays within the limits', () => {
+    const records = Array.from({ length: 20 }, (_, index) => ({
+      name: `${'x'.repeat(60)}${index}.${'y'.repeat(63)}.${'z'.repeat(63)}.rest`,
+      status: 'PENDING',
+      phase: 'sunrise1',
+      more: {},
+    }));
+    expectMessage(preregPage(query, { records, summary: 120 }, 20));
+  });
+});
