@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { durationInWords, formatDuration, parseDuration } from '../src/duration.ts';
+import fc from './support/properties.ts';
 
 describe('amounts of time', () => {
   it.each([

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVault, VaultError } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/client/secret.ts';
+import fc from '../support/properties.ts';
 
 const oldKey = { id: '2025', key: randomBytes(32) };
 const newKey = { id: '2026', key: randomBytes(32) };

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basicToken } from '../../src/client/auth.ts';
@@ -10,6 +9,7 @@ import type { XmlElement } from '../../src/client/task.ts';
 import { domainRenew } from '../../src/client/tasks/domain.ts';
 import { userCreate } from '../../src/client/tasks/user.ts';
 import { decodeXml, writeXml } from '../../src/client/xml.ts';
+import fc from '../support/properties.ts';
 import { clientOf, password } from './clients.ts';
 import { http, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
 

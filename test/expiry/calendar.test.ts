@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import { type CalendarName, calendarFeed } from '../../src/expiry/calendar.ts';
+import fc from '../support/properties.ts';
 
 const options = { now: new Date('2026-06-01T09:08:07.654Z'), timeZone: 'Europe/Berlin' };
 

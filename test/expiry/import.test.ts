@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_IMPORT_LINES, parseExpiryDate, parseImport } from '../../src/expiry/import.ts';
+import fc from '../support/properties.ts';
 
 const first = new Date('2027-03-01T00:00:00Z');
 

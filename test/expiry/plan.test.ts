@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
 import { groupForDigest, planReminders, snoozeUntil, type WatchedName } from '../../src/expiry/plan.ts';
 import { calendarDay } from '../../src/zones/lifecycle.ts';
+import fc from '../support/properties.ts';
 
 const DAY_MS = 86_400_000;
 const THRESHOLDS = [60, 30, 14, 7, 3, 1];

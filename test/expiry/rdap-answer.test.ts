@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readRdapAnswer, readRfc3339 } from '../../src/expiry/rdap-answer.ts';
 import { rdapAddress, readRdapBootstrap } from '../../src/expiry/rdap-bootstrap.ts';
+import fc from '../support/properties.ts';
 
 const full = {
   rdapConformance: ['rdap_level_0'],

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { ask, DOMAINS, link, type SeenOrder, toldAfter } from '../support/demo.ts';
+import fc from '../support/properties.ts';
 
 /*
  * What stands between the world and the bot. BODIES says how many malformed bodies are sent, SEED which ones.

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
@@ -9,6 +8,7 @@ import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
 import { DOMAINS, link, openForm, orderOf, startTestDemo, type TestDemo, textOf } from '../support/demo.ts';
 import { fieldsOf, linkTwoFactor } from '../support/people.ts';
+import fc from '../support/properties.ts';
 
 /*
  * Whatever people type, they get an answer that a person can use, and nothing is ordered.

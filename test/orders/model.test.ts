@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   isFinal,
@@ -9,6 +8,7 @@ import {
   outcomeOf,
   transition,
 } from '../../src/orders/order.ts';
+import fc from '../support/properties.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
 /*

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
 import { currentPolicy } from '../../src/orders/decide.ts';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
 import { needsApproval, refusalToDecide, standingApprovers } from '../../src/orders/policy.ts';
+import fc from '../support/properties.ts';
 import { newOrder } from './sample.ts';
 
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });

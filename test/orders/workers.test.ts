@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Order, type OrderEvent, transition } from '../../src/orders/order.ts';
+import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
 
 /*

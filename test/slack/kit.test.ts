@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   actions,
@@ -15,6 +14,7 @@ import {
   table,
   withoutNewBlocks,
 } from '../../src/slack/views/kit.ts';
+import fc from '../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './views/limits.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
@@ -26,7 +26,7 @@ describe('blocks', () => {
         const list = Array.from({ length: many }, () => text);
         const buttons = list.map((_, n) => button({ actionId: `a${n}`, text, value: 'v', label: text }));
         expectMessage(
-          message(text, [
+          message(`Renewal: ${text}`, [
             header(text),
             section(text),
             ...facts(list.slice(0, 12).map((each) => ['Label', each])),

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nearest, parseCommandLine } from '../../src/slack/parse.ts';
+import fc from '../support/properties.ts';
 
 describe('a command line', () => {
   it.each([

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mentionsIn } from '../../src/demo/workspace/mentions.ts';
 import {
@@ -14,6 +13,7 @@ import {
   truncate,
   truncateMarkup,
 } from '../../src/slack/views/text.ts';
+import fc from '../support/properties.ts';
 
 const nasty = fc
   .array(

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { general } from '../../src/zones/general.ts';
 import { calendarDay, lifecycleAt } from '../../src/zones/lifecycle.ts';
 import { rest } from '../../src/zones/rest.ts';
+import fc from '../support/properties.ts';
 
 const expiresAt = new Date('2026-03-01T10:00:00Z');
 

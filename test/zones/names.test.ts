@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { displayName, parseDomainName, parseHostName } from '../../src/zones/names.ts';
+import fc from '../support/properties.ts';
 
 function nameOf(text: string): string {
   const parsed = parseDomainName(text);

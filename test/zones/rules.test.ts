@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { general } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
@@ -15,6 +14,7 @@ import {
   zoneFor,
 } from '../../src/zones/rules.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
+import fc from '../support/properties.ts';
 
 const TASKS: readonly ZoneTask[] = [
   'create',

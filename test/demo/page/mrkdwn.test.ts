@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Inline, isAddress, readInline, readMrkdwn } from '../../../src/demo/page/mrkdwn.ts';
 import { code, escapeText, mention, moment } from '../../../src/slack/views/kit.ts';
+import fc from '../../support/properties.ts';
 
 /** The tree in a short form: `b(…)` for bold, `code(…)`, `@U1` and so on. */
 function short(list: readonly Inline[]): string {

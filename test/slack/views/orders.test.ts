@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderState } from '../../../src/orders/order.ts';
 import { taskNamed } from '../../../src/orders/tasks.ts';
@@ -7,6 +6,7 @@ import { homeBlocks } from '../../../src/slack/views/home.ts';
 import { type Message, message } from '../../../src/slack/views/kit.ts';
 import { confirmMessage, type Happening, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
 import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
+import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './limits.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 

@@ -1,0 +1,10 @@
+import fc from 'fast-check';
+
+/*
+ * fast-check with one seed for every run, so that what fails on one machine fails on all.
+ * SEED tries other values.
+ */
+
+fc.configureGlobal({ seed: Number(process.env['SEED'] ?? 20_261) });
+
+export default fc;
