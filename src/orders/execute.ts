@@ -7,10 +7,11 @@ import type { Log } from '../log.ts';
 import { changeOrder, type Decision } from './change.ts';
 import { groundGone } from './decide.ts';
 import { FOLLOWED_TASKS, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import type { OrderTask, Sent } from './order-task.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
-import { type OrderTask, type Sent, taskNamed } from './tasks.ts';
+import { taskNamed } from './tasks.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;

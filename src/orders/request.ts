@@ -4,10 +4,12 @@ import type { Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
 import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
-import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName, transition } from './order.ts';
+import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
+import type { OrderTask, Problem } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
-import { type OrderTask, type Problem, taskNamed } from './tasks.ts';
+import { taskNamed } from './tasks.ts';
+import { transition } from './transition.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;

@@ -3,7 +3,7 @@ import { VaultError } from '../accounts/vault.ts';
 import type { Envelope } from '../client/envelope.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { ItemResult, OrderAccount } from './order.ts';
-import type { OrderTask, Sent } from './tasks.ts';
+import type { OrderTask, Sent } from './order-task.ts';
 
 /** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
 const MAX_RETRIES = 3;

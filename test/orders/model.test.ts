@@ -6,8 +6,8 @@ import {
   type OrderEvent,
   type OrderState,
   outcomeOf,
-  transition,
 } from '../../src/orders/order.ts';
+import { transition } from '../../src/orders/transition.ts';
 import fc from '../support/properties.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 

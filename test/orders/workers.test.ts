@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Order, type OrderEvent, transition } from '../../src/orders/order.ts';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
+import { transition } from '../../src/orders/transition.ts';
 import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
 

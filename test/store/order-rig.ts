@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { expect } from 'vitest';
 import type { Sealed } from '../../src/accounts/vault.ts';
-import { ctidOf, type Order, type OrderEvent, transition } from '../../src/orders/order.ts';
+import { ctidOf, type Order, type OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
+import { transition } from '../../src/orders/transition.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase } from '../support/database.ts';

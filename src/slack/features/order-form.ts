@@ -1,7 +1,7 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import { Secret } from '../../client/secret.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import type { Problem } from '../../orders/tasks.ts';
+import type { Problem } from '../../orders/order-task.ts';
 import {
   activeAccount,
   type FormFeature,

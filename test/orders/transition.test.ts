@@ -10,8 +10,8 @@ import {
   type OrderState,
   outcomeOf,
   stateInWords,
-  transition,
 } from '../../src/orders/order.ts';
+import { transition } from '../../src/orders/transition.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
 /** Applies events that must apply. */

@@ -1,0 +1,155 @@
+import type { z } from 'zod';
+import type { ServiceClient } from '../client/client.ts';
+import type { Envelope } from '../client/envelope.ts';
+import type { Secret } from '../client/secret.ts';
+import type { Effect, ServiceTask } from '../client/task.ts';
+import { checkTask, describeTask, type ZoneTask, zoneFor } from '../zones/rules.ts';
+import type { OrderTaskName } from './order.ts';
+
+/** Something that keeps a request from becoming an order, and the field it is about. */
+export interface Problem {
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** One request of an order, about to go out. */
+export interface Sending {
+  readonly input: unknown;
+  /** The item's name. */
+  readonly name: string;
+  readonly secret: Secret | undefined;
+  readonly ctid: string;
+  readonly signal: AbortSignal;
+  /** Awaited right before the first byte may leave. */
+  readonly beforeSend: () => Promise<void>;
+}
+
+export interface Sent {
+  readonly envelope: Envelope;
+  readonly httpStatus: number;
+  /** Shown once to the requester and nowhere else. */
+  readonly secret: Secret | undefined;
+}
+
+/** What the orders know of a task. A row of {@link ORDER_TASKS}. */
+export interface OrderTask {
+  readonly name: OrderTaskName;
+  readonly effect: Effect;
+  /** Doing it twice does no more than doing it once. */
+  readonly idempotent: boolean;
+  /** Starts as `DRAFT`: the requester confirms before anybody else hears of it. */
+  readonly confirmFirst: boolean;
+  /** Its names are domain names. */
+  readonly domain: boolean;
+  /** The secret field of the input, if it has one. */
+  readonly secretField: 'auth' | 'password' | undefined;
+  /** The answer holds a secret for the requester. */
+  readonly secretResult: boolean;
+  /** Why this account cannot do it and what to do instead, or undefined when it can. */
+  unsupported(client: ServiceClient): string | undefined;
+  /**
+   * Checks what a person asked for against the zone's rules, and again before it is sent.
+   * @param input as typed, or as stored
+   */
+  check(
+    input: unknown,
+  ):
+    | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
+    | { readonly ok: false; readonly problems: readonly Problem[] };
+  /** What an approver must know beyond the fields: what the zone says of the task. */
+  notes(names: readonly string[]): readonly string[];
+  /** The input for some of its names: what a retry asks for again. */
+  onlyFor(input: unknown, names: readonly string[]): unknown;
+  /** @throws {ServiceError} */
+  send(client: ServiceClient, sending: Sending): Promise<Sent>;
+}
+
+/** What a row of {@link ORDER_TASKS} says of its task. */
+interface Definition<Input, Wire, Output> {
+  readonly name: OrderTaskName;
+  readonly service: ServiceTask<Wire, Output>;
+  readonly confirmFirst?: boolean;
+  readonly secretField?: 'auth' | 'password';
+  readonly zoneTask?: ZoneTask;
+  readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
+  readonly names: (input: Input) => readonly string[];
+  /** Field that holds the names; `name` when left out. */
+  readonly nameField?: string;
+  /** What is wrong beyond the shape of single fields; asked too when only some of them could be read. */
+  readonly problems?: (input: Partial<Input>, complete: boolean) => readonly Problem[];
+  readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
+  readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
+  readonly secretOf?: (output: Output) => Secret | undefined;
+}
+
+/** An input without the fields that issues are about. */
+function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
+  const bad = new Set(issues.map(({ path }) => path[0]));
+  return Object.fromEntries(
+    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !bad.has(name)),
+  );
+}
+
+/** Said of whatever no field has a sentence of its own for, such as an input that another release kept. */
+const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
+
+/** Joins what is particular to a task with what all tasks do alike. */
+export function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
+  const { service, zoneTask } = definition;
+  return {
+    name: definition.name,
+    effect: service.effect,
+    idempotent: service.idempotent,
+    confirmFirst: definition.confirmFirst ?? false,
+    domain: zoneTask !== undefined,
+    secretField: definition.secretField,
+    secretResult: definition.secretOf !== undefined,
+
+    unsupported(client) {
+      const support = client.supports(service);
+      return 'unsupported' in support ? support.unsupported : undefined;
+    },
+
+    check(raw) {
+      const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
+      if (!parsed.success) {
+        const { issues } = parsed.error;
+        const unreadable = issues.map((issue) => ({
+          // `names` for its third line, `parent_user` for a field of an object.
+          field: issue.path.filter((part) => typeof part === 'string').join('_'),
+          problem: issue.message,
+        }));
+        const readable = definition.input.partial().safeParse(without(raw, issues));
+        // Each of its fields was read by the schema of that field.
+        const input = (readable.data ?? {}) as Partial<Input>;
+        return { ok: false, problems: [...unreadable, ...(definition.problems?.(input, false) ?? [])] };
+      }
+      const names = definition.names(parsed.data);
+      const { nameField: field = 'name' } = definition;
+      const zoneProblems =
+        zoneTask === undefined
+          ? []
+          : names.flatMap((name) =>
+              checkTask(zoneFor(name), zoneTask).map((problem) => ({ field, problem })),
+            );
+      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data, true) ?? [])];
+      return problems.length > 0 ? { ok: false, problems } : { ok: true, input: parsed.data, names };
+    },
+
+    notes(names) {
+      if (zoneTask === undefined) return [];
+      return [...new Set(names.flatMap((name) => describeTask(zoneFor(name), zoneTask)))];
+    },
+
+    onlyFor(raw, names) {
+      const input = definition.input.parse(raw);
+      return definition.onlyFor?.(input, names) ?? input;
+    },
+
+    async send(client, { input, name, secret, ctid, signal, beforeSend }) {
+      const wire = definition.wire(definition.input.parse(input), name, secret);
+      const { output, envelope, httpStatus } = await client.run(service, wire, { ctid, signal, beforeSend });
+      return { envelope, httpStatus, secret: definition.secretOf?.(output) };
+    },
+  };
+}
