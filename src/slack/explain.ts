@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { VaultError } from '../accounts/vault.ts';
+import { type Log, newReference } from '../log.ts';
+import { code, type Message, say } from './views/kit.ts';
+import { SlackProblem } from './web.ts';
+
+const databaseError = z.object({ name: z.string().regex(/^(PrismaClient|StoreError)/) });
+
+function causeInWords(error: unknown): string {
+  if (error instanceof SlackProblem) return 'Slack did not answer me as it should.';
+  if (databaseError.safeParse(error).success) return 'My database does not answer right now.';
+  return 'Something went wrong on my side.';
+}
+
+/** One sentence for a person about something unexpected, with a reference that stands in the log as well. */
+export function explain(log: Log, error: unknown, activity: string): Message {
+  const reference = newReference();
+  log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
+  if (error instanceof VaultError) {
+    return say(
+      `What I keep encrypted for this cannot be opened any more: its key is gone, or it was changed. Link your account again with \`/domain link\`, then ask again. Reference ${code(reference)}.`,
+    );
+  }
+  return say(
+    `${causeInWords(error)} Look at \`/domain orders mine\` before you try again, so that nothing is asked for twice. Reference ${code(reference)}.`,
+  );
+}

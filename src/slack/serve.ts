@@ -1,0 +1,113 @@
+import type { Person } from './directory.ts';
+import { explain } from './explain.ts';
+import { type Interaction, isAdmin, type Needs, type SlackDeps } from './feature.ts';
+import { tell } from './tell.ts';
+import { type Message, say } from './views/kit.ts';
+import { done, SlackProblem } from './web.ts';
+
+/** Something that a person did in Slack, as far as its kinds are alike. */
+export interface Delivery {
+  readonly userId: string;
+  /** The person's own workspace as Slack's signed request names it, if it does. */
+  readonly homeTeamId: string | undefined;
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  readonly triggerId: string;
+  /** The same when Slack delivers it again. */
+  readonly deliveryId: string;
+  readonly responseUrl: string | undefined;
+}
+
+/** After this a person is told that it takes longer. */
+const SLOW_MS = 2_500;
+const SLOW = say('This takes longer than usual. I am still at it and will answer here.');
+
+/** Said to people of other workspaces. */
+export const STRANGERS = say(
+  'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
+);
+
+/** A person of whom nothing is known yet. */
+function stranger(userId: string): Person {
+  return { id: userId, isMember: false, isAdmin: false };
+}
+
+/** How to answer a person. Grants nothing: {@link admit} says what they may. */
+export function interaction(
+  deps: SlackDeps,
+  delivery: Delivery,
+  person: Person = stranger(delivery.userId),
+): Interaction {
+  const { channelId, threadTs, deliveryId, triggerId, responseUrl } = delivery;
+  const reach = { person, channelId, threadTs, responseUrl };
+  return {
+    deps,
+    person,
+    channelId,
+    threadTs,
+    deliveryId,
+    tell: (message, options) => tell(deps, reach, message, options),
+    open: async (view, { undo } = {}) => {
+      try {
+        await deps.web.call('views.open', { trigger_id: triggerId, view }, done);
+      } catch (error) {
+        await undo?.();
+        if (error instanceof SlackProblem && /trigger/.test(error.code ?? '')) {
+          await tell(deps, reach, say('Opening this took too long for Slack. Try once more.'));
+          return;
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+async function refusal(deps: SlackDeps, person: Person, needs: Needs): Promise<Message | undefined> {
+  if (!person.isMember) return STRANGERS;
+  if (needs === 'admin' && !isAdmin(deps, person)) {
+    return say('Only admins can do this. Ask a workspace admin or owner.');
+  }
+  if (needs === 'linked' && (await deps.accounts.active(person.id)) === undefined) {
+    return say('You have no linked account yet. Type `/domain link` first, then try again.');
+  }
+  return undefined;
+}
+
+/** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
+export async function admit(
+  deps: SlackDeps,
+  delivery: Delivery,
+  needs: Needs,
+): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
+  if (needs === 'nothing') return { call: interaction(deps, delivery) };
+  const person = await deps.directory.person(delivery.userId, delivery.homeTeamId);
+  const refused = await refusal(deps, person, needs);
+  return refused === undefined ? { call: interaction(deps, delivery, person) } : { refused };
+}
+
+/**
+ * Does what somebody asked for, if they may. Whatever happens, they hear something.
+ * @param activity for the log
+ */
+export async function serve(
+  deps: SlackDeps,
+  delivery: Delivery,
+  { needs, activity }: { readonly needs: Needs; readonly activity: string },
+  run: (call: Interaction) => Promise<void>,
+): Promise<void> {
+  const answer = interaction(deps, delivery);
+  let over = false;
+  const slow = setTimeout(() => {
+    if (!over) void answer.tell(SLOW).catch(() => undefined);
+  }, SLOW_MS);
+  try {
+    const admission = await admit(deps, delivery, needs);
+    if ('refused' in admission) await answer.tell(admission.refused);
+    else await run(admission.call);
+  } catch (error) {
+    await answer.tell(explain(deps.log, error, activity));
+  } finally {
+    over = true;
+    clearTimeout(slow);
+  }
+}

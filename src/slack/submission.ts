@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AckFn, ViewResponseAction } from '@slack/bolt';
+import type { ModalView } from '@slack/types';
+import type { z } from 'zod';
+import { explain } from './explain.ts';
+import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
+import { publishHome } from './features/home.ts';
+import { type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { admit, type Delivery, interaction } from './serve.ts';
+import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
+import { escapeText, type Message, say, section } from './views/kit.ts';
+import { done, SlackProblem } from './web.ts';
+
+/*
+ * What becomes of a submitted form. Slack waits 3 seconds for the answer: what takes longer is answered by a view that
+ * says it is checking, and that view changes as soon as there is an outcome.
+ */
+
+/** A form has this long before its view says that it is checking. */
+const SUBMISSION_MS = 2_000;
+
+type Ack = AckFn<ViewResponseAction>;
+
+/** Takes a submitted form to its feature and its outcome to the person. */
+export async function submitForm(
+  deps: SlackDeps,
+  feature: FormFeature,
+  payload: z.infer<typeof viewPayload>,
+  origin: FormOrigin,
+  ack: Ack,
+): Promise<void> {
+  const { user, view } = payload;
+  const delivery: Delivery = {
+    userId: user.id,
+    homeTeamId: user.team_id ?? payload.team?.id,
+    channelId: origin.channelId === '' ? undefined : origin.channelId,
+    threadTs: origin.threadTs,
+    triggerId: payload.trigger_id,
+    deliveryId: `view:${view.id}`,
+    responseUrl: undefined,
+  };
+  const values = valuesOf(view);
+  const outcome = submitted(deps, feature, delivery, values, origin);
+  const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
+  const teller = interaction(deps, delivery);
+  // A form that was opened from the Home tab changes what the tab shows.
+  const refreshHome = async () => {
+    if (delivery.channelId === undefined) await publishHome(deps, user.id);
+  };
+  if (quick !== undefined) {
+    await answerSubmission(quick, view, ack, teller);
+    if (quick.kind === 'done') await refreshHome();
+    return;
+  }
+  await ack({
+    response_action: 'update',
+    view: noticeView(feature.form.title, [
+      section(':hourglass_flowing_sand: Checking. This view changes as soon as there is an answer.'),
+    ]),
+  });
+  await showLateOutcome(await outcome, feature, view.id, values, origin, teller);
+  await refreshHome();
+}
+
+/** Never throws: a person who filled in a form is answered in it. */
+async function submitted(
+  deps: SlackDeps,
+  feature: FormFeature,
+  delivery: Delivery,
+  values: FormValues,
+  origin: FormOrigin,
+): Promise<Submitted> {
+  try {
+    const admission = await admit(deps, delivery, feature.needs);
+    if ('refused' in admission) {
+      return { kind: 'view', view: noticeView(feature.form.title, asSections(admission.refused)) };
+    }
+    return await feature.submit({ ...admission.call, values, origin });
+  } catch (error) {
+    const said = explain(deps.log, error, `form ${feature.form.name}`);
+    return { kind: 'errors', errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
+  }
+}
+
+async function answerSubmission(
+  outcome: Submitted,
+  view: ViewPayload,
+  ack: Ack,
+  teller: Interaction,
+): Promise<void> {
+  switch (outcome.kind) {
+    case 'errors': {
+      // An error at a field that is not on the form would be lost.
+      const shown = Object.keys(view.state?.values ?? {});
+      const errors: Record<string, string> = {};
+      for (const [field, problem] of Object.entries(outcome.errors)) {
+        const at = shown.includes(field) ? field : (shown[0] ?? field);
+        errors[at] = errors[at] === undefined ? problem : `${errors[at]} ${problem}`;
+      }
+      await ack({ response_action: 'errors', errors });
+      return;
+    }
+    case 'view':
+      await ack({ response_action: 'update', view: outcome.view });
+      await carryOn(outcome, view.id, teller);
+      return;
+    case 'done':
+      await ack();
+      if (outcome.say !== undefined) await teller.tell(outcome.say);
+  }
+}
+
+/** Does what a view announced; the person hears of an error, and a view that was closed changes nothing. */
+async function carryOn(
+  { meanwhile }: Submitted & { readonly kind: 'view' },
+  viewId: string,
+  teller: Interaction,
+): Promise<void> {
+  if (meanwhile === undefined) return;
+  const { web, log } = teller.deps;
+  const show = async (view: ModalView) => {
+    await web.call('views.update', { view_id: viewId, view }, done).catch((error: unknown) => {
+      if (!(error instanceof SlackProblem)) throw error;
+    });
+  };
+  try {
+    await meanwhile(show);
+  } catch (error) {
+    await teller.tell(explain(log, error, 'a form’s work'));
+  }
+}
+
+/** The view says "checking" already: it shows the result, or the form again with what was typed. */
+async function showLateOutcome(
+  outcome: Submitted,
+  feature: FormFeature,
+  viewId: string,
+  values: FormValues,
+  origin: FormOrigin,
+  teller: Interaction,
+): Promise<void> {
+  const update = (view: ModalView) => teller.deps.web.call('views.update', { view_id: viewId, view }, done);
+  try {
+    if (outcome.kind === 'errors') {
+      const again = await feature.render(teller, origin, values);
+      await update(formView({ ...again, problems: Object.values(outcome.errors).map(escapeText) }));
+    } else if (outcome.kind === 'view') {
+      await update(outcome.view);
+      await carryOn(outcome, viewId, teller);
+    } else if (outcome.say === undefined || isPlain(outcome.say)) {
+      await update(noticeView(feature.form.title, asSections(outcome.say ?? say('Done.'))));
+    } else {
+      // Buttons and tables belong in the channel: a view cannot be left open with them.
+      await update(
+        noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
+      );
+      await teller.tell(outcome.say);
+    }
+  } catch (error) {
+    // The person has closed the view.
+    if (!(error instanceof SlackProblem)) throw error;
+    const text =
+      outcome.kind === 'errors' ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
+    await teller.tell(outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : say(text));
+  }
+}
+
+function asSections(message: Message) {
+  return message.blocks.filter((block) => block.type === 'section');
+}
+
+/** Nothing but sentences. */
+function isPlain(message: Message): boolean {
+  return message.blocks.every((block) => block.type === 'section');
+}
