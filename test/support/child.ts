@@ -25,13 +25,17 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a TypeScript source as a process of its own, without building it.
+ * Runs a TypeScript source as a process of its own, without building it; or a bundle.
  * @param entry its address, as in `new URL('../../src/main.ts', import.meta.url)`
  */
 export function startChild(entry: URL, options: ChildOptions = {}): Child {
   const child = spawn(
     process.execPath,
-    ['--import', STRIP_TYPES, fileURLToPath(entry), ...(options.args ?? [])],
+    [
+      ...(entry.pathname.endsWith('.ts') ? ['--import', STRIP_TYPES] : []),
+      fileURLToPath(entry),
+      ...(options.args ?? []),
+    ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...options.env },

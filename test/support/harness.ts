@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
 import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import { bundle } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -38,6 +39,15 @@ export async function startSurroundings(): Promise<Surroundings> {
   const workspace = await startWorkspace();
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bot-'));
   const children: Child[] = [];
+  const bundles = new Map<URL, Promise<URL>>();
+  const program = (entry: URL): Promise<URL> | URL => {
+    // What is released runs as it is; the bots of tests are started again and again.
+    if (entry === MAIN) return entry;
+    const file = join(folder, `${basename(entry.pathname, '.ts')}.mjs`);
+    const bundled = bundles.get(entry) ?? bundle(entry, file);
+    bundles.set(entry, bundled);
+    return bundled;
+  };
   const settings = {
     SLACK_BOT_TOKEN: workspace.botToken,
     SLACK_SIGNING_SECRET: workspace.signingSecret,
@@ -58,7 +68,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     folder,
     settings,
     async start(entry = MAIN, more = {}) {
-      const child = startChild(entry, { env: { ...settings, ...more }, cwd: folder });
+      const child = startChild(await program(entry), { env: { ...settings, ...more }, cwd: folder });
       children.push(child);
       const [, port] = await child.line(/"port":(\d+).*"msg":"ready"/);
       const url = `http://127.0.0.1:${port}`;

@@ -1,0 +1,33 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'rolldown';
+
+const SOURCES = new URL('../../src/', import.meta.url);
+
+/** Sources find files beside them by their own address, which the bundle does not have. */
+const keepAddresses: Plugin = {
+  name: 'addresses of sources',
+  transform(code, id) {
+    const { href } = pathToFileURL(id);
+    if (!href.startsWith(SOURCES.href) || !code.includes('import.meta.url')) return null;
+    return code.replaceAll('import.meta.url', JSON.stringify(href));
+  },
+};
+
+/**
+ * Makes one file of a TypeScript program and all it imports, which starts nearly twice as fast: for processes
+ * that are started again and again.
+ * @param entry its address
+ * @param file where to write it
+ */
+export async function bundle(entry: URL, file: string): Promise<URL> {
+  await build({
+    input: fileURLToPath(entry),
+    platform: 'node',
+    // Asked for by `pg`, and not installed.
+    external: ['pg-native'],
+    plugins: [keepAddresses],
+    logLevel: 'silent',
+    output: { file, format: 'esm', codeSplitting: false },
+  });
+  return pathToFileURL(file);
+}
