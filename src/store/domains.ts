@@ -3,7 +3,7 @@ import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { FOLLOWED_TASKS } from '../orders/order.ts';
-import { type Database, isUniqueViolation, type Prisma, type Transaction } from './database.ts';
+import { type Database, during, isUniqueViolation, type Prisma, type Transaction } from './database.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
@@ -74,41 +74,49 @@ function columnsOf(domain: WatchedDomain) {
   };
 }
 
-/** The watch list in PostgreSQL. */
+/** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma }: Database): WatchListStore {
   return {
-    async find(name) {
-      const row = await prisma.domain.findUnique({ where: { name } });
-      return row === null ? undefined : domainFromRow(row);
-    },
+    find: (name) =>
+      during('looking a watched name up', async () => {
+        const row = await prisma.domain.findUnique({ where: { name } });
+        return row === null ? undefined : domainFromRow(row);
+      }),
 
-    async findMany(names) {
-      const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
-      return rows.map(domainFromRow);
-    },
+    findMany: (names) =>
+      during('looking watched names up', async () => {
+        const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
+        return rows.map(domainFromRow);
+      }),
 
-    async add(domain) {
-      try {
-        await prisma.$transaction((tx) => insert(tx, domain));
-        return true;
-      } catch (error) {
-        if (isUniqueViolation(error)) return false;
-        throw error;
-      }
-    },
+    add: (domain) =>
+      during('putting a name on the watch list', async () => {
+        try {
+          await prisma.$transaction((tx) => insert(tx, domain));
+          return true;
+        } catch (error) {
+          if (isUniqueViolation(error)) return false;
+          throw error;
+        }
+      }),
 
-    change: (before, after) => prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
+    change: (before, after) =>
+      during('changing a watched name', () =>
+        prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
+      ),
 
-    async remove(name) {
-      const { count } = await prisma.domain.deleteMany({ where: { name } });
-      return count > 0;
-    },
+    remove: (name) =>
+      during('taking a name off the watch list', async () => {
+        const { count } = await prisma.domain.deleteMany({ where: { name } });
+        return count > 0;
+      }),
 
-    async importBatch(names, by, now) {
-      const given = names.map(({ name }) => name);
-      const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
-      // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
-      const rows = await prisma.$queryRaw`
+    importBatch: (names, by, now) =>
+      during('importing names', async () => {
+        const given = names.map(({ name }) => name);
+        const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
+        // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
+        const rows = await prisma.$queryRaw`
         INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at)
         SELECT name, NULLIF(date, '')::timestamptz, CASE date WHEN '' THEN NULL ELSE 'person' END,
                ${by}, ${now}::timestamptz, ${now}::timestamptz
@@ -120,71 +128,79 @@ export function createWatchListStore({ prisma }: Database): WatchListStore {
             AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
             AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
         RETURNING (xmax = 0) AS added`;
-      const changed = imported.parse(rows);
-      const added = changed.filter((row) => row.added).length;
-      return { added, dated: changed.length - added };
-    },
+        const changed = imported.parse(rows);
+        const added = changed.filter((row) => row.added).length;
+        return { added, dated: changed.length - added };
+      }),
 
-    async claimDueChecks(now, until, limit) {
-      const claimed = z.array(z.object({ name: z.string() })).parse(
-        await prisma.$queryRaw`
+    claimDueChecks: (now, until, limit) =>
+      during('claiming names to look up', async () => {
+        const claimed = z.array(z.object({ name: z.string() })).parse(
+          await prisma.$queryRaw`
           UPDATE domains SET next_check_at = ${until}::timestamptz
           WHERE name IN (
             SELECT name FROM domains WHERE next_check_at <= ${now}::timestamptz
             ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
           RETURNING name`,
-      );
-      if (claimed.length === 0) return [];
-      const rows = await prisma.domain.findMany({ where: { name: { in: claimed.map(({ name }) => name) } } });
-      return rows.map(domainFromRow);
-    },
+        );
+        if (claimed.length === 0) return [];
+        const rows = await prisma.domain.findMany({
+          where: { name: { in: claimed.map(({ name }) => name) } },
+        });
+        return rows.map(domainFromRow);
+      }),
 
-    async page(from, until, offset, limit) {
-      const dated = await prisma.domain.findMany({
-        where: { expiresAt: { gte: from, lt: until } },
-        orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-        skip: offset,
-        take: limit,
-      });
-      if (dated.length === limit) return dated.map(domainFromRow);
-      const before = await prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } });
-      const undated = await prisma.domain.findMany({
-        where: { expiresAt: null },
-        orderBy: { name: 'asc' },
-        skip: Math.max(0, offset - before),
-        take: limit - dated.length,
-      });
-      return [...dated, ...undated].map(domainFromRow);
-    },
+    page: (from, until, offset, limit) =>
+      during('reading the watch list', async () => {
+        const dated = await prisma.domain.findMany({
+          where: { expiresAt: { gte: from, lt: until } },
+          orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+          skip: offset,
+          take: limit,
+        });
+        if (dated.length === limit) return dated.map(domainFromRow);
+        const before = await prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } });
+        const undated = await prisma.domain.findMany({
+          where: { expiresAt: null },
+          orderBy: { name: 'asc' },
+          skip: Math.max(0, offset - before),
+          take: limit - dated.length,
+        });
+        return [...dated, ...undated].map(domainFromRow);
+      }),
 
-    async count(from, until) {
-      const [dated, undated] = await Promise.all([
-        prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } }),
-        prisma.domain.count({ where: { expiresAt: null } }),
-      ]);
-      return { dated, undated };
-    },
+    count: (from, until) =>
+      during('counting the watch list', async () => {
+        const [dated, undated] = await Promise.all([
+          prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } }),
+          prisma.domain.count({ where: { expiresAt: null } }),
+        ]);
+        return { dated, undated };
+      }),
 
-    async countByMonth(from, until, timeZone) {
-      const rows = await prisma.$queryRaw`
+    countByMonth: (from, until, timeZone) =>
+      during('counting names by month', async () => {
+        const rows = await prisma.$queryRaw`
         SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
         FROM domains
         WHERE expires_at >= ${from}::timestamptz AND expires_at < ${until}::timestamptz AND lapse_confirmed_at IS NULL
         GROUP BY 1`;
-      return monthCount.parse(rows).map(({ month, count }) => [month, count] as const);
-    },
+        return monthCount.parse(rows).map(({ month, count }) => [month, count] as const);
+      }),
 
     async *calendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {
-        const rows = await prisma.domain.findMany({
-          where: {
-            expiresAt: { gte: after.at },
-            OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
-          },
-          orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-          take: BATCH,
-          select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
-        });
+        const rows = await during('reading names for a calendar', () =>
+          prisma.domain.findMany({
+            where: {
+              expiresAt: { gte: after.at },
+              OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
+            },
+            orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+            take: BATCH,
+            select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
+          }),
+        );
         for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
           if (expiresAt === null) continue;
           yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
@@ -195,43 +211,46 @@ export function createWatchListStore({ prisma }: Database): WatchListStore {
     },
 
     follow: (orderId, n, now, change) =>
-      prisma.$transaction(async (tx) => {
-        const { count } = await tx.orderItem.updateMany({
-          where: { orderId, n, followedAt: null },
-          data: { followedAt: now },
-        });
-        if (count === 0) return false;
-        const item = await tx.orderItem.findUniqueOrThrow({
-          where: { orderId_n: { orderId, n } },
-          select: { name: true },
-        });
-        // Locked, so that what is computed from the row is not computed from an older one.
-        await tx.$queryRaw`SELECT 1 FROM domains WHERE name = ${item.name} FOR UPDATE`;
-        const row = await tx.domain.findUnique({ where: { name: item.name } });
-        const before = row === null ? undefined : domainFromRow(row);
-        const after = change(before);
-        if (after === undefined) return true;
-        if (before !== undefined) await swap(tx, before, after);
-        else await insert(tx, after);
-        return true;
-      }, TRANSACTION),
+      during('following a success', () =>
+        prisma.$transaction(async (tx) => {
+          const { count } = await tx.orderItem.updateMany({
+            where: { orderId, n, followedAt: null },
+            data: { followedAt: now },
+          });
+          if (count === 0) return false;
+          const item = await tx.orderItem.findUniqueOrThrow({
+            where: { orderId_n: { orderId, n } },
+            select: { name: true },
+          });
+          // Locked, so that what is computed from the row is not computed from an older one.
+          await tx.$queryRaw`SELECT 1 FROM domains WHERE name = ${item.name} FOR UPDATE`;
+          const row = await tx.domain.findUnique({ where: { name: item.name } });
+          const before = row === null ? undefined : domainFromRow(row);
+          const after = change(before);
+          if (after === undefined) return true;
+          if (before !== undefined) await swap(tx, before, after);
+          else await insert(tx, after);
+          return true;
+        }, TRANSACTION),
+      ),
 
-    async unfollowed(since) {
-      const rows = await prisma.orderItem.findMany({
-        where: {
-          followedAt: null,
-          state: 'SUCCEEDED',
-          order: {
-            state: { in: ['EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'] },
-            updatedAt: { gte: since },
-            task: { in: [...FOLLOWED_TASKS] },
+    unfollowed: (since) =>
+      during('looking for successes that were not followed', async () => {
+        const rows = await prisma.orderItem.findMany({
+          where: {
+            followedAt: null,
+            state: 'SUCCEEDED',
+            order: {
+              state: { in: ['EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'] },
+              updatedAt: { gte: since },
+              task: { in: [...FOLLOWED_TASKS] },
+            },
           },
-        },
-        select: { orderId: true, n: true },
-        take: BATCH,
-      });
-      return rows;
-    },
+          select: { orderId: true, n: true },
+          take: BATCH,
+        });
+        return rows;
+      }),
   };
 }
 

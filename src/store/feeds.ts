@@ -1,5 +1,5 @@
 import type { FeedRecord, FeedStore } from '../expiry/ports.ts';
-import type { Database, Prisma } from './database.ts';
+import { type Database, during, type Prisma } from './database.ts';
 
 function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
   return {
@@ -13,33 +13,37 @@ function columnsOf({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
-/** Addresses of calendar feeds in PostgreSQL. */
+/** Addresses of calendar feeds in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
   return {
-    async find(userId) {
-      const row = await prisma.calendarFeed.findUnique({ where: { userId } });
-      return row === null ? undefined : fromRow(row);
-    },
+    find: (userId) =>
+      during('reading the address of a calendar feed', async () => {
+        const row = await prisma.calendarFeed.findUnique({ where: { userId } });
+        return row === null ? undefined : fromRow(row);
+      }),
 
-    async save(record, now) {
-      const columns = columnsOf(record, now);
-      await prisma.calendarFeed.upsert({
-        where: { userId: record.userId },
-        create: { userId: record.userId, ...columns },
-        update: columns,
-      });
-    },
+    save: (record, now) =>
+      during('saving the address of a calendar feed', async () => {
+        const columns = columnsOf(record, now);
+        await prisma.calendarFeed.upsert({
+          where: { userId: record.userId },
+          create: { userId: record.userId, ...columns },
+          update: columns,
+        });
+      }),
 
-    async keepFirst(record, now) {
-      await prisma.calendarFeed.createMany({
-        data: [{ userId: record.userId, ...columnsOf(record, now) }],
-        skipDuplicates: true,
-      });
-      return fromRow(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
-    },
+    keepFirst: (record, now) =>
+      during('keeping the address of a calendar feed', async () => {
+        await prisma.calendarFeed.createMany({
+          data: [{ userId: record.userId, ...columnsOf(record, now) }],
+          skipDuplicates: true,
+        });
+        return fromRow(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
+      }),
 
-    async hasToken(tokenHash) {
-      return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
-    },
+    hasToken: (tokenHash) =>
+      during('looking a calendar feed up', async () => {
+        return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
+      }),
   };
 }

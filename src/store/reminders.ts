@@ -4,7 +4,7 @@ import { utcDay } from '../expiry/days.ts';
 import { asReminder } from '../expiry/digest.ts';
 import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
-import { type Database, isUniqueViolation, Prisma, type Transaction } from './database.ts';
+import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
 import { domainFromRow, NOTHING_SAID } from './domains.ts';
 
 const BATCH = 500;
@@ -51,12 +51,18 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
     FROM freed WHERE d.name = freed.name`;
 }
 
-/** Digests and reminders in PostgreSQL. */
+/** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ prisma }: Database): ReminderStore {
+  const ask = (query: Prisma.Sql): Promise<unknown> =>
+    during('looking for names that are due', () => prisma.$queryRaw(query));
+
   /** Reads the rows of names that a query found, in its order. */
   async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
     if (found.length === 0) return [];
-    const domains = await prisma.domain.findMany({ where: { name: { in: found.map(({ name }) => name) } } });
+    const names = found.map(({ name }) => name);
+    const domains = await during('reading names that are due', () =>
+      prisma.domain.findMany({ where: { name: { in: names } } }),
+    );
     const byName = new Map(domains.map((row) => [row.name, domainFromRow(row)]));
     return found.flatMap(({ name, said }) => {
       const domain = byName.get(name);
@@ -65,88 +71,100 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
   }
 
   return {
-    async takeDigest(scheduledFor, now, leaseUntil) {
-      const latest = await prisma.digest.findFirst({ orderBy: { scheduledFor: 'desc' } });
-      if (latest === null) {
-        await prisma.digest.createMany({
-          data: [{ id: randomUUID(), scheduledFor, leaseUntil: now, completedAt: now }],
-          skipDuplicates: true,
-        });
-        return undefined;
-      }
-      const unfinished = latest.completedAt === null;
-      if (unfinished && latest.leaseUntil > now) return undefined;
-      if (latest.scheduledFor >= scheduledFor && !unfinished) return undefined;
-
-      try {
-        return await prisma.$transaction(async (tx): Promise<DigestRun | undefined> => {
-          let run: DigestRun;
-          if (latest.scheduledFor >= scheduledFor) {
-            const { count } = await tx.digest.updateMany({
-              where: { id: latest.id, leaseUntil: latest.leaseUntil, completedAt: null },
-              data: { leaseUntil },
-            });
-            if (count === 0) return undefined;
-            const { channelId, ts } = latest;
-            run = { id: latest.id, head: channelId === null || ts === null ? undefined : { channelId, ts } };
-          } else {
-            run = { id: randomUUID(), head: undefined };
-            await tx.digest.create({ data: { id: run.id, scheduledFor, leaseUntil } });
-          }
-          const abandoned = await tx.digest.findMany({ where: { completedAt: null }, select: { id: true } });
-          const ids = abandoned.map(({ id }) => id);
-          await free(tx, ids);
-          await tx.digest.updateMany({
-            where: { id: { in: ids, not: run.id } },
-            data: { completedAt: now },
+    takeDigest: (scheduledFor, now, leaseUntil) =>
+      during('taking a digest', async () => {
+        const latest = await prisma.digest.findFirst({ orderBy: { scheduledFor: 'desc' } });
+        if (latest === null) {
+          await prisma.digest.createMany({
+            data: [{ id: randomUUID(), scheduledFor, leaseUntil: now, completedAt: now }],
+            skipDuplicates: true,
           });
-          return run;
-        }, TRANSACTION);
-      } catch (error) {
-        // Another process was faster with the same time of the schedule.
-        if (isUniqueViolation(error)) return undefined;
-        throw error;
-      }
-    },
+          return undefined;
+        }
+        const unfinished = latest.completedAt === null;
+        if (unfinished && latest.leaseUntil > now) return undefined;
+        if (latest.scheduledFor >= scheduledFor && !unfinished) return undefined;
 
-    async extendDigest(id, leaseUntil) {
-      const { count } = await prisma.digest.updateMany({
-        where: { id, completedAt: null },
-        data: { leaseUntil },
-      });
-      return count === 1;
-    },
+        try {
+          return await prisma.$transaction(async (tx): Promise<DigestRun | undefined> => {
+            let run: DigestRun;
+            if (latest.scheduledFor >= scheduledFor) {
+              const { count } = await tx.digest.updateMany({
+                where: { id: latest.id, leaseUntil: latest.leaseUntil, completedAt: null },
+                data: { leaseUntil },
+              });
+              if (count === 0) return undefined;
+              const { channelId, ts } = latest;
+              run = {
+                id: latest.id,
+                head: channelId === null || ts === null ? undefined : { channelId, ts },
+              };
+            } else {
+              run = { id: randomUUID(), head: undefined };
+              await tx.digest.create({ data: { id: run.id, scheduledFor, leaseUntil } });
+            }
+            const abandoned = await tx.digest.findMany({
+              where: { completedAt: null },
+              select: { id: true },
+            });
+            const ids = abandoned.map(({ id }) => id);
+            await free(tx, ids);
+            await tx.digest.updateMany({
+              where: { id: { in: ids, not: run.id } },
+              data: { completedAt: now },
+            });
+            return run;
+          }, TRANSACTION);
+        } catch (error) {
+          // Another process was faster with the same time of the schedule.
+          if (isUniqueViolation(error)) return undefined;
+          throw error;
+        }
+      }),
 
-    async postponeDigest(id, until) {
-      await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
-    },
+    extendDigest: (id, leaseUntil) =>
+      during('extending the lease of a digest', async () => {
+        const { count } = await prisma.digest.updateMany({
+          where: { id, completedAt: null },
+          data: { leaseUntil },
+        });
+        return count === 1;
+      }),
 
-    async noteHead(id, { channelId, ts }) {
-      await prisma.digest.update({ where: { id }, data: { channelId, ts } });
-    },
+    postponeDigest: (id, until) =>
+      during('putting off a digest', async () => {
+        await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
+      }),
 
-    async finishDigest(id, now) {
-      const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
-      await free(prisma, [id]);
-      // Times at which nothing was said need no memory beyond the latest.
-      await prisma.digest.deleteMany({
-        where: {
-          scheduledFor: { lt: finished.scheduledFor },
-          completedAt: { not: null },
-          ts: null,
-          OR: [{ complainedAt: null }, { complainedAt: { lt: new Date(now.getTime() - DAY_MS) } }],
-        },
-      });
-    },
+    noteHead: (id, { channelId, ts }) =>
+      during('noting where a digest stands', async () => {
+        await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+      }),
 
-    async mayComplain(id, now) {
-      const recent = await prisma.digest.count({
-        where: { complainedAt: { gt: new Date(now.getTime() - DAY_MS) } },
-      });
-      if (recent > 0) return false;
-      const { count } = await prisma.digest.updateMany({ where: { id }, data: { complainedAt: now } });
-      return count === 1;
-    },
+    finishDigest: (id, now) =>
+      during('finishing a digest', async () => {
+        const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
+        await free(prisma, [id]);
+        // Times at which nothing was said need no memory beyond the latest.
+        await prisma.digest.deleteMany({
+          where: {
+            scheduledFor: { lt: finished.scheduledFor },
+            completedAt: { not: null },
+            ts: null,
+            OR: [{ complainedAt: null }, { complainedAt: { lt: new Date(now.getTime() - DAY_MS) } }],
+          },
+        });
+      }),
+
+    mayComplain: (id, now) =>
+      during('noting a complaint about a digest', async () => {
+        const recent = await prisma.digest.count({
+          where: { complainedAt: { gt: new Date(now.getTime() - DAY_MS) } },
+        });
+        if (recent > 0) return false;
+        const { count } = await prisma.digest.updateMany({ where: { id }, data: { complainedAt: now } });
+        return count === 1;
+      }),
 
     async *candidates(ranges) {
       const starts = ranges.map(
@@ -154,7 +172,7 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           Prisma.sql`(SELECT ${index}::int AS range, step.* FROM (${candidatesQuery({ ...range, afterName: '' })}) step)`,
       );
       // In a short list one question answers all.
-      const first = inRange.parse(await prisma.$queryRaw(Prisma.join(starts, ' UNION ALL ')));
+      const first = inRange.parse(await ask(Prisma.join(starts, ' UNION ALL ')));
       for (const [index, range] of ranges.entries()) {
         let found: z.infer<typeof candidate> = first.filter((row) => row.range === index);
         for (;;) {
@@ -162,7 +180,7 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           const last = found.at(-1);
           if (last === undefined || found.length < BATCH) break;
           const step = { ...range, from: last.expires_at, afterName: last.name };
-          found = candidate.parse(await prisma.$queryRaw(candidatesQuery(step)));
+          found = candidate.parse(await ask(candidatesQuery(step)));
         }
       }
     },
@@ -170,11 +188,11 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
     async *deletedCandidates(since) {
       for (let after = ''; ; ) {
         const found = candidate.parse(
-          await prisma.$queryRaw`
+          await ask(Prisma.sql`
             SELECT d.name, d.expires_at, ${SAID} FROM domains d
             WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
               AND d.lapse_confirmed_at IS NULL
-            ORDER BY d.name LIMIT ${BATCH}`,
+            ORDER BY d.name LIMIT ${BATCH}`),
         );
         yield await read(found);
         const last = found.at(-1);
@@ -183,22 +201,24 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
       }
     },
 
-    async disputed(before, limit) {
-      const rows = await prisma.domain.findMany({
-        where: {
-          renewedAt: { lt: before },
-          checkProblem: { startsWith: DISPUTED_PROBLEM },
-          lapseConfirmedAt: null,
-        },
-        orderBy: [{ renewedAt: 'asc' }, { name: 'asc' }],
-        take: limit,
-      });
-      return rows.map(domainFromRow);
-    },
+    disputed: (before, limit) =>
+      during('looking for disputed renewals', async () => {
+        const rows = await prisma.domain.findMany({
+          where: {
+            renewedAt: { lt: before },
+            checkProblem: { startsWith: DISPUTED_PROBLEM },
+            lapseConfirmedAt: null,
+          },
+          orderBy: [{ renewedAt: 'asc' }, { name: 'asc' }],
+          take: limit,
+        });
+        return rows.map(domainFromRow);
+      }),
 
-    async claim(digestId, keys, now) {
-      if (keys.length === 0) return [];
-      const rows = await prisma.$queryRaw`
+    claim: (digestId, keys, now) =>
+      during('claiming reminders', async () => {
+        if (keys.length === 0) return [];
+        const rows = await prisma.$queryRaw`
         WITH claimed AS (
         INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
         SELECT name, expiry::timestamptz, threshold, ${digestId}, ${now}::timestamptz
@@ -212,14 +232,15 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           UPDATE domains d SET said_threshold = LEAST(d.said_threshold, claimed.threshold)
           FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at)
         SELECT name, expires_at, threshold FROM claimed`;
-      return z
-        .array(key)
-        .parse(rows)
-        .map(({ name, expires_at, threshold }) => ({ name, expiry: utcDay(expires_at), threshold }));
-    },
+        return z
+          .array(key)
+          .parse(rows)
+          .map(({ name, expires_at, threshold }) => ({ name, expiry: utcDay(expires_at), threshold }));
+      }),
 
-    async notePosted(digestId, keys, now) {
-      await prisma.$executeRaw`
+    notePosted: (digestId, keys, now) =>
+      during('noting what a digest said', async () => {
+        await prisma.$executeRaw`
         UPDATE reminders r SET posted_at = ${now}::timestamptz
         FROM unnest(
           ${keys.map(({ name }) => name)}::text[],
@@ -227,16 +248,17 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           ${keys.map(({ threshold }) => threshold)}::int[]) AS said (name, expiry, threshold)
         WHERE r.digest_id = ${digestId} AND r.name = said.name AND r.expires_at = said.expiry::timestamptz
           AND r.threshold = said.threshold`;
-    },
+      }),
 
-    async saidBy(digestId) {
-      const rows = await prisma.reminder.findMany({
-        where: { digestId },
-        select: { name: true, expiresAt: true, threshold: true },
-      });
-      return rows.map(
-        ({ name, expiresAt, threshold }): ReminderKey => ({ name, expiry: utcDay(expiresAt), threshold }),
-      );
-    },
+    saidBy: (digestId) =>
+      during('reading what a digest said', async () => {
+        const rows = await prisma.reminder.findMany({
+          where: { digestId },
+          select: { name: true, expiresAt: true, threshold: true },
+        });
+        return rows.map(
+          ({ name, expiresAt, threshold }): ReminderKey => ({ name, expiry: utcDay(expiresAt), threshold }),
+        );
+      }),
   };
 }

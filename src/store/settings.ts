@@ -31,11 +31,13 @@ export function createSettingsStore({ prisma }: Database): SettingsStore {
 
     async *changes(from, to) {
       for (let after = 0n; ; ) {
-        const rows = await prisma.settingChange.findMany({
-          where: { id: { gt: after }, at: { gte: from, lt: to } },
-          orderBy: { id: 'asc' },
-          take: BATCH,
-        });
+        const rows = await during('reading changed settings', () =>
+          prisma.settingChange.findMany({
+            where: { id: { gt: after }, at: { gte: from, lt: to } },
+            orderBy: { id: 'asc' },
+            take: BATCH,
+          }),
+        );
         for (const { key, before, after: to, by, at } of rows) yield { name: key, before, after: to, by, at };
         const last = rows.at(-1);
         if (last === undefined || rows.length < BATCH) return;
