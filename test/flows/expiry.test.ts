@@ -4,6 +4,7 @@ import type { Actor, Message, View } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
+  deliverSigned,
   link,
   openForm,
   orderAfter,
@@ -252,6 +253,34 @@ describe('the digest', () => {
     );
     expect(buttons).toEqual([20, 20, 5]);
   }, 60_000);
+});
+
+test('a long import is carried out however late Slack says who asked for it', async () => {
+  const form = await openForm(running.workspace, alice, '/domain import');
+  const names = Array.from({ length: 1_001 }, (_, index) => `late${index}.rest`).join('\n');
+  // Nobody has asked Slack about her yet, so her form is late; the view is one that Slack knows.
+  running.workspace.faults.set({ kind: 'slow', delayMs: 2_300, method: 'users.info', times: 1 });
+  const payload = {
+    type: 'view_submission',
+    team: { id: running.workspace.teamId },
+    user: { id: 'U0ADA', team_id: running.workspace.teamId },
+    view: {
+      id: form.id,
+      callback_id: 'import',
+      private_metadata: JSON.stringify({ channelId: DOMAINS }),
+      state: { values: { names: { names: { value: names } } } },
+    },
+  };
+  const ada = running.workspace.as('U0ADA');
+  const said = await toldAfter(running.workspace, ada, () =>
+    deliverSigned(
+      running,
+      'application/x-www-form-urlencoded',
+      new URLSearchParams({ payload: JSON.stringify(payload) }).toString(),
+    ),
+  );
+  expect(said).toContain('1001');
+  await alice.close(form);
 });
 
 test('a registered name is on the list without anybody’s help', async () => {

@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   DOMAINS,
+  deliverSigned,
   link,
   openForm,
   orderAfter,
@@ -232,28 +232,12 @@ describe('what nobody expects, rightly signed', () => {
     ['a text in another type', 400, 'text/plain', 'hello'],
   ];
 
-  async function send(contentType: string, body: string): Promise<number> {
-    const timestamp = String(Math.floor(Date.now() / 1_000));
-    const mac = createHmac('sha256', t.workspace.signingSecret).update(`v0:${timestamp}:${body}`);
-    const response = await fetch(`${t.botUrl}/slack/events`, {
-      method: 'POST',
-      body,
-      headers: {
-        'content-type': contentType,
-        'x-slack-request-timestamp': timestamp,
-        'x-slack-signature': `v0=${mac.digest('hex')}`,
-      },
-    });
-    await response.text();
-    return response.status;
-  }
-
   test('is answered, and hurts nobody', async () => {
     const sent = () => t.service.requests.filter((request) => request.interface === 'json').length;
     const before = sent();
     const answers = await Promise.all(
       // What Bolt has no listener for is answered after 3 s, so all go together.
-      bodies.map(async ([what, , contentType, body]) => [what, await send(contentType, body)]),
+      bodies.map(async ([what, , contentType, body]) => [what, await deliverSigned(t, contentType, body)]),
     );
     expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));
     expect(await told(alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain('alice in context 4');

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -304,4 +305,25 @@ export async function until(
     if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Sends the bot what Slack never delivered, with Slack's signature. @returns the HTTP status */
+export async function deliverSigned(
+  { workspace, botUrl }: Pick<TestDemo, 'workspace' | 'botUrl'>,
+  contentType: string,
+  body: string,
+): Promise<number> {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const mac = createHmac('sha256', workspace.signingSecret).update(`v0:${timestamp}:${body}`);
+  const response = await fetch(`${botUrl}/slack/events`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': contentType,
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${mac.digest('hex')}`,
+    },
+  });
+  await response.text();
+  return response.status;
 }

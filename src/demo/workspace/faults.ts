@@ -1,10 +1,14 @@
-/** How a Web API call goes wrong; the call is carried out only for `lost_answer`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How a Web API call goes wrong; the call is carried out only for `slow` and `lost_answer`. */
 type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
   | { kind: 'http_500' }
   /** No answer until the caller gives up. */
   | { kind: 'timeout' }
+  /** Carried out after `delayMs`. */
+  | { kind: 'slow'; delayMs: number }
   /** Carried out, then the connection is cut instead of answering. */
   | { kind: 'lost_answer' };
 
@@ -16,6 +20,9 @@ export type Fault = FaultKind & {
   /** How many calls it hits; all when left out. */
   times?: number;
 };
+
+/** A fault after which the caller has no good answer. */
+export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
 /** Switchable faults of the Web API. */
 export class Faults {
@@ -29,8 +36,15 @@ export class Faults {
     this.#active = [];
   }
 
-  /** The fault that hits this call, counted as used. */
-  take(method: string, channel: string | undefined): Fault | undefined {
+  /** The fault that hits this call, counted as used. One that only takes time has taken it by then. */
+  async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
+    const fault = this.#take(method, channel);
+    if (fault?.kind !== 'slow') return fault;
+    await sleep(fault.delayMs);
+    return undefined;
+  }
+
+  #take(method: string, channel: string | undefined): Fault | undefined {
     const hit = this.#active.find(
       ({ fault, left }) =>
         left > 0 &&

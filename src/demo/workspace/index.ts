@@ -250,7 +250,7 @@ async function answerResponseUrl(
   response: ServerResponse,
 ): Promise<void> {
   const args = parseObject((await readBody(request)).toString('utf8'));
-  const fault = core.faults.take('response_url', core.responseUrls.channelOf(key));
+  const fault = await core.faults.meet('response_url', core.responseUrls.channelOf(key));
   let error: string | undefined;
   try {
     if (fault && fault.kind !== 'lost_answer') {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
-import type { Fault } from '../faults.ts';
+import type { BreakingFault } from '../faults.ts';
 import { readBody, sendJson, sendText } from '../http.ts';
 import { isObject, textOf } from '../problems.ts';
 import type { JsonObject } from '../protocol.ts';
@@ -30,7 +30,7 @@ export async function handleApi(
   const args = parseArguments(String(request.headers['content-type'] ?? ''), body);
   const token = bearer(request.headers.authorization) ?? (args && textOf(args, 'token'));
   const { token: _token, ...shown } = args ?? {};
-  const fault = core.faults.take(name, textOf(shown, 'channel'));
+  const fault = await core.faults.meet(name, textOf(shown, 'channel'));
   if (fault && fault.kind !== 'lost_answer') {
     core.calls.push({ method: name, args: shown, at: core.state.now(), ok: false, error: faultName(fault) });
     answerFault(fault, response);
@@ -105,12 +105,12 @@ function rateLimited(retryAfter: number): Answer {
 }
 
 /** How a fault is called in the log. */
-export function faultName(fault: Fault): string {
+export function faultName(fault: BreakingFault): string {
   return fault.kind === 'error' ? fault.code : fault.kind;
 }
 
 /** Answers as a switched-on fault says, instead of carrying the call out. */
-export function answerFault(fault: Fault, response: ServerResponse): void {
+export function answerFault(fault: BreakingFault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
     const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
     sendJson(response, status, body, headers);
