@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { z } from 'zod';
 import { createAccounts } from './accounts/accounts.ts';
 import { createVault } from './accounts/vault.ts';
 import { createServiceClient } from './client/client.ts';
@@ -25,14 +24,15 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
-import { createSlackWeb, refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
+import { createSlackWeb, SlackProblem } from './slack/web.ts';
+import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
-import { type Database, openDatabase, StoreError } from './store/database.ts';
+import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from './store/embedded.ts';
+import { EmbeddedPostgresError } from './store/embedded.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
-import { MigrationError, migrate } from './store/migrate.ts';
+import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
@@ -67,11 +67,6 @@ export interface Bot {
   stop(): Promise<void>;
 }
 
-/** The bot cannot start. The message is for the operator. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
-
 /** An order that ran out is noticed within 5 s even if its job is lost. */
 const RECOVERY_MS = 4_000;
 /** How the registries are told who asks. */
@@ -83,9 +78,6 @@ const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
 /** Before whoever sent the signal loses patience. */
 const STOP_MS = 9_500;
-/** How long a database or Slack may be away at start before the process gives up. */
-const PATIENCE_MS = 120_000;
-
 /**
  * Builds the bot out of its parts and starts it. The only place that knows all of them.
  * @throws {StartError} with what the operator has to do
@@ -344,66 +336,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   } catch (error) {
     await closeAll();
     throw error;
-  }
-}
-
-async function findDatabase(config: Config, log: Log, closers: (() => Promise<void>)[]): Promise<string> {
-  if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
-  const postgres = await startEmbeddedPostgres({
-    dataDir: config.dataDir,
-    log: (sentence) => log.info(sentence),
-  });
-  closers.push(() => postgres.stop());
-  return postgres.url;
-}
-
-async function migrateDatabase(url: string, log: Log): Promise<void> {
-  const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
-  if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
-}
-
-const identity = z.object({ team_id: z.string(), user_id: z.string().default('') });
-
-async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
-  const answer = await web.call('auth.test', {}, identity);
-  return { teamId: answer.team_id, userId: answer.user_id };
-}
-
-function slackMode(config: Config) {
-  const { appToken, signingSecret } = config.slack;
-  if (appToken !== undefined) return { kind: 'socket', appToken } as const;
-  if (signingSecret !== undefined) return { kind: 'http', signingSecret } as const;
-  throw new StartError('Neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set.');
-}
-
-/** Tries again while something is away that is expected to come; what is refused is refused at once. */
-async function withPatience<T>(
-  what: string,
-  log: Log,
-  signal: AbortSignal,
-  attempt: () => Promise<T>,
-): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (error instanceof SlackProblem && refusesToken(error)) {
-        throw new StartError(
-          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
-          { cause: error },
-        );
-      }
-      const away =
-        error instanceof SlackProblem ||
-        error instanceof StoreError ||
-        (error instanceof MigrationError && error.problem === 'unreachable');
-      if (!away) throw error;
-      if (Date.now() > deadline)
-        throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });
-      log.warn({ err: error }, `waiting for ${what}`);
-      await sleep(wait, undefined, { signal });
-    }
   }
 }
 

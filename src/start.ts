@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Config } from './config.ts';
+import type { Log } from './log.ts';
+import type { SlackMode } from './slack/receiver.ts';
+import { refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
+import { StoreError } from './store/database.ts';
+import { startEmbeddedPostgres } from './store/embedded.ts';
+import { MigrationError, migrate } from './store/migrate.ts';
+
+/*
+ * What a start waits for, and what it says to the operator when it waits in vain.
+ */
+
+/** The bot cannot start. The message is for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** How long a database or Slack may be away at start before the process gives up. */
+const PATIENCE_MS = 120_000;
+
+/** The database that the settings name, else the embedded one, which is started. @returns its address */
+export async function findDatabase(
+  config: Config,
+  log: Log,
+  closers: (() => Promise<void>)[],
+): Promise<string> {
+  if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
+  const postgres = await startEmbeddedPostgres({
+    dataDir: config.dataDir,
+    log: (sentence) => log.info(sentence),
+  });
+  closers.push(() => postgres.stop());
+  return postgres.url;
+}
+
+/** Brings the database to this release’s schema. */
+export async function migrateDatabase(url: string, log: Log): Promise<void> {
+  const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
+  if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
+}
+
+const identity = z.object({ team_id: z.string(), user_id: z.string().default('') });
+
+/** Who the bot is, and in which workspace. */
+export async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
+  const answer = await web.call('auth.test', {}, identity);
+  return { teamId: answer.team_id, userId: answer.user_id };
+}
+
+/** How Slack delivers. */
+export function slackMode(config: Config): SlackMode {
+  const { appToken, signingSecret } = config.slack;
+  if (appToken !== undefined) return { kind: 'socket', appToken };
+  if (signingSecret !== undefined) return { kind: 'http', signingSecret };
+  throw new StartError('Neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set.');
+}
+
+/** Tries again while something is away that is expected to come; what is refused is refused at once. */
+export async function withPatience<T>(
+  what: string,
+  log: Log,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof SlackProblem && refusesToken(error)) {
+        throw new StartError(
+          `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
+          { cause: error },
+        );
+      }
+      const away =
+        error instanceof SlackProblem ||
+        error instanceof StoreError ||
+        (error instanceof MigrationError && error.problem === 'unreachable');
+      if (!away) throw error;
+      if (Date.now() > deadline)
+        throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });
+      log.warn({ err: error }, `waiting for ${what}`);
+      await sleep(wait, undefined, { signal });
+    }
+  }
+}
