@@ -1,0 +1,233 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { Agent, type Dispatcher, request } from 'undici';
+import { createServiceClient, type ServiceClient } from '../src/client/client.ts';
+import { Secret } from '../src/client/secret.ts';
+import { domainUpdateNameservers } from '../src/client/tasks/domain.ts';
+import { preregSearch } from '../src/client/tasks/prereg.ts';
+import { redirectUpdate } from '../src/client/tasks/redirect.ts';
+
+/*
+ * What a call of the client costs beside the same call by hand: `undici` and `JSON.parse`, or `undici` and
+ * fast-xml-parser's validate and parse with its default options. Both sides build their request anew for every
+ * call, and their service runs in a process of its own.
+ *
+ * The calls charge nothing: a task that charges takes a connection of its own each time, which costs a TCP (and TLS)
+ * handshake that the reference does not pay, on purpose.
+ */
+
+/** One comparison: calls a second of each round, ours and the reference's taken in turns. */
+export interface ClientRow {
+  readonly name: string;
+  readonly reference: string;
+  readonly unit: 'calls/s';
+  readonly ours: readonly number[];
+  readonly theirs: readonly number[];
+  /** Least ratio of ours to theirs. */
+  readonly target: number;
+}
+
+export interface ClientRowOptions {
+  /** How often each side is measured. */
+  readonly rounds: number;
+  /** How long each measurement takes at least, in milliseconds. */
+  readonly roundMs: number;
+  /** How many calls are under way at once. */
+  readonly concurrency: number;
+}
+
+const TARGET = 0.85;
+
+type Call = () => Promise<unknown>;
+
+/** Measures and yields one row after the other. */
+export async function* clientRows(options: ClientRowOptions): AsyncGenerator<ClientRow> {
+  const service = await startService();
+  const agent = new Agent();
+  try {
+    for (const { name, reference, ours, theirs, close } of pairs(service.origin, agent)) {
+      const row = { name, reference, unit: 'calls/s' as const, target: TARGET };
+      yield { ...row, ...(await inTurns(ours, theirs, options)) };
+      await close();
+    }
+  } finally {
+    await agent.close();
+    service.stop();
+  }
+}
+
+async function inTurns(
+  ours: Call,
+  theirs: Call,
+  { rounds, roundMs, concurrency }: ClientRowOptions,
+): Promise<{ ours: number[]; theirs: number[] }> {
+  const measured: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] };
+  // Compiled code and open connections first.
+  await rate(theirs, roundMs, concurrency);
+  await rate(ours, roundMs, concurrency);
+  for (let round = 0; round < rounds; round += 1) {
+    // A B B A, so that neither side always comes first.
+    const first = round % 2 === 0;
+    if (first) measured.ours.push(await rate(ours, roundMs, concurrency));
+    measured.theirs.push(await rate(theirs, roundMs, concurrency));
+    if (!first) measured.ours.push(await rate(ours, roundMs, concurrency));
+  }
+  return measured;
+}
+
+/** Calls a second. */
+async function rate(call: Call, roundMs: number, concurrency: number): Promise<number> {
+  const start = performance.now();
+  const end = start + roundMs;
+  let calls = 0;
+  const caller = async (): Promise<void> => {
+    while (performance.now() < end) {
+      await call();
+      calls += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, caller));
+  return (calls * 1000) / (performance.now() - start);
+}
+
+interface Pair {
+  readonly name: string;
+  readonly reference: string;
+  readonly ours: Call;
+  readonly theirs: Call;
+  readonly close: () => Promise<void>;
+}
+
+const USER = 'customer';
+const CONTEXT = 4;
+const PASSWORD = 'a password of some length';
+const NAME_SERVERS = [{ name: 'ns1.example.net' }, { name: 'ns2.example.net' }];
+
+function* pairs(origin: string, agent: Agent): Generator<Pair> {
+  for (const size of [0, 1, 20, 100]) {
+    const client = clientOf(`${origin}/json-${size}`);
+    yield {
+      name: `JSON call, ${answerOf(size)}`,
+      reference: 'undici and JSON.parse',
+      ours: jsonCall(client, size),
+      theirs: bareJson(origin, agent, size),
+      close: () => client.close(),
+    };
+  }
+  for (const size of [0, 20, 100]) {
+    const client = clientOf(origin, `${origin}/xml-${size}`);
+    yield {
+      name: `XML call, ${answerOf(size)}`,
+      reference: 'undici and fast-xml-parser',
+      ours: xmlCall(client, size),
+      theirs: bareXml(origin, agent, size),
+      close: () => client.close(),
+    };
+  }
+}
+
+function answerOf(size: number): string {
+  if (size === 0) return 'an update';
+  return size === 1 ? 'a record' : `${size} records`;
+}
+
+function clientOf(jsonUrl: string, xmlUrl?: string): ServiceClient {
+  return createServiceClient({
+    jsonUrl,
+    xmlUrl,
+    credential: { method: 'password', user: USER, context: CONTEXT, password: new Secret(PASSWORD) },
+    jsonAuth: 'basic',
+    timeoutMs: 30_000,
+  });
+}
+
+function jsonCall(client: ServiceClient, size: number): Call {
+  if (size === 0) {
+    return () => client.run(domainUpdateNameservers, { name: 'cafe.rest', nameServers: NAME_SERVERS });
+  }
+  return () =>
+    client.run(preregSearch, {
+      view: { children: true, offset: 0, limit: size },
+      filters: [{ key: 'tld', value: 'rest' }],
+    });
+}
+
+function bareJson(origin: string, agent: Agent, size: number): Call {
+  const path = size === 0 ? 'domain/cafe.rest' : 'domainPrereg/_search';
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    authorization: `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`,
+    'x-service-context': String(CONTEXT),
+  };
+  return async () => {
+    const body =
+      size === 0
+        ? { nameServers: NAME_SERVERS }
+        : {
+            view: { children: true, offset: 0, limit: size },
+            filters: [{ key: 'tld', operator: 'EQUAL', value: 'rest' }],
+          };
+    const answer = await bare(agent, `${origin}/json-${size}/${path}`, {
+      method: size === 0 ? 'PUT' : 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return JSON.parse(answer);
+  };
+}
+
+function xmlCall(client: ServiceClient, size: number): Call {
+  const call = { interface: 'xml' as const };
+  if (size === 0) {
+    const redirect = { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' } as const;
+    return () => client.run(redirectUpdate, redirect, call);
+  }
+  return () =>
+    client.run(
+      preregSearch,
+      { view: { children: true, offset: 0, limit: size }, filters: [{ key: 'tld', value: 'rest' }] },
+      call,
+    );
+}
+
+function bareXml(origin: string, agent: Agent, size: number): Call {
+  const headers = {
+    accept: 'application/xml, text/xml',
+    'content-type': 'application/xml; charset=utf-8',
+  };
+  const task =
+    size === 0
+      ? '<code>0502</code><redirect><type>domain</type><mode>frame</mode><source>a.rest</source>' +
+        '<target>b.rest</target></redirect>'
+      : `<code>0110005</code><view><children>true</children><offset>0</offset><limit>${size}</limit></view>` +
+        '<where><and><key>tld</key><operator>like</operator><value>rest</value></and></where>';
+  return async () => {
+    const auth = `<auth><user>${USER}</user><context>${CONTEXT}</context><password>${PASSWORD}</password></auth>`;
+    const body = `<?xml version="1.0" encoding="UTF-8"?><request>${auth}<task>${task}</task></request>`;
+    const answer = await bare(agent, `${origin}/xml-${size}`, { method: 'POST', headers, body });
+    if (XMLValidator.validate(answer) !== true) throw new Error('the answer is not well-formed');
+    return new XMLParser().parse(answer);
+  };
+}
+
+async function bare(
+  dispatcher: Dispatcher,
+  url: string,
+  options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
+): Promise<string> {
+  const { body } = await request(url, { dispatcher, ...options });
+  return body.text();
+}
+
+async function startService(): Promise<{ origin: string; stop(): void }> {
+  const child = fork(fileURLToPath(new URL('./client-service.ts', import.meta.url)), {
+    execArgv: ['--import', new URL('../scripts/typescript.mjs', import.meta.url).href],
+  });
+  const port = await new Promise<unknown>((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', () => reject(new Error('the service of the client rows ended')));
+  });
+  return { origin: `http://127.0.0.1:${String(port)}`, stop: () => void child.kill() };
+}
