@@ -244,8 +244,8 @@ function decode(
   }
 }
 
-function masked({ envelope, text, escaped }: Decoded, secrets: readonly string[]): Envelope {
-  const mayEcho = escaped || secrets.some((secret) => secret !== '' && text.includes(secret));
+function masked({ envelope, text, opaque }: Decoded, secrets: readonly string[]): Envelope {
+  const mayEcho = opaque || secrets.some((secret) => secret !== '' && text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 

@@ -90,7 +90,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     secrets: credentialSecrets(credential),
   };
   const wayIn = createWayIn(line, options);
-  const running = new Set<Promise<unknown>>();
+  // Counted, not collected: a set of results would keep large ones alive long after their calls are over.
+  let underWay = 0;
+  let onIdle = (): void => undefined;
   let closed = false;
 
   function budgetOf({ timeoutMs, signal }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Budget {
@@ -148,12 +150,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   return {
     supports,
 
-    run(task, input, call = {}) {
-      const result = carryOut(task, input, call);
-      running.add(result);
-      const done = (): void => void running.delete(result);
-      result.then(done, done);
-      return result;
+    async run(task, input, call = {}) {
+      underWay += 1;
+      try {
+        return await carryOut(task, input, call);
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) onIdle();
+      }
     },
 
     async verify(call = {}) {
@@ -172,7 +176,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     async close(sessions = 'own') {
       if (closed) return;
       closed = true;
-      await Promise.allSettled(running);
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (underWay === 0) resolve();
+      });
       await wayIn.end(sessions);
       // Not `close`: that would wait for connections that a call in vain has long given up.
       await agent.destroy();

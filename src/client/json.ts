@@ -1,7 +1,7 @@
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { AnswerFault, InputFault } from './errors.ts';
 import type { HttpRequest } from './exchange.ts';
-import { MAX_BYTES, refuseDepth, refuseSize } from './redact.ts';
+import { MAX_BYTES, refuseSize, survey } from './redact.ts';
 import { Secret } from './secret.ts';
 import type { JsonShape, JsonValue } from './task.ts';
 
@@ -10,8 +10,8 @@ export interface Decoded {
   readonly envelope: Envelope;
   /** The answer as it came, to see quickly whether it may echo a secret. */
   readonly text: string;
-  /** Whether characters of the text may stand for others, so that the text cannot be searched. */
-  readonly escaped: boolean;
+  /** Whether a look at the text is not enough: characters stand for others, or a key is `__proto__`. */
+  readonly opaque: boolean;
 }
 
 /** Query parameters that any route takes. Service API, section "General query parameters". */
@@ -143,10 +143,6 @@ export function decodeJson(body: Buffer, maxBytes = MAX_BYTES): Decoded {
     // The parser's own message quotes the answer.
     throw new AnswerFault(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
   }
-  refuseDepth(decoded);
-  return {
-    envelope: readEnvelope(decoded),
-    text,
-    escaped: text.includes('\\') || text.includes('__proto__'),
-  };
+  const polluting = survey(decoded);
+  return { envelope: readEnvelope(decoded), text, opaque: polluting || text.includes('\\') };
 }

@@ -61,15 +61,25 @@ export function refuseSize(body: Buffer, maxBytes: number): void {
   if (body.length > maxBytes) throw new AnswerFault('the answer is too large');
 }
 
-/** @throws AnswerFault when a decoded value is nested deeper than any answer of the service. */
-export function refuseDepth(value: unknown, depth = 0): void {
+/**
+ * Walks a decoded value once for all that must be known of it.
+ *
+ * @returns whether a key `__proto__` is in it, which a copy must not take over.
+ * @throws AnswerFault when it is nested deeper than any answer of the service.
+ */
+export function survey(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+  let found = false;
   if (Array.isArray(value)) {
-    for (const inside of value) if (typeof inside === 'object') refuseDepth(inside, depth + 1);
+    for (const inside of value) if (typeof inside === 'object') found = survey(inside, depth + 1) || found;
   } else if (isRecord(value)) {
     // Every answer is walked, and `for…in` is several times as fast here as listing the keys.
-    for (const key in value) if (typeof value[key] === 'object') refuseDepth(value[key], depth + 1);
+    for (const key in value) {
+      if (key === '__proto__') found = true;
+      if (typeof value[key] === 'object') found = survey(value[key], depth + 1) || found;
+    }
   }
+  return found;
 }
 
 /**

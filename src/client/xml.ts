@@ -115,7 +115,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined, maxByt
   return {
     envelope: readEnvelope(toJsonShape(response, result)),
     text,
-    escaped: text.includes('&') || text.includes('<![CDATA['),
+    opaque: text.includes('&') || text.includes('<![CDATA['),
   };
 }
 
