@@ -4,12 +4,22 @@ import { type Log, newReference } from '../log.ts';
 import { code, type Message, say } from './views/kit.ts';
 import { SlackProblem } from './web.ts';
 
-const databaseError = z.object({ name: z.string().regex(/^(PrismaClient|StoreError)/) });
+const databaseError = z.object({
+  name: z.string().regex(/^(PrismaClient|StoreError)/),
+  code: z.string().optional().catch(undefined),
+});
+
+/** SQLSTATEs (PostgreSQL, appendix A) of a database that answers and keeps nothing. */
+const KEEPS_NOTHING: Readonly<Record<string, string>> = {
+  53100: 'My database has no room left, so it keeps nothing new. Tell whoever runs me.',
+  25006: 'My database takes no changes right now.',
+};
 
 function causeInWords(error: unknown): string {
   if (error instanceof SlackProblem) return 'Slack did not answer me as it should.';
-  if (databaseError.safeParse(error).success) return 'My database does not answer right now.';
-  return 'Something went wrong on my side.';
+  const database = databaseError.safeParse(error).data;
+  if (database === undefined) return 'Something went wrong on my side.';
+  return KEEPS_NOTHING[database.code ?? ''] ?? 'My database does not answer right now.';
 }
 
 /** One sentence for a person about something unexpected, with a reference that stands in the log as well. */

@@ -1,4 +1,3 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
@@ -11,61 +10,11 @@ import {
   toldAfter,
   until,
 } from '../support/demo.ts';
+import { Line } from '../support/line.ts';
 
 /*
  * The database goes away for a while and comes back.
  */
-
-/** A line to the database that can be cut. */
-class Line {
-  readonly #server = createServer((client) => this.#join(client));
-  readonly #sockets = new Set<Socket>();
-  #target = 0;
-  #cut = false;
-
-  async lead(url: string): Promise<string> {
-    const address = new URL(url);
-    this.#target = Number(address.port);
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    const own = this.#server.address();
-    address.port = typeof own === 'object' && own !== null ? String(own.port) : '';
-    return address.href;
-  }
-
-  cut(): void {
-    this.#cut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#cut = false;
-  }
-
-  close(): void {
-    this.cut();
-    this.#server.close();
-  }
-
-  #join(client: Socket): void {
-    if (this.#cut) {
-      client.destroy();
-      return;
-    }
-    const database = connect(this.#target, '127.0.0.1');
-    for (const [socket, other] of [
-      [client, database],
-      [database, client],
-    ] as const) {
-      this.#sockets.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
-  }
-}
 
 const line = new Line();
 let t: TestDemo;

@@ -1,0 +1,278 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  openForm,
+  orderOf,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+import { Line } from '../support/line.ts';
+
+/*
+ * The database is cut off, hangs, or has no room left, while people go on: each of them is told within Slack's three
+ * seconds, nothing is half done, and afterwards the same press works, once.
+ */
+
+const TOLD_WITHIN_MS = 3_000;
+const AWAY = /My database does not answer.*Reference `?[0-9a-f]{8}/s;
+
+const line = new Line();
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+let carol: Actor;
+let ada: Actor;
+
+beforeAll(async () => {
+  t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  carol = t.workspace.as('U0CAROL');
+  ada = t.workspace.as('U0ADA');
+  await link(t.workspace, alice);
+});
+afterEach(() => line.mend());
+afterAll(async () => {
+  await t.stop();
+  line.close();
+});
+
+/** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
+async function kept(): Promise<string[]> {
+  const rows = (await t.dump()).split('\n');
+  const tables = ['orders', 'order_items', 'order_events', 'approvals', 'domains', 'accounts', 'settings'];
+  return rows
+    .filter((row) => tables.some((table) => row.startsWith(`public.${table} `)))
+    .map((row) => row.replace(/"notify_lease": (null|"[^"]*")/, ''))
+    .sort();
+}
+
+/** What somebody is told next, and after how many milliseconds. */
+async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
+  const startedAt = performance.now();
+  const text = await toldAfter(t.workspace, person, act);
+  return { text, ms: performance.now() - startedAt };
+}
+
+describe('cut off', () => {
+  test('whatever people do, each is told in time, and nothing is half done', async () => {
+    const waiting = await ask(t.workspace, alice, '/domain renew cafe.rest');
+    await alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
+    const form = await openForm(t.workspace, alice, '/domain renew');
+    await t.allShown();
+    const before = await kept();
+    const cards = t.workspace.messages(DOMAINS).length;
+    line.cut();
+
+    const commands: readonly [Actor, string][] = [
+      [alice, 'renew deli.rest'],
+      [alice, 'create new.rest'],
+      [alice, 'delete curry.rest'],
+      [alice, 'whoami'],
+      [alice, 'use 4'],
+      [alice, 'unlink 4'],
+      [alice, 'orders'],
+      [alice, `order ${waiting.id}`],
+      [alice, 'watch new.rest'],
+      [alice, 'unwatch bar.rest'],
+      [alice, 'expiring'],
+      [alice, 'calendar'],
+      [alice, 'calendar reset'],
+      [alice, 'prereg cafe'],
+      [ada, 'settings'],
+      [ada, 'audit'],
+    ];
+    for (const [person, text] of commands) {
+      const said = await told(person, () => person.command(DOMAINS, `/domain ${text}`));
+      expect(said.text, `/domain ${text}`).toMatch(AWAY);
+      expect(said.ms, `ms until /domain ${text} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+    }
+    const clicks: readonly [Actor, string][] = [
+      [bob, 'order_approve'],
+      [carol, 'order_approve'],
+      [bob, 'order_deny'],
+      [alice, 'order_cancel'],
+    ];
+    for (const [person, button] of clicks) {
+      const said = await told(person, () => person.click(waiting.card, button));
+      expect(said.text, button).toMatch(AWAY);
+      expect(said.ms, `ms until ${button} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+    }
+    expect(await alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
+      outcome: 'errors',
+      errors: { names: expect.stringMatching(AWAY) },
+    });
+    const help = await told(alice, () => alice.command(DOMAINS, '/domain help'));
+    expect(help.text, 'help needs no database').not.toMatch(/Reference/);
+    await bob.openHome();
+    const home = await t.workspace.waitFor(() => bob.homeView(), { what: 'Bob’s Home tab' });
+    expect(textOf(home), 'the Home tab').toMatch(/Reference/);
+
+    expect(await kept(), 'what the database has').toEqual(before);
+    expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
+    expect(requestsOf(t.service, waiting)).toEqual([]);
+
+    line.mend();
+    // The form still holds what was typed.
+    expect(await alice.submit(form)).toMatchObject({ outcome: 'closed' });
+    await Promise.all([bob, carol, bob].map((person) => person.click(waiting.card, 'order_approve')));
+    await waiting.ends('SUCCEEDED');
+    expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
+  });
+
+  test('in the middle of many approvals at once: each order is approved or waits on, and is sent at most once', async () => {
+    const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
+    const orders: SeenOrder[] = [];
+    for (const name of names) orders.push(await ask(t.workspace, alice, `/domain renew ${name}`));
+    await t.allShown();
+    // As many of them are under way as it takes to hit some at every step.
+    const clicks = orders.map((order) => bob.click(order.card, 'order_approve'));
+    await until('the first of them is approved', async () =>
+      (await kept()).some((row) => row.startsWith('public.approvals ')),
+    );
+    line.cut();
+    for (const click of clicks) expect((await click).acked, 'a click is acknowledged').toBe(true);
+    line.mend();
+    for (const order of orders) {
+      // Who was told that it failed presses again; who was not need not.
+      if (buttonsOf(order.card).includes('order_approve')) await bob.click(order.card, 'order_approve');
+      await t.workspace.waitFor(() => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? true : undefined), {
+        what: `the order for ${orderOf(order.card)?.names} (${order.state}) to end`,
+        timeoutMs: 15_000,
+      });
+      expect(requestsOf(t.service, order), `requests of ${order.id}`).toHaveLength(1);
+    }
+    const charged = t.service.state.charges.map(({ name }) => name);
+    expect(new Set(charged).size, 'names that were charged for').toBe(charged.length);
+  });
+});
+
+describe('hanging', () => {
+  test('people are told that it takes longer; when it is back what they pressed is done, once', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew tables.example');
+    await t.allShown();
+    line.goDead();
+    const [first, second] = await Promise.all([
+      told(bob, () => bob.click(order.card, 'order_approve')),
+      told(carol, () => carol.click(order.card, 'order_approve')),
+    ]);
+    for (const { text, ms } of [first, second]) {
+      expect(text).toMatch(/takes longer than usual/);
+      expect(ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
+    }
+    expect(requestsOf(t.service, order)).toEqual([]);
+    line.mend();
+    await order.ends('SUCCEEDED', 15_000);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+});
+
+describe('full', () => {
+  /** Every write fails as on a full disk, every read goes on. */
+  async function withFullDisk(work: () => Promise<void>): Promise<void> {
+    const admin = new pg.Client({ connectionString: t.databaseUrl });
+    await admin.connect();
+    const each = (sql: string) =>
+      admin.query(`DO $do$ DECLARE t record; BEGIN
+        FOR t IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'pgboss') LOOP
+          EXECUTE format('${sql}', t.schemaname, t.tablename);
+        END LOOP; END $do$`);
+    try {
+      await admin.query(`CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $fn$
+        BEGIN RAISE EXCEPTION 'could not extend file "base/1/1": No space left on device'
+          USING ERRCODE = 'disk_full'; END $fn$`);
+      await each(
+        'CREATE TRIGGER no_room BEFORE INSERT OR UPDATE OR DELETE ON %I.%I EXECUTE FUNCTION public.no_room()',
+      );
+      try {
+        await work();
+      } finally {
+        await each('DROP TRIGGER no_room ON %I.%I');
+      }
+    } finally {
+      await admin.end();
+    }
+  }
+
+  const FULL = /My database has no room left.*Reference `[0-9a-f]{8}`/s;
+
+  test('people are told so, nothing is sent, and what was pressed works when there is room again', async () => {
+    const order = await ask(t.workspace, alice, '/domain renew spoon.rest');
+    await t.allShown();
+    const before = await kept();
+    await withFullDisk(async () => {
+      const attempts: readonly [Actor, () => Promise<unknown>][] = [
+        [bob, () => bob.click(order.card, 'order_approve')],
+        [alice, () => alice.click(order.card, 'order_cancel')],
+        [alice, () => alice.command(DOMAINS, '/domain renew ramen.rest')],
+        [alice, () => alice.command(DOMAINS, '/domain watch ramen.rest')],
+        [alice, () => alice.command(DOMAINS, '/domain calendar')],
+      ];
+      for (const [person, act] of attempts) {
+        const said = await told(person, act);
+        expect(said.text).toMatch(FULL);
+        expect(said.ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
+      }
+      const said = await told(alice, () => alice.command(DOMAINS, '/domain orders mine'));
+      expect(said.text, 'what only reads goes on').toContain('spoon.rest');
+      expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
+    });
+    expect(await kept()).toEqual(before);
+    expect(requestsOf(t.service, order)).toEqual([]);
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('an answer that arrives then is kept as soon as there is room, and the request is not sent again', async () => {
+    t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
+    const order = await ask(t.workspace, alice, '/domain renew saffron.rest');
+    await bob.click(order.card, 'order_approve');
+    await until('the request is under way', () => requestsOf(t.service, order).length === 1);
+    await withFullDisk(async () => {
+      await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
+      await until('the bot has tried to keep it', () =>
+        t.logged().includes('keeping the outcome of a request'),
+      );
+    });
+    await order.ends('SUCCEEDED', 15_000);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('a request that could not be noted was not sent: it goes out when there is room', async () => {
+    const order = await ask(t.workspace, alice, '/domain nameservers plate.rest ns1.a.example ns2.a.example');
+    await order.ends('SUCCEEDED');
+    const waiting = await ask(t.workspace, alice, '/domain renew plate.rest');
+    const admin = new pg.Client({ connectionString: t.databaseUrl });
+    await admin.connect();
+    try {
+      // Claiming it works, and then noting that it is about to leave does not.
+      await admin.query(`CREATE OR REPLACE FUNCTION public.no_room_for_sending() RETURNS trigger LANGUAGE plpgsql AS $fn$
+        BEGIN IF NEW.kind = 'sending' THEN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
+        END IF; RETURN NEW; END $fn$`);
+      await admin.query(
+        'CREATE TRIGGER no_room BEFORE INSERT ON order_events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
+      );
+      await bob.click(waiting.card, 'order_approve');
+      await until('it was held back', async () =>
+        (await kept()).some((row) => row.includes(waiting.id) && row.includes('held_back')),
+      );
+      expect(requestsOf(t.service, waiting)).toEqual([]);
+    } finally {
+      await admin.query('DROP TRIGGER IF EXISTS no_room ON order_events');
+      await admin.end();
+    }
+    await waiting.ends('SUCCEEDED', 15_000);
+    expect(requestsOf(t.service, waiting)).toHaveLength(1);
+  });
+});

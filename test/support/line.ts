@@ -1,0 +1,69 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A line to the database that can be cut, or go dead without a word. */
+export class Line {
+  readonly #server = createServer((client) => this.#join(client));
+  readonly #sockets = new Set<Socket>();
+  #target = 0;
+  #state: 'good' | 'cut' | 'dead' = 'good';
+
+  /** @returns the database's address over this line */
+  async lead(url: string): Promise<string> {
+    const address = new URL(url);
+    this.#target = Number(address.port);
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    const own = this.#server.address();
+    address.port = typeof own === 'object' && own !== null ? String(own.port) : '';
+    return address.href;
+  }
+
+  /** Every connection breaks, and each new one is closed at once. */
+  cut(): void {
+    this.#state = 'cut';
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Connections stay, and nothing gets through: as with a server that hangs. */
+  goDead(): void {
+    this.#state = 'dead';
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  mend(): void {
+    const was = this.#state;
+    this.#state = 'good';
+    if (was === 'dead') for (const socket of this.#sockets) socket.resume();
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+
+  #join(client: Socket): void {
+    if (this.#state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const database = connect(this.#target, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+      socket.on('data', (bytes) => {
+        if (!other.write(bytes)) socket.pause();
+      });
+      other.on('drain', () => {
+        if (this.#state === 'good') socket.resume();
+      });
+      socket.on('end', () => other.end());
+      if (this.#state === 'dead') socket.pause();
+    }
+  }
+}
