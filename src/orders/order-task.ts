@@ -3,7 +3,8 @@ import type { ServiceClient } from '../client/client.ts';
 import type { Envelope } from '../client/envelope.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Effect, ServiceTask } from '../client/task.ts';
-import { checkTask, describeTask, type ZoneTask, zoneFor } from '../zones/rules.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { checkTask, describeTask, type ZoneTask } from '../zones/tasks.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** Something that keeps a request from becoming an order, and the field it is about. */

@@ -2,30 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { general } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
 import { rest } from '../../src/zones/rest.ts';
-import {
-  checkName,
-  checkNameServers,
-  checkPeriod,
-  checkTask,
-  describeTask,
-  documentedZones,
-  isChargeable,
-  type ZoneTask,
-  zoneFor,
-} from '../../src/zones/rules.ts';
-import type { ZoneProfile } from '../../src/zones/zone.ts';
+import { checkName, checkNameServers, checkPeriod, documentedZones, zoneFor } from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
-
-const TASKS: readonly ZoneTask[] = [
-  'create',
-  'transfer',
-  'renew',
-  'restore',
-  'delete',
-  'nameservers',
-  'authcode',
-  'owner-change',
-];
 
 function name(text: string): DomainName {
   const parsed = parseDomainName(text);
@@ -124,61 +102,6 @@ test('periods are whole years from 1 to 10', () => {
     for (const period of [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(checkPeriod(zone, period)).toHaveLength(1);
     }
-  }
-});
-
-test('the four chargeable tasks cost money in every zone, even where a profile says otherwise', () => {
-  const careless: ZoneProfile = {
-    ...rest,
-    tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
-  };
-  for (const zone of [rest, general, careless]) {
-    expect(TASKS.filter((task) => isChargeable(zone, task))).toEqual([
-      'create',
-      'transfer',
-      'renew',
-      'restore',
-    ]);
-  }
-});
-
-test('a task that the profile declares chargeable is so', () => {
-  const dear: ZoneProfile = {
-    ...rest,
-    tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
-  };
-  expect(isChargeable(dear, 'delete')).toBe(true);
-});
-
-test('a task that the profile does not offer is refused; without a list everything is tried', () => {
-  const poor: ZoneProfile = {
-    ...rest,
-    tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
-  };
-  expect(checkTask(poor, 'restore')).toEqual([expect.stringContaining('not possible in .rest')]);
-  expect(checkTask({ ...rest, tasks: {} }, 'renew')).toHaveLength(1);
-  for (const task of TASKS) {
-    expect(checkTask(rest, task)).toEqual([]);
-    expect(checkTask(general, task)).toEqual([]);
-  }
-});
-
-test('what an approver must know about each task in .rest', () => {
-  const said = Object.fromEntries(TASKS.map((task) => [task, describeTask(rest, task).join(' ')]));
-  expect(said['create']).toMatch(/costs money.*cost more at registration.*60 days/);
-  expect(said['transfer']).toMatch(/costs money.*5 days.*renews.*auth code/);
-  expect(said['renew']).toMatch(/costs money.*possibly at renewal/);
-  expect(said['restore']).toMatch(/costs money.*by hand.*30 days/);
-  expect(said['delete']).toMatch(/30 days.*5 days later anybody/);
-  expect(said['delete']).not.toContain('This costs money');
-  expect(said['owner-change']).toMatch(/current and the new registrant are notified.*60 days.*opts out/);
-});
-
-test('what an approver must know where nothing is documented', () => {
-  for (const task of TASKS) {
-    const said = describeTask(general, task).join(' ');
-    expect(said.includes('No rules are known for this zone')).toBe(isChargeable(general, task));
-    expect(said).not.toMatch(/undefined|\d/);
   }
 });
 

@@ -1,3 +1,4 @@
+import type { OrderTaskName } from '../../orders/order.ts';
 import {
   type Command,
   type CommandCall,
@@ -101,21 +102,6 @@ const renewForm = orderForm({
   presets: () => ({ period: '1' }),
 });
 
-/** A form that asks for a name and nothing else. */
-const nameForm = (task: 'restore' | 'delete' | 'authcode' | 'owner-change', title: string, submit: string) =>
-  orderForm({
-    task,
-    title,
-    submit,
-    fields: [NAME],
-    input: (values) => ({ name: textOf(values, 'name') ?? '' }),
-  });
-
-const restoreForm = nameForm('restore', 'Restore a domain', 'Ask');
-const deleteForm = nameForm('delete', 'Delete a domain', 'Go on');
-const authcodeForm = nameForm('authcode', 'Fetch an auth code', 'Fetch');
-const ownerChangeForm = nameForm('owner-change', 'Start an owner change', 'Go on');
-
 const nameserversForm = orderForm({
   task: 'nameservers',
   title: 'Change nameservers',
@@ -132,26 +118,42 @@ function splitNames(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
 }
 
+/** A task of a domain: its subcommand, and the form for what the line did not say. */
+interface DomainTask {
+  readonly command: Command;
+  readonly form: FormFeature;
+}
+
 /** A task that takes one name: runs with it, asks for it without. */
 function oneName(options: {
-  readonly task: 'restore' | 'delete' | 'authcode' | 'owner-change';
+  readonly task: OrderTaskName;
   readonly summary: string;
-  readonly form: FormFeature;
-}): Command {
-  return {
-    name: options.task,
-    usage: `${options.task} NAME`,
-    summary: options.summary,
-    example: `/domain ${options.task} cafe.rest`,
+  readonly title: string;
+  readonly submit: string;
+}): DomainTask {
+  const { task, summary, title, submit } = options;
+  const form = orderForm({
+    task,
+    title,
+    submit,
+    fields: [NAME],
+    input: (values) => ({ name: textOf(values, 'name') ?? '' }),
+  });
+  const command: Command = {
+    name: task,
+    usage: `${task} NAME`,
+    summary,
+    example: `/domain ${task} cafe.rest`,
     needs: 'linked',
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
       // More than one name is most likely a slip: the form shows what was read.
-      if (names.length === 1) await orderFromLine(call, options.task, { name });
-      else await openFromLine(call, options.form, name === undefined ? {} : { name });
+      if (names.length === 1) await orderFromLine(call, task, { name });
+      else await openFromLine(call, form, name === undefined ? {} : { name });
     },
   };
+  return { command, form };
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
@@ -181,9 +183,17 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-export const domains: Feature = {
-  commands: [
-    {
+const restore = oneName({
+  task: 'restore',
+  summary: 'Restore a deleted domain within its redemption period',
+  title: 'Restore a domain',
+  submit: 'Ask',
+});
+
+/** In the order that help and the forms show them in. */
+const TASKS: readonly DomainTask[] = [
+  {
+    command: {
       name: 'create',
       usage: 'create NAME',
       summary: 'Register a new domain',
@@ -191,7 +201,10 @@ export const domains: Feature = {
       needs: 'linked',
       run: (call) => openFromLine(call, createForm, { name: call.words[0] ?? '' }),
     },
-    {
+    form: createForm,
+  },
+  {
+    command: {
       name: 'transfer',
       usage: 'transfer NAME',
       summary: 'Transfer a domain from another registrar',
@@ -199,7 +212,10 @@ export const domains: Feature = {
       needs: 'linked',
       run: (call) => openFromLine(call, transferForm, { name: call.words[0] ?? '' }),
     },
-    {
+    form: transferForm,
+  },
+  {
+    command: {
       name: 'renew',
       usage: 'renew NAME… [PERIOD]',
       summary: 'Renew one or several domains, for 1 year or as many as you say',
@@ -207,13 +223,17 @@ export const domains: Feature = {
       needs: 'linked',
       run: runRenew,
     },
-    oneName({
-      task: 'restore',
-      summary: 'Restore a deleted domain within its redemption period',
-      form: restoreForm,
-    }),
-    oneName({ task: 'delete', summary: 'Delete a domain, after you confirm', form: deleteForm }),
-    {
+    form: renewForm,
+  },
+  restore,
+  oneName({
+    task: 'delete',
+    summary: 'Delete a domain, after you confirm',
+    title: 'Delete a domain',
+    submit: 'Go on',
+  }),
+  {
+    command: {
       name: 'nameservers',
       usage: 'nameservers NAME NS…',
       summary: 'Replace the nameservers of a domain',
@@ -221,27 +241,27 @@ export const domains: Feature = {
       needs: 'linked',
       run: runNameservers,
     },
-    oneName({
-      task: 'authcode',
-      summary: 'Fetch the auth code of a domain, shown to you alone',
-      form: authcodeForm,
-    }),
-    oneName({
-      task: 'owner-change',
-      summary: 'Start the owner change of a domain, after you confirm',
-      form: ownerChangeForm,
-    }),
-  ],
-  forms: [
-    createForm,
-    transferForm,
-    renewForm,
-    restoreForm,
-    deleteForm,
-    nameserversForm,
-    authcodeForm,
-    ownerChangeForm,
-  ],
+    form: nameserversForm,
+  },
+  oneName({
+    task: 'authcode',
+    summary: 'Fetch the auth code of a domain, shown to you alone',
+    title: 'Fetch an auth code',
+    submit: 'Fetch',
+  }),
+  oneName({
+    task: 'owner-change',
+    summary: 'Start the owner change of a domain, after you confirm',
+    title: 'Start an owner change',
+    submit: 'Go on',
+  }),
+];
+
+export const domains: Feature = {
+  commands: TASKS.map(({ command }) => command),
+  forms: TASKS.map(({ form }) => form),
 };
+
+const restoreForm = restore.form;
 
 export { renewForm, restoreForm, transferForm };

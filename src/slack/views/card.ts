@@ -1,7 +1,7 @@
 import { accountName } from '../../accounts/account.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { COSTS_MONEY } from '../../zones/rules.ts';
+import { COSTS_MONEY } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
   actions,

@@ -30,25 +30,25 @@ import {
   table,
 } from './kit.ts';
 
-/** The verb of a task, the same everywhere: `Renew cafe.rest`. */
-const VERBS: Readonly<Record<OrderTaskName, string>> = {
-  create: 'Register',
-  transfer: 'Transfer',
-  renew: 'Renew',
-  restore: 'Restore',
-  delete: 'Delete',
-  nameservers: 'Change the nameservers of',
-  authcode: 'Fetch the auth code of',
-  'owner-change': 'Start the owner change of',
-  redirect: 'Change the redirect',
-  'ssl-contact': 'Change the SSL contact',
-  user: 'Create the user',
-};
+interface TaskWords {
+  /** The same everywhere: `Renew cafe.rest`. */
+  readonly verb: string;
+  /** What the button says that confirms a draft. */
+  readonly confirm?: string;
+}
 
-/** What the button says that confirms a draft. */
-const CONFIRM_WORDS: Partial<Readonly<Record<OrderTaskName, string>>> = {
-  delete: 'Yes, delete it',
-  'owner-change': 'Yes, start it',
+const TASK_WORDS: Readonly<Record<OrderTaskName, TaskWords>> = {
+  create: { verb: 'Register' },
+  transfer: { verb: 'Transfer' },
+  renew: { verb: 'Renew' },
+  restore: { verb: 'Restore' },
+  delete: { verb: 'Delete', confirm: 'Yes, delete it' },
+  nameservers: { verb: 'Change the nameservers of' },
+  authcode: { verb: 'Fetch the auth code of' },
+  'owner-change': { verb: 'Start the owner change of', confirm: 'Yes, start it' },
+  redirect: { verb: 'Change the redirect' },
+  'ssl-contact': { verb: 'Change the SSL contact' },
+  user: { verb: 'Create the user' },
 };
 
 export const ICONS: Readonly<Record<OrderState, string>> = {
@@ -124,7 +124,7 @@ export function orderTitle(order: Order): string {
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = inputOf(order)['period'];
-  return `${VERBS[order.task]} ${what}${typeof period === 'number' ? ` for ${count(period, 'year')}` : ''}`;
+  return `${TASK_WORDS[order.task].verb} ${what}${typeof period === 'number' ? ` for ${count(period, 'year')}` : ''}`;
 }
 
 function inputOf(order: Order): Readonly<Record<string, unknown>> {
@@ -310,7 +310,7 @@ export function confirmMessage(order: Order): Message {
     ...actions(`confirm_${order.id}`, [
       button({
         actionId: 'order_confirm',
-        text: CONFIRM_WORDS[order.task] ?? `Yes, ${VERBS[order.task].toLowerCase()}`,
+        text: TASK_WORDS[order.task].confirm ?? `Yes, ${TASK_WORDS[order.task].verb.toLowerCase()}`,
         value: order.id,
         style: 'danger',
         label: `Confirm: ${title}`,
