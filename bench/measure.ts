@@ -1,0 +1,104 @@
+/*
+ * What a row of the table is made of: both sides measured in turns, several rounds, and what is asked of them.
+ */
+
+/** What a row has to reach. */
+export interface Target {
+  /** `ratio` is ours divided by the reference's, `difference` ours less the reference's, `ours` stands alone. */
+  readonly of: 'ratio' | 'difference' | 'ours';
+  readonly kind: 'at least' | 'at most';
+  readonly value: number;
+}
+
+/** One line of the table. */
+export interface Line {
+  /** Which row of the table of targets it belongs to: what `--only` names. */
+  readonly row: string;
+  readonly what: string;
+  readonly reference: string;
+  readonly unit: string;
+  /** One figure a round, the reference's beside ours. */
+  readonly ours: readonly number[];
+  /** Empty where the row stands alone. */
+  readonly theirs: readonly number[];
+  /** Undefined where the line is told for the picture it gives. */
+  readonly target?: Target;
+}
+
+/** How much is measured. */
+export interface Effort {
+  readonly quick: boolean;
+  readonly rounds: number;
+}
+
+/** Told what is under way. */
+export type Progress = (what: string) => void;
+
+/** What a row is given. */
+export interface Bench {
+  readonly effort: Effort;
+  readonly progress: Progress;
+}
+
+/** A row of the table: measures and yields its lines. */
+export interface Row {
+  readonly id: string;
+  /** Seconds it takes, about. */
+  readonly seconds: number;
+  measure(bench: Bench): AsyncIterable<Line>;
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** @param figures at least one */
+export function spreadOf(figures: readonly number[]): Spread {
+  return { median: quantile(figures, 0.5), least: Math.min(...figures), most: Math.max(...figures) };
+}
+
+/** The figure below which so large a part of all lies, between two neighbours in proportion. */
+export function quantile(figures: readonly number[], part: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const at = (sorted.length - 1) * part;
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below + (above - below) * (at - Math.floor(at));
+}
+
+/** What the target is asked of, one figure a round. */
+export function judged({ ours, theirs, target }: Line): readonly number[] {
+  switch (target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio')) {
+    case 'ratio':
+      return ours.map((figure, round) => figure / (theirs[round] ?? Number.NaN));
+    case 'difference':
+      return ours.map((figure, round) => figure - (theirs[round] ?? Number.NaN));
+    case 'ours':
+      return ours;
+  }
+}
+
+/** Whether the median reaches the target; undefined where there is none. */
+export function isMet(line: Line): boolean | undefined {
+  if (line.target === undefined) return undefined;
+  const { median } = spreadOf(judged(line));
+  return line.target.kind === 'at least' ? median >= line.target.value : median <= line.target.value;
+}
+
+/** Measures both sides in turns: A B, B A, A B …, so that neither always comes first. */
+export async function inTurns<T>(
+  rounds: number,
+  ours: (round: number) => Promise<T>,
+  theirs: (round: number) => Promise<T>,
+): Promise<{ readonly ours: readonly T[]; readonly theirs: readonly T[] }> {
+  const measured: { ours: T[]; theirs: T[] } = { ours: [], theirs: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    const oursFirst = round % 2 === 0;
+    if (oursFirst) measured.ours.push(await ours(round));
+    measured.theirs.push(await theirs(round));
+    if (!oursFirst) measured.ours.push(await ours(round));
+  }
+  return measured;
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Process } from './processes.ts';
+import { command, press } from './slack-load.ts';
+import { type Surroundings, until } from './surroundings.ts';
+
+/** Clicks under way at once. */
+const CLICKERS = 50;
+
+const took = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
+let name = 0;
+
+/** Asks for renewals until this number of orders waits for a click with its card posted. */
+export async function ask(s: Surroundings, bots: readonly Process[], amount: number): Promise<void> {
+  // Who is told that the database does not answer right now, on a busy machine, asks again.
+  for (let tries = 1; ; tries += 1) {
+    const missing = amount - (await s.waiting()).length;
+    if (missing <= 0) break;
+    if (tries > 3) throw new Error(`asking for ${amount} orders: ${missing} have no card`);
+    const asked = Array.from({ length: missing }, () =>
+      command(`renew order-${name++}.rest 2`, s.person(name), s.responseUrl),
+    );
+    await spread(bots, asked, (bot, part) => s.slack.inTurn(bot.port, part, 8));
+    await until('the cards are posted', async () => (await s.waiting()).length >= amount).catch(
+      () => undefined,
+    );
+  }
+  await s.quiet();
+}
+
+/**
+ * Approves so many orders that wait, as fast as clicks are taken, spread over the bots.
+ * @returns orders a second, from the first approval that was committed until the last order was settled
+ */
+export async function approveAll(s: Surroundings, bots: readonly Process[], amount: number): Promise<number> {
+  const orders = (await s.waiting()).slice(0, amount);
+  const clicks = orders.map((order) => press('order_approve', order, s.approver, s.responseUrl));
+  await spread(bots, clicks, (bot, part) => s.slack.inTurn(bot.port, part, CLICKERS / bots.length));
+  const ids = orders.map(({ id }) => id);
+  let seconds = 0;
+  await until(
+    'all orders are settled',
+    async () => {
+      const { rows } = await s.db.query(
+        `SELECT extract(epoch FROM max(o.closed_at) - min(a.at)) AS seconds,
+           (count(*) FILTER (WHERE o.state = 'SUCCEEDED'))::int AS settled
+         FROM orders o LEFT JOIN approvals a ON a.order_id = o.id WHERE o.id = ANY($1)`,
+        [ids],
+      );
+      const [found] = took.parse(rows);
+      seconds = found.seconds;
+      return found.settled === amount;
+    },
+    200,
+  );
+  return amount / seconds;
+}
+
+/** Gives each bot its part of the whole. */
+async function spread<T>(
+  bots: readonly Process[],
+  all: readonly T[],
+  give: (bot: Process, part: readonly T[]) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    bots.map((bot, index) =>
+      give(
+        bot,
+        all.filter((_, n) => n % bots.length === index),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
+
+/** A process that was started for the bench. */
+export interface Process {
+  readonly port: number;
+  readonly pid: number;
+  /** From its start until it said that it is there, in milliseconds. */
+  readonly startedWithinMs: number;
+  /** Sends a message and waits for the answer. */
+  ask<T>(message: string | object, answer: z.ZodType<T>): Promise<T>;
+  stop(): Promise<void>;
+}
+
+const hello = z.object({ port: z.number() });
+
+/**
+ * Runs a file of `bench/children` as a process of its own and waits until it says on which port it listens.
+ * @param name a TypeScript file, or JavaScript that runs as it is
+ */
+export async function startProcess(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Process> {
+  const startedAt = performance.now();
+  const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
+    execArgv: name.endsWith('.ts') ? ['--import', LOADER] : [],
+    env: { ...process.env, ...env },
+    // What it logs at its usual level is written and read by nobody.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // Where there is no `.env` file.
+    cwd: fileURLToPath(new URL('./children', import.meta.url)),
+  });
+  const { port } = hello.parse(await next(child, name));
+  const startedWithinMs = performance.now() - startedAt;
+  return {
+    port,
+    pid: child.pid ?? 0,
+    startedWithinMs,
+    async ask(message, answer) {
+      const answered = next(child, name);
+      child.send(message);
+      return answer.parse(await answered);
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** The next message of a child. */
+async function next(child: ChildProcess, name: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error(`${name} ended before it answered`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message);
+    });
+  });
+}

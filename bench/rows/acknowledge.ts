@@ -1,0 +1,74 @@
+import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
+import { command, type Delivery, press } from '../slack-load.ts';
+import { Postgres, Surroundings, until } from '../surroundings.ts';
+
+/*
+ * How long Slack waits for the acknowledgement of what people do, 50 a second, beside a Bolt app that acknowledges and
+ * does nothing. The bot does all that follows at the same time: looks the person up, keeps the order, posts cards,
+ * sends renewals.
+ */
+
+const PER_SECOND = 50;
+const P99_TIMES = 1.5;
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const seconds = effort.quick ? 0.4 : 6;
+  const amount = Math.ceil(PER_SECOND * seconds);
+  const postgres = await Postgres.start();
+  const s = await Surroundings.open(postgres);
+  try {
+    const bare = await s.start('bare-bolt.ts');
+    const bot = await s.start('bot.ts');
+    let name = 0;
+    const help = () => command('help', s.person(name++), s.responseUrl);
+    const renew = () => command(`renew bench-${name++}.rest 2 -- paid`, s.person(name), s.responseUrl);
+    const many = (make: () => Delivery) => Array.from({ length: amount }, make);
+    const clicks = async () => {
+      progress('asking for what is to be approved');
+      const missing = amount - (await s.waiting()).length;
+      if (missing > 0) await s.slack.inTurn(bot.port, Array.from({ length: missing }, renew), 4);
+      await until('the cards are posted', async () => (await s.waiting()).length >= amount);
+      const waiting = (await s.waiting()).slice(0, amount);
+      return waiting.map((order) => press('order_approve', order, s.approver, s.responseUrl));
+    };
+    const kinds: [string, () => Promise<Delivery[]>][] = [
+      ['/domain help', async () => many(help)],
+      ['/domain renew, complete', async () => many(renew)],
+      ['Approve click', clicks],
+    ];
+    // Compiled code and open connections first.
+    for (const port of [bare.port, bot.port]) await s.slack.atRate(port, many(help), PER_SECOND);
+    for (const [what, make] of kinds) {
+      const measured = await inTurns(
+        effort.rounds,
+        async (round) => {
+          const deliveries = await make();
+          progress(`${what}: round ${round + 1}`);
+          const waits = await s.slack.atRate(bot.port, deliveries, PER_SECOND);
+          await s.quiet();
+          return waits;
+        },
+        async () => s.slack.atRate(bare.port, await make(), PER_SECOND),
+      );
+      for (const [of, part] of [
+        ['p50', 0.5],
+        ['p99', 0.99],
+      ] as const) {
+        yield {
+          row: 'ack',
+          what: `ack of ${what} at ${PER_SECOND}/s, ${of}`,
+          reference: 'Bolt, ack only',
+          unit: 'ms',
+          ours: measured.ours.map((waits) => quantile(waits, part)),
+          theirs: measured.theirs.map((waits) => quantile(waits, part)),
+          ...(of === 'p99' ? { target: { of: 'ratio', kind: 'at most', value: P99_TIMES } } : {}),
+        };
+      }
+    }
+  } finally {
+    await s.close();
+    await postgres.stop();
+  }
+}
+
+export const acknowledge: Row = { id: 'ack', seconds: 150, measure };

@@ -1,0 +1,22 @@
+import { clientRows } from '../client.ts';
+import type { Bench, Line, Row } from '../measure.ts';
+
+/* Calls of the client, beside the same calls by hand. */
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const options = { rounds: effort.rounds, roundMs: effort.quick ? 50 : 1_500, concurrency: 10 };
+  for await (const { name, reference, unit, ours, theirs, target } of clientRows(options)) {
+    progress(name);
+    yield {
+      row: 'client',
+      what: name,
+      reference,
+      unit,
+      ours,
+      theirs,
+      target: { of: 'ratio', kind: 'at least', value: target },
+    };
+  }
+}
+
+export const client: Row = { id: 'client', seconds: 130, measure };

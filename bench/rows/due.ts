@@ -1,0 +1,144 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import pg from 'pg';
+import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { collectDue } from '../../src/expiry/digest.ts';
+import type { ReminderStore } from '../../src/expiry/ports.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createReminderStore } from '../../src/store/reminders.ts';
+import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
+import { Postgres } from '../surroundings.ts';
+
+/*
+ * What is due today out of a watch list in its everyday state: names that expire through the year, everything said that
+ * was due before today, and some names that pass a threshold today. Beside one SQL query by hand that reads the same
+ * names out of the same table. The plan that decides about each name, and its moment in the team's time zone, are ours.
+ */
+
+const TIMES = 1.5;
+const NOW = new Date('2027-06-15T09:00:00Z');
+const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const sizes = effort.quick ? [1_000] : [1_000, 10_000, 100_000, 1_000_000];
+  const postgres = await Postgres.start();
+  try {
+    for (const size of sizes) {
+      progress(`${size} names`);
+      const due = Math.min(1_000, size / 100);
+      const url = await postgres.database();
+      const client = new pg.Client({ connectionString: url });
+      const database = openDatabase({ url });
+      await client.connect();
+      try {
+        await fill(client, size, due);
+        const reminders = createReminderStore(database);
+        const ours = () => timed(async () => (await collectDue(reminders, OPTIONS)).due.length, due);
+        const theirs = () => timed(() => dueByHand(client), due);
+        for (let n = 0; n < (effort.quick ? 1 : 10); n += 1) for (const each of [ours, theirs]) await each();
+        const several = async (once: () => Promise<number>) => {
+          const times: number[] = [];
+          for (let n = 0; n < (effort.quick ? 1 : 20); n += 1) times.push(await once());
+          return quantile(times, 0.5);
+        };
+        const measured = await inTurns(
+          effort.rounds,
+          () => several(ours),
+          () => several(theirs),
+        );
+        yield {
+          row: 'due',
+          what: `${due} names due today out of ${size}`,
+          reference: 'the SQL by hand',
+          unit: 'ms',
+          ...measured,
+          target: { of: 'ratio', kind: 'at most', value: TIMES },
+        };
+        yield {
+          row: 'due',
+          what: `… memory taken meanwhile, out of ${size}`,
+          reference: '',
+          unit: 'MB',
+          ours: [await memoryOf(reminders)],
+          theirs: [],
+        };
+      } finally {
+        await database.close();
+        await client.end();
+      }
+    }
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function timed(find: () => Promise<number>, expected: number): Promise<number> {
+  const startedAt = performance.now();
+  const found = await find();
+  if (found !== expected) throw new Error(`${found} names were found due, and ${expected} are`);
+  return performance.now() - startedAt;
+}
+
+/** Everything that the query by hand needs to know is given to it. */
+async function dueByHand(client: pg.Client): Promise<number> {
+  const values: unknown[] = [];
+  const each = candidateRanges(OPTIONS).map(({ threshold, from, until }) => {
+    const at = values.push(from, until, threshold);
+    return `SELECT * FROM domains WHERE expires_at >= $${at - 2} AND expires_at < $${at - 1}
+      AND said_threshold > $${at} AND lapse_confirmed_at IS NULL`;
+  });
+  const { rows } = await client.query(each.join(' UNION ALL '), values);
+  return new Set(rows.map(({ name }) => name)).size;
+}
+
+/** The most that the heap grew while looking, in megabytes. */
+async function memoryOf(reminders: ReminderStore): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  let most = before;
+  const looked = async function* <T>(batches: AsyncIterable<T>) {
+    for await (const batch of batches) {
+      collect();
+      most = Math.max(most, process.memoryUsage().heapUsed);
+      yield batch;
+    }
+  };
+  await collectDue(
+    {
+      ...reminders,
+      candidates: (ranges) => looked(reminders.candidates(ranges)),
+      deletedCandidates: (since) => looked(reminders.deletedCandidates(since)),
+    },
+    OPTIONS,
+  );
+  return (most - before) / 2 ** 20;
+}
+
+async function fill(client: pg.Client, names: number, due: number): Promise<void> {
+  await client.query("SET TIME ZONE 'UTC'");
+  await client.query(
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
+     SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365) + interval '3 hours', 'rdap', 'U0ALICE',
+            $1, $1::timestamptz + interval '1 second' * n,
+            COALESCE((SELECT min(t) FROM unnest(ARRAY[60, 30, 14, 7, 3, 1]) t WHERE t >= n % 365), 2147483647)
+     FROM generate_series(1, $2::int) n`,
+    [NOW, names],
+  );
+  await client.query(
+    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+     SELECT name, date_trunc('day', expires_at), said_threshold, 'before', $1, $1
+     FROM domains WHERE said_threshold <= 60`,
+    [NOW],
+  );
+  await client.query(
+    `UPDATE domains SET expires_at = $1::timestamptz + interval '60 days'
+     WHERE name IN (SELECT name FROM domains WHERE expires_at > $1::timestamptz + interval '100 days' LIMIT $2::int)`,
+    [NOW, due],
+  );
+  await client.query('VACUUM ANALYZE domains');
+  await client.query('VACUUM ANALYZE reminders');
+}
+
+export const due: Row = { id: 'due', seconds: 90, measure };

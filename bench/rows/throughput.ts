@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
+import { approveAll, ask } from '../orders.ts';
+import { Postgres, Surroundings } from '../surroundings.ts';
+
+/*
+ * Orders from their approval until they are settled, one process: click, commit, job, claim, mark of sending, request,
+ * outcome, and the card and thread in Slack, all at once. Beside pg-boss with jobs that change one row each: sent one
+ * by one, worked on with the same settings.
+ */
+
+const LEAST = 0.5;
+
+const rated = z.object({ rate: z.number() });
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const amount = effort.quick ? 20 : 400;
+  const postgres = await Postgres.start();
+  const s = await Surroundings.open(postgres);
+  try {
+    const bot = await s.start('bot.ts');
+    const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await postgres.database() });
+    const ours = async (round: number) => {
+      progress(`asking for ${amount} orders`);
+      await ask(s, [bot], amount);
+      progress(`round ${round + 1}`);
+      const rate = await approveAll(s, [bot], amount);
+      await s.quiet();
+      return rate;
+    };
+    const theirs = async () => (await bare.ask({ run: amount }, rated)).rate;
+    await ours(-1);
+    await theirs();
+    yield {
+      row: 'orders',
+      what: `orders approved until settled, one process, ${amount} at once`,
+      reference: 'pg-boss, a row each',
+      unit: '/s',
+      ...(await inTurns(effort.rounds, ours, theirs)),
+      target: { of: 'ratio', kind: 'at least', value: LEAST },
+    };
+  } finally {
+    await s.close();
+    await postgres.stop();
+  }
+}
+
+export const throughput: Row = { id: 'orders', seconds: 90, measure };

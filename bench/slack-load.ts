@@ -1,0 +1,132 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { cardBlockId } from '../src/slack/views/card.ts';
+
+/** A delivery of Slack before it is signed. */
+export interface Delivery {
+  readonly body: string;
+}
+
+const CHANNELS = 20;
+let count = 0;
+
+/** A slash command. @param responseUrl where the bot may answer the person alone */
+export function command(text: string, userId: string, responseUrl: string): Delivery {
+  count += 1;
+  return form({
+    token: 'bench',
+    team_id: 'T0STEWARD',
+    team_domain: 'steward',
+    channel_id: channel(count),
+    channel_name: 'domains',
+    user_id: userId,
+    user_name: 'person',
+    command: '/domain',
+    text,
+    api_app_id: 'A0STEWARD',
+    is_enterprise_install: 'false',
+    response_url: responseUrl,
+    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+  });
+}
+
+/** A press of a button of an order's card, as Slack sends it: with the message. */
+export function press(
+  actionId: string,
+  order: { readonly id: string; readonly channelId: string; readonly ts: string },
+  userId: string,
+  responseUrl: string,
+): Delivery {
+  count += 1;
+  const payload = {
+    type: 'block_actions',
+    token: 'bench',
+    api_app_id: 'A0STEWARD',
+    team: { id: 'T0STEWARD', domain: 'steward' },
+    enterprise: null,
+    is_enterprise_install: false,
+    user: { id: userId, username: 'person', name: 'person', team_id: 'T0STEWARD' },
+    container: { type: 'message', message_ts: order.ts, channel_id: order.channelId, is_ephemeral: false },
+    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+    channel: { id: order.channelId, name: 'domains' },
+    message: { ts: order.ts, type: 'message', text: 'Renew', blocks: [] },
+    state: { values: {} },
+    response_url: responseUrl,
+    actions: [
+      {
+        type: 'button',
+        action_id: actionId,
+        block_id: cardBlockId(order.id),
+        action_ts: `${Date.now() / 1_000}`,
+        value: order.id,
+        text: { type: 'plain_text', text: 'Approve' },
+      },
+    ],
+  };
+  return form({ payload: JSON.stringify(payload) });
+}
+
+function channel(n: number): string {
+  return `C0BENCH${n % CHANNELS}`;
+}
+
+function form(fields: Readonly<Record<string, string>>): Delivery {
+  return { body: new URLSearchParams(fields).toString() };
+}
+
+/** Delivers as Slack does: signed, over HTTP, on connections that are kept. */
+export class SlackLoad {
+  readonly #agent = new Agent({ connections: 64 });
+  readonly #secret: string;
+
+  constructor(signingSecret: string) {
+    this.#secret = signingSecret;
+  }
+
+  /** @returns milliseconds until the answer was there. @throws when it was not 200 */
+  async deliver(port: number, delivery: Delivery): Promise<number> {
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const base = `v0:${timestamp}:${delivery.body}`;
+    const signature = `v0=${createHmac('sha256', this.#secret).update(base).digest('hex')}`;
+    const startedAt = performance.now();
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/slack/events`, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-slack-request-timestamp': String(timestamp),
+        'x-slack-signature': signature,
+      },
+      body: delivery.body,
+    });
+    await body.dump();
+    if (statusCode !== 200) throw new Error(`a delivery was answered with ${statusCode}`);
+    return performance.now() - startedAt;
+  }
+
+  /** Delivers at a rate, whether or not answers come. @returns how long each took */
+  async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
+    const startedAt = performance.now();
+    const waits: Promise<number>[] = [];
+    for (const [n, delivery] of deliveries.entries()) {
+      const early = startedAt + (n * 1_000) / perSecond - performance.now();
+      if (early > 0) await sleep(early);
+      waits.push(this.deliver(port, delivery));
+    }
+    return Promise.all(waits);
+  }
+
+  /** Delivers all, so many under way at once. */
+  async inTurn(port: number, deliveries: readonly Delivery[], atOnce: number): Promise<void> {
+    const next = deliveries.values();
+    const one = async () => {
+      for (const delivery of next) await this.deliver(port, delivery);
+    };
+    await Promise.all(Array.from({ length: atOnce }, one));
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+}

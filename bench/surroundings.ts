@@ -1,0 +1,194 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { z } from 'zod';
+import { credentialToText } from '../src/accounts/credential.ts';
+import { createVault } from '../src/accounts/vault.ts';
+import { Secret } from '../src/client/secret.ts';
+import { readConfig } from '../src/config.ts';
+import { createAccountStore } from '../src/store/accounts.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/store/embedded.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { type Process, startProcess } from './processes.ts';
+import { SlackLoad } from './slack-load.ts';
+
+/** People who ask; the approver is another one. */
+const PEOPLE = Array.from({ length: 50 }, (_, n) => `U0PERSON${n}`);
+const APPROVER = 'U0APPROVER';
+const SIGNING_SECRET = randomBytes(16).toString('hex');
+const KEYS = `bench:${randomBytes(32).toString('base64')}`;
+
+/** The PostgreSQL that the bot brings with it, with the settings that it has for users: durable. */
+export class Postgres {
+  readonly #server: EmbeddedPostgres;
+  readonly #dataDir: string;
+
+  private constructor(server: EmbeddedPostgres, dataDir: string) {
+    this.#server = server;
+    this.#dataDir = dataDir;
+  }
+
+  static async start(): Promise<Postgres> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-bench-'));
+    // For root: PostgreSQL's user must get into it.
+    await chmod(dataDir, 0o755);
+    return new Postgres(await startEmbeddedPostgres({ dataDir }), dataDir);
+  }
+
+  /** A database of its own with the present schema. @returns its address */
+  async database(): Promise<string> {
+    const name = `bench_${randomUUID().replaceAll('-', '')}`;
+    const admin = new pg.Client({ connectionString: this.#server.url });
+    await admin.connect();
+    await admin.query(`CREATE DATABASE ${name}`);
+    await admin.end();
+    const url = new URL(this.#server.url);
+    url.pathname = `/${name}`;
+    await migrate({ url: url.href });
+    return url.href;
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop();
+    // Started by root, the data lie elsewhere and are linked from here.
+    await rm(await realpath(join(this.#dataDir, 'postgres')), { recursive: true, force: true });
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+const orders = z.array(
+  z.object({ id: z.string(), channel_id: z.string(), ts: z.string().nullable(), state: z.string() }),
+);
+
+/** An order that waits for its click. */
+export interface WaitingOrder {
+  readonly id: string;
+  readonly channelId: string;
+  readonly ts: string;
+}
+
+/**
+ * A database with people who have linked their accounts, the peers that the bot talks to, and bots. Each is a process
+ * of its own; the load comes from this one.
+ */
+export class Surroundings {
+  readonly databaseUrl: string;
+  readonly peers: Process;
+  readonly slack = new SlackLoad(SIGNING_SECRET);
+  readonly people = PEOPLE;
+  readonly approver = APPROVER;
+  readonly db: pg.Pool;
+  readonly #processes: Process[] = [];
+
+  private constructor(databaseUrl: string, peers: Process) {
+    this.databaseUrl = databaseUrl;
+    this.peers = peers;
+    this.#processes.push(peers);
+    this.db = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    this.db.on('error', () => undefined);
+  }
+
+  static async open(postgres: Postgres): Promise<Surroundings> {
+    const surroundings = new Surroundings(await postgres.database(), await startProcess('peers.ts'));
+    await surroundings.#link();
+    return surroundings;
+  }
+
+  get peersUrl(): string {
+    return `http://127.0.0.1:${this.peers.port}`;
+  }
+
+  get responseUrl(): string {
+    return `${this.peersUrl}/respond`;
+  }
+
+  /** Every setting of a bot, the log at its usual level. */
+  environment(databaseUrl = this.databaseUrl): Readonly<Record<string, string>> {
+    return {
+      SLACK_BOT_TOKEN: 'xoxb-bench-0000',
+      SLACK_SIGNING_SECRET: SIGNING_SECRET,
+      SLACK_API_URL: `${this.peersUrl}/api/`,
+      PORT: '0',
+      SERVICE_JSON_URL: `${this.peersUrl}/v1`,
+      CREDENTIALS_KEYS: KEYS,
+      DATABASE_URL: databaseUrl,
+      APPROVERS: APPROVER,
+      RDAP_BOOTSTRAP_URL: `${this.peersUrl}/rdap/bootstrap.json`,
+    };
+  }
+
+  /** Starts one process more. */
+  async start(name: string, env = this.environment()): Promise<Process> {
+    const started = await startProcess(name, env);
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** What `/domain link` leaves behind for each of the people. */
+  async #link(): Promise<void> {
+    const { credentialsKeys } = readConfig(this.environment());
+    const vault = createVault(credentialsKeys);
+    const database = openDatabase({ url: this.databaseUrl });
+    const store = createAccountStore(database);
+    const login = { method: 'password', user: 'customer', context: 4 } as const;
+    for (const userId of PEOPLE) {
+      const account = {
+        id: randomUUID(),
+        teamId: 'T0STEWARD',
+        userId,
+        method: login.method,
+        slot: '4',
+        context: login.context,
+        login: login.user,
+        application: undefined,
+        active: true,
+        verifiedAt: new Date(),
+      };
+      const text = credentialToText({ ...login, password: new Secret('a password of some length') });
+      await store.save(account, vault.seal(text, ['account', account.teamId, userId, account.slot]));
+    }
+    await database.close();
+  }
+
+  person(n: number): string {
+    return PEOPLE[n % PEOPLE.length] ?? '';
+  }
+
+  /** Orders that wait for a click and whose card is posted. */
+  async waiting(): Promise<readonly WaitingOrder[]> {
+    const { rows } = await this.db.query(
+      `SELECT o.id, o.channel_id, m.ts, o.state FROM orders o
+       JOIN message_refs m ON m.order_id = o.id AND m.purpose = 'card'
+       WHERE o.state = 'PENDING' AND o.shown_version = o.version ORDER BY o.id`,
+    );
+    return orders.parse(rows).map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
+  }
+
+  /** Waits until nothing is carried out and Slack shows everything as it is. */
+  async quiet(): Promise<void> {
+    await until('nothing is under way', async () => {
+      const { rows } = await this.db.query(
+        "SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') OR shown_version < version LIMIT 1",
+      );
+      return rows.length === 0;
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((each) => each.stop()));
+    await this.slack.close();
+    await this.db.end();
+  }
+}
+
+/** Looks until it is so. @throws after a minute */
+export async function until(what: string, holds: () => Promise<boolean>, everyMs = 50): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited a minute until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}

@@ -1,0 +1,50 @@
+import { isMet, judged, type Line, type Spread, spreadOf, type Target } from './measure.ts';
+
+/** The lines as one table of text. */
+export function tableOf(lines: readonly Line[]): string {
+  const rows = [
+    ['row', 'what', 'ours', 'reference', 'of it', 'judged (least … most)', 'target', ''],
+    ...lines.map(cells),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const text = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [text[0], widths.map((width) => '-'.repeat(width)).join('  '), ...text.slice(1)].join('\n');
+}
+
+function cells(line: Line): string[] {
+  const met = isMet(line);
+  return [
+    line.row,
+    line.what,
+    `${figure(spreadOf(line.ours).median)} ${line.unit}`,
+    line.theirs.length === 0 ? '–' : `${figure(spreadOf(line.theirs).median)} ${line.unit}`,
+    line.reference,
+    judgement(line, spreadOf(judged(line))),
+    line.target === undefined ? '–' : targetText(line.target, line.unit),
+    met === undefined ? '' : met ? 'met' : 'NOT MET',
+  ];
+}
+
+function judgement({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
+  const of = target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio');
+  const sign = of === 'ratio' ? '×' : ` ${unit}`;
+  return `${figure(median)}${sign} (${figure(least)} … ${figure(most)})`;
+}
+
+function targetText({ of, kind, value }: Target, unit: string): string {
+  const bound = kind === 'at least' ? '≥' : '≤';
+  if (of === 'ratio') return `${bound} ${value}×`;
+  return `${bound} ${of === 'difference' ? '+' : ''}${value} ${unit}`;
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.001))));
+  return value.toFixed(Math.min(digits, 3));
+}
