@@ -251,7 +251,14 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       );
     // Whatever this process finds at its start, another one left behind.
     await recover(0);
-    const recovery = setInterval(() => void recover(), RECOVERY_MS / hurry);
+    let isRecovering = false;
+    const recovery = setInterval(async () => {
+      // A database that is slow already is not asked the same thing twice at once.
+      if (isRecovering) return;
+      isRecovering = true;
+      await recover();
+      isRecovering = false;
+    }, RECOVERY_MS / hurry);
     closers.push(async () => clearInterval(recovery));
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),

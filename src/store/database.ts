@@ -30,6 +30,8 @@ export interface DatabaseOptions {
 const MAX_CONNECTIONS = 10;
 /** For a connection to the server, or for a free one of the pool. */
 const CONNECT_MS = 2_000;
+/** A connection that nobody uses is closed after this: on a busy machine it is the new ones that take long. */
+const IDLE_CONNECTION_MS = 5 * 60_000;
 /** For one statement: the server gives it up. */
 const STATEMENT_MS = 10_000;
 /** For one statement: we give it up, should the server not even say that it did. */
@@ -47,6 +49,7 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
       max: maxConnections,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,
+      idleTimeoutMillis: IDLE_CONNECTION_MS,
       statement_timeout: STATEMENT_MS,
       query_timeout: ANSWER_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,

@@ -124,7 +124,8 @@ export class CrashSite {
     return kept.parse(rows);
   }
 
-  async #kept(name: string): Promise<KeptOrder | undefined> {
+  /** The order for a name, as the database has it. */
+  async kept(name: string): Promise<KeptOrder | undefined> {
     return (await this.keptOrders()).find((order) => order.name === name);
   }
 
@@ -133,13 +134,13 @@ export class CrashSite {
    * command that was lost with the bot is given again, as people do.
    */
   async settles(name: string, context: string): Promise<KeptOrder> {
-    const committedBefore = await this.#kept(name);
+    const committedBefore = await this.kept(name);
     let order = committedBefore;
     let pressed = 0;
     await until(
       `${context}: the order for ${name} has ended, and its card and its thread say so`,
       async () => {
-        order = await this.#kept(name);
+        order = await this.kept(name);
         if (order === undefined) {
           expect(committedBefore, `${context}: the order for ${name} is lost`).toBeUndefined();
           await this.alice.command(DOMAINS, `/domain renew ${name}`);

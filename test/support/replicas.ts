@@ -1,10 +1,14 @@
 import { createServer, request as forward, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { CrashSite } from './crash.ts';
 import { DOMAINS, until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
 const CARD_WITHIN_MS = 30_000;
+/** Beyond this the bot has given up whatever it was waiting for. */
+const TOLD_WITHIN_MS = 15_000;
+const ASKED_AT_MOST = 10;
 
 /** Several bots on one database, and what spreads Slack's deliveries over them. */
 export class Replicas {
@@ -12,6 +16,8 @@ export class Replicas {
   readonly #bots: RunningBot[];
   readonly #balancer: Server;
   #turn = 0;
+  /** How often something was asked again because the bot said that it could not be done. */
+  #askedAgain = 0;
 
   private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
     this.site = site;
@@ -89,28 +95,53 @@ export class Replicas {
     return names;
   }
 
-  /** What Slack says was not delivered is asked again, as people do. */
+  /**
+   * As people do, asks again what Slack says was not delivered, and what the bot said it could not do; never what
+   * was taken and not answered.
+   */
   async #ask(name: string): Promise<void> {
     const { site } = this;
-    for (let tries = 1; ; tries += 1) {
+    const isThere = () => site.approvable(name) !== undefined;
+    for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
+      const refusals = this.#refusals();
       const { acked } = await site.alice.command(DOMAINS, `/domain renew ${name}`);
-      if (acked) break;
-      if (tries === 5) throw new Error(`nobody takes /domain renew ${name}`);
-    }
-    await until(
-      `there is a card for ${name}`,
-      () => site.approvable(name) !== undefined,
-      CARD_WITHIN_MS,
-    ).catch(async (cause: unknown) => {
-      const order = (await site.keptOrders()).find((kept) => kept.name === name);
-      const told = site.alice
-        .ephemerals()
-        .slice(-5)
-        .map(({ text }) => text);
-      throw new Error(`${String(cause)}; kept: ${JSON.stringify(order)}; told: ${told.join(' | ')}`, {
-        cause,
+      if (!acked) continue;
+      const isRefused = () => this.#refusals() > refusals;
+      const thereIsCard = (orElse: () => boolean, withinMs: number) =>
+        until(`there is a card for ${name}`, () => isThere() || orElse(), withinMs);
+      await thereIsCard(isRefused, CARD_WITHIN_MS).catch(async (cause: unknown) => {
+        const kept = JSON.stringify(await site.kept(name));
+        throw new Error(`${String(cause)}; kept: ${kept}\n${this.complaints()}`, { cause });
       });
-    });
+      // It may have been another one's: whatever comes of this one comes within that time.
+      await thereIsCard(() => false, TOLD_WITHIN_MS).catch(() => undefined);
+      if (isThere()) return;
+      this.#askedAgain += 1;
+      expect(
+        this.#askedAgain,
+        `orders that were not kept, and nobody was told\n${this.complaints()}`,
+      ).toBeLessThanOrEqual(this.#refusals());
+    }
+    throw new Error(`nobody takes /domain renew ${name}\n${this.complaints()}`);
+  }
+
+  /** How often the requester was told that nothing came of what was asked. */
+  #refusals(): number {
+    return this.site.alice.ephemerals().filter(({ text }) => /before you try again/.test(text ?? '')).length;
+  }
+
+  /** What the bots logged of what went wrong. */
+  complaints(): string {
+    return this.#bots
+      .flatMap(({ child }, n) =>
+        child
+          .output()
+          .split('\n')
+          .filter((line) => /"level":[456]0/.test(line))
+          .slice(-20)
+          .map((line) => `bot ${n}: ${line}`),
+      )
+      .join('\n');
   }
 
   /** Presses Approve so often at once, on whichever bot the click reaches. */
