@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+/*
+ * The worked examples of CONTRIBUTING.md are the code itself, and name every place that there is.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const GUIDE = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+
+interface Example {
+  readonly file: string;
+  readonly code: string;
+}
+
+/** Text without the indentation of its lines, so that a piece can be shown without what stands around it. */
+function flat(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+/** The code blocks of a section that say from which file they are. */
+function examplesOf(section: string): Example[] {
+  const start = GUIDE.indexOf(`## ${section}\n`);
+  expect(start, `CONTRIBUTING.md has a section “${section}”`).toBeGreaterThan(-1);
+  const end = GUIDE.indexOf('\n## ', start);
+  return [...GUIDE.slice(start, end).matchAll(/```ts\n *\/\/ (\S+)\n(.*?)```/gs)].map(
+    ([, file = '', code = '']) => ({ file, code: flat(code) }),
+  );
+}
+
+/** The files of a folder whose text fits. The page of the demo shows what it is told, and names no task. */
+function filesWith(pattern: RegExp, folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.includes('/generated/') && pattern.test(readFileSync(join(ROOT, file), 'utf8')))
+    .sort();
+}
+
+test.each(['Adding a task', 'Adding a zone', 'Adding a subcommand'])(
+  '%s: what is shown is the code',
+  (name) => {
+    const examples = examplesOf(name);
+    expect(examples.length, `examples in “${name}”`).toBeGreaterThan(0);
+    for (const { file, code } of examples) {
+      expect(flat(readFileSync(join(ROOT, file), 'utf8')), `${file} as CONTRIBUTING.md shows it`).toContain(
+        code,
+      );
+    }
+  },
+);
+
+test('a task is known in the files that the example names, and in no other', () => {
+  const named = new Set(examplesOf('Adding a task').map(({ file }) => file));
+  expect([...named].sort()).toEqual(filesWith(/owner-?change/i, 'src'));
+});
+
+test('a zone is known in its own file and among the others', () => {
+  const named = examplesOf('Adding a zone').map(({ file }) => file);
+  expect(filesWith(/from '[./a-z]*\/rest\.ts'/, 'src')).toEqual(named);
+});
+
+test('a subcommand is known in the file of its subject', () => {
+  const named = examplesOf('Adding a subcommand').map(({ file }) => file);
+  expect(filesWith(/name: 'whoami'/, 'src')).toEqual(named);
+});
+
+test('the tests that it sends people to exist', () => {
+  const files = [...GUIDE.matchAll(/`(test\/[\w/.-]+\.ts)`/g)].map(([, file = '']) => file);
+  expect(files.length).toBeGreaterThan(3);
+  for (const file of files) expect(() => readFileSync(join(ROOT, file)), file).not.toThrow();
+});
