@@ -24,10 +24,13 @@ async function main(): Promise<void> {
     process.exit(1);
   }
   const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
+  const log = createLog(LOG_LEVEL);
+  // A library's slip must not end what somebody is trying out.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
   const demo = await startDemo({
     port: PORT,
     dataDir: join(resolve(DATA_DIR), 'demo'),
-    log: createLog(LOG_LEVEL),
+    log,
     pageDir,
     watchNames: true,
   });
