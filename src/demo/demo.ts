@@ -80,6 +80,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     })),
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
+    // A command that nobody takes would be lost.
+    open: () => demo !== undefined,
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
         const after = Number(query.get('after') ?? 0);

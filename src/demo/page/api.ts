@@ -76,18 +76,37 @@ async function read<T>(response: Response): Promise<T> {
 
 export interface Listener {
   changed(change: Change): void;
-  /** Called with true at each (new) connection and with false when it is lost; the browser connects again. */
+  /** Called with true at each (new) connection and with false when it is lost, which is not the end. */
   connected(open: boolean): void;
 }
 
+const RECONNECT_MS = 1_000;
+
 /** Listens to what changes in the workspace. @returns the end */
 export function listen({ changed, connected }: Listener): () => void {
-  const events = new EventSource('/local/events');
-  events.onopen = () => connected(true);
-  events.onerror = () => connected(false);
-  events.onmessage = ({ data }) => {
-    const change: Change = JSON.parse(String(data));
-    changed(change);
+  let events = connect();
+  let again: number | undefined;
+
+  function connect(): EventSource {
+    const source = new EventSource('/local/events');
+    source.onopen = () => connected(true);
+    source.onerror = () => {
+      connected(false);
+      // After an answer that is no stream, such as that of a demo that is starting, browsers give up for good.
+      if (source.readyState !== EventSource.CLOSED) return;
+      again = window.setTimeout(() => {
+        events = connect();
+      }, RECONNECT_MS);
+    };
+    source.onmessage = ({ data }) => {
+      const change: Change = JSON.parse(String(data));
+      changed(change);
+    };
+    return source;
+  }
+
+  return () => {
+    window.clearTimeout(again);
+    events.close();
   };
-  return () => events.close();
 }

@@ -68,6 +68,8 @@ export interface WorkspaceOptions {
   vendor?: Readonly<Record<string, string>>;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
+  /** Whether people may come in; until then the page says that it is starting. Always when left out. */
+  open?: () => boolean;
 }
 
 export interface Workspace {
@@ -155,7 +157,9 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     ...(options.pageDir !== undefined && { pageDir: options.pageDir }),
   });
   const server = createServer((request, response) => {
-    route(core, browser, request, response).catch((error: unknown) => refuse(response, error));
+    route(core, browser, options.open ?? (() => true), request, response).catch((error: unknown) =>
+      refuse(response, error),
+    );
   });
   server.on('upgrade', (request, duplex) => {
     socket.upgrade(request, duplex, new URL(request.url ?? '/', 'http://workspace'));
@@ -224,6 +228,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
 async function route(
   core: Core,
   browser: Browser,
+  open: () => boolean,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -237,10 +242,22 @@ async function route(
     const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
     const taken = receiveUpload(core, second, bytes);
     sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
-  } else {
+  } else if (open()) {
     await browser.handle(request, response, url);
+  } else {
+    response.writeHead(503, { 'content-type': 'text/html; charset=utf-8', 'retry-after': '1' }).end(STARTING);
   }
 }
+
+/** Comes again by itself. */
+const STARTING = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="1">
+<title>Domain Steward is starting</title>
+<p>Domain Steward is starting. This page opens as soon as it can be used.</p>
+</html>
+`;
 
 /** Takes what an app posts to a response URL; in the log and for faults its method is `response_url`. */
 async function answerResponseUrl(

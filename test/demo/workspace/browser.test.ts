@@ -192,3 +192,24 @@ test('keeps messages, Home views and files over a restart', async () => {
   await rm(options.stateFile ?? '');
   workspace = await startWorkspace(options);
 });
+
+test('until the workspace is open the page says that it is starting, and asks again', async () => {
+  let open = false;
+  const closed = await startWorkspace({ open: () => open });
+  try {
+    for (const path of ['', 'local/state?user=U0ALICE']) {
+      const early = await fetch(closed.url + path);
+      expect([early.status, early.headers.get('retry-after')], path).toEqual([503, '1']);
+      expect(await early.text()).toMatch(/http-equiv="refresh" content="1".*is starting/s);
+    }
+    const app = await fetch(`${closed.apiUrl}auth.test`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${closed.botToken}` },
+    });
+    expect(await app.json(), 'the app is let in to start').toMatchObject({ ok: true });
+    open = true;
+    expect((await fetch(`${closed.url}local/state?user=U0ALICE`)).status).toBe(200);
+  } finally {
+    await closed.close();
+  }
+});
