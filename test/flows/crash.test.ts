@@ -19,7 +19,7 @@ afterAll(() => site.close());
 test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, not recorded'] as const)(
   'killed at: %s',
   async (point) => {
-    await site.diesAt(point, point.replaceAll(/\W+/g, '-').toLowerCase());
+    await site.diesAt(point);
   },
   PATIENCE_MS,
 );
@@ -27,10 +27,7 @@ test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, 
 test(
   'killed at random moments',
   async () => {
-    const random = seeded(SEED);
-    for (let round = 1; round <= 2; round += 1) {
-      await site.killedAfter(random() * 1_000, `random-${round}`, 4);
-    }
+    await site.killed(4, seeded(SEED), 'random');
   },
   PATIENCE_MS,
 );

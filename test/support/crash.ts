@@ -31,8 +31,28 @@ const CRASHING = new URL('./children/crashing-bot.ts', import.meta.url);
 /** An order is final or UNKNOWN within this time after the crash, and Slack says so. */
 const SETTLED_WITHIN_MS = 60_000;
 
-const kept = z.array(z.object({ id: z.string(), name: z.string(), state: z.enum(ORDER_STATES) }));
-type KeptOrder = z.output<typeof kept>[number];
+/** Of a bot that is killed at random: from when it is ready. */
+const LONGEST_LIFE_MS = 700;
+/** About how long a bot takes to start. */
+const START_MS = 900;
+/** Asked for in one life. */
+const MOST_ORDERS = 5;
+const SLOWEST_ANSWER_MS = 300;
+const SHARE_OF_BULK = 0.2;
+const SHARE_OF_STILLBORN = 0.15;
+
+const keptOrders = z.array(
+  z.object({
+    id: z.string(),
+    state: z.enum(ORDER_STATES),
+    items: z.array(z.object({ name: z.string(), ctid: z.string(), state: z.string() })),
+  }),
+);
+/** An order as the database has it. */
+type KeptOrder = z.output<typeof keptOrders>[number];
+
+/** What people ask for at once: one name, or several in one order, separated by commas. */
+type Names = string;
 
 /** A bot that dies again and again, the people who work with it, and what they find afterwards. */
 export class CrashSite {
@@ -76,9 +96,13 @@ export class CrashSite {
     this.#bot = await this.startBot();
   }
 
+  get #botSettings() {
+    return { ...this.#settings, CRASH_FILE: this.#crashFile };
+  }
+
   /** One more bot on the same database. */
   startBot(): Promise<RunningBot> {
-    return this.s.start(CRASHING, { ...this.#settings, CRASH_FILE: this.#crashFile });
+    return this.s.start(CRASHING, this.#botSettings);
   }
 
   get bot(): RunningBot {
@@ -91,71 +115,84 @@ export class CrashSite {
     return writeFile(this.#crashFile, point);
   }
 
-  /** A name that can be renewed, and was not yet. */
-  name(label: string): string {
-    const name = `${label}.rest`;
-    this.s.service.state.addDomain({ name, context: 4 });
-    return name;
+  /** Names that can be renewed, and were not yet. */
+  names(label: string, count = 1): Names {
+    const names = Array.from({ length: count }, (_, n) => `${label}${n === 0 ? '' : `-${n}`}.rest`);
+    for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
+    return names.join(',');
+  }
+
+  /** Asks for a renewal. @returns whether Slack says that the bot took it */
+  async ask(names: Names): Promise<boolean> {
+    return (await this.alice.command(DOMAINS, `/domain renew ${names.replaceAll(',', ' ')}`)).acked;
   }
 
   /** What people do for a renewal, as far as the bot is there: ask, and approve as soon as there is a card. */
-  async renewal(name: string, isOver: () => boolean): Promise<void> {
-    await this.alice.command(DOMAINS, `/domain renew ${name}`);
-    while (!isOver() && this.approvable(name) === undefined) await sleep(10);
-    const card = this.approvable(name);
+  async renewal(names: Names, isOver: () => boolean): Promise<void> {
+    await this.ask(names);
+    while (!isOver() && this.approvable(names) === undefined) await sleep(10);
+    const card = this.approvable(names);
     if (!isOver() && card !== undefined) await this.bob.click(card, 'order_approve');
   }
 
-  #messagesOf(name: string): Message[] {
-    return this.s.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names === name);
+  #messagesOf(names: Names): Message[] {
+    return this.s.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names === names);
   }
 
-  /** The newest card of a name that can be approved. */
-  approvable(name: string): Message | undefined {
-    return this.#messagesOf(name).findLast(
+  /** The newest card of these names that can be approved. */
+  approvable(names: Names): Message | undefined {
+    return this.#messagesOf(names).findLast(
       (message) => orderOf(message)?.state === 'PENDING' && buttonsOf(message).includes('order_approve'),
     );
   }
 
-  async keptOrders(): Promise<readonly KeptOrder[]> {
+  /** The order for these names, as the database has it. */
+  async kept(names: Names): Promise<KeptOrder | undefined> {
     const { rows } = await this.#db.query(
-      'SELECT o.id, i.name, o.state FROM orders o JOIN order_items i ON i.order_id = o.id ORDER BY o.id',
+      `SELECT o.id, o.state, (
+         SELECT json_agg(json_build_object('name', i.name, 'ctid', i.client_tid, 'state', i.state) ORDER BY i.n)
+         FROM order_items i WHERE i.order_id = o.id
+       ) AS items FROM orders o
+       WHERE o.id IN (SELECT order_id FROM order_items WHERE name = $1)`,
+      [names.split(',', 1)[0]],
     );
-    return kept.parse(rows);
+    const orders = keptOrders.parse(rows);
+    expect(orders.length, `orders for ${names}`).toBeLessThan(2);
+    return orders[0];
   }
 
-  /** The order for a name, as the database has it. */
-  async kept(name: string): Promise<KeptOrder | undefined> {
-    return (await this.keptOrders()).find((order) => order.name === name);
+  async #ids(): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#db.query<{ id: string }>('SELECT id FROM orders');
+    return new Set(rows.map(({ id }) => id));
   }
 
   /**
    * Goes on after the crash until the order has ended or its outcome is unknown, and Slack says so. A click or a
    * command that was lost with the bot is given again, as people do.
    */
-  async settles(name: string, context: string): Promise<KeptOrder> {
-    const committedBefore = await this.kept(name);
+  async settles(names: Names, context: string): Promise<KeptOrder> {
+    const committedBefore = await this.kept(names);
     let order = committedBefore;
     let pressed = 0;
     await until(
-      `${context}: the order for ${name} has ended, and its card and its thread say so`,
+      `${context}: the order for ${names} has ended, and its card and its thread say so`,
       async () => {
-        order = await this.kept(name);
+        order = await this.kept(names);
         if (order === undefined) {
-          expect(committedBefore, `${context}: the order for ${name} is lost`).toBeUndefined();
-          await this.alice.command(DOMAINS, `/domain renew ${name}`);
+          expect(committedBefore, `${context}: the order for ${names} is lost`).toBeUndefined();
+          await this.ask(names);
           return false;
         }
-        const card = this.approvable(name);
+        const card = this.approvable(names);
         if (order.state === 'PENDING' && card !== undefined && Date.now() - pressed > 1_000) {
           pressed = Date.now();
           await this.bob.click(card, 'order_approve');
         }
-        return (isFinal(order.state) || order.state === 'UNKNOWN') && this.#isShown(order);
+        return (isFinal(order.state) || order.state === 'UNKNOWN') && this.#isShown(names, order);
       },
       SETTLED_WITHIN_MS,
     ).catch((cause: unknown) => {
-      const shown = this.#messagesOf(name).map(
+      const shown = this.#messagesOf(names).map(
         (message) => `${orderOf(message)?.state}: ${textOf(message).slice(0, 80)}`,
       );
       throw new Error(
@@ -163,13 +200,14 @@ export class CrashSite {
         { cause },
       );
     });
-    if (order === undefined) throw new Error(`there is no order for ${name}`);
+    if (order === undefined) throw new Error(`there is no order for ${names}`);
+    this.audit(order, context);
     return order;
   }
 
   /** The newest card and a reply in the thread of a card say the order's state. */
-  #isShown(order: KeptOrder): boolean {
-    const messages = this.#messagesOf(order.name);
+  #isShown(names: Names, order: KeptOrder): boolean {
+    const messages = this.#messagesOf(names);
     const says = (message: Message | undefined) =>
       message !== undefined && orderOf(message)?.state === order.state;
     const cards = messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
@@ -180,47 +218,75 @@ export class CrashSite {
   /** Holds the money to the promise: no request twice, and the order says no more and no less than what happened. */
   audit(order: KeptOrder, context: string): void {
     const { requests, state } = this.s.service;
-    const sent = requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
-    const charged = state.charges.filter((charge) => charge.name === order.name);
-    expect(sent.length, `${context}: requests of order ${order.id} for ${order.name}`).toBeLessThan(2);
-    expect(charged.length, `${context}: charges for ${order.name}`).toBeLessThan(2);
-    if (order.state === 'SUCCEEDED')
-      expect(charged, `${context}: ${order.name} is said to be done`).toHaveLength(1);
-    if (order.state === 'FAILED')
-      expect(charged, `${context}: ${order.name} is said to have failed`).toHaveLength(0);
+    for (const item of order.items) {
+      const sent = requests.filter(({ ctid }) => ctid === item.ctid);
+      const charged = state.charges.filter(({ name }) => name === item.name);
+      expect(sent.length, `${context}: requests with the ctid ${item.ctid}`).toBeLessThan(2);
+      expect(charged.length, `${context}: charges for ${item.name}`).toBeLessThan(2);
+      if (item.state === 'SUCCEEDED')
+        expect(charged, `${context}: ${item.name} is said to be done`).toHaveLength(1);
+      if (item.state === 'FAILED')
+        expect(charged, `${context}: ${item.name} is said to have failed`).toHaveLength(0);
+    }
   }
 
   /** Lets the bot kill itself at a crash point of one order, starts another one and looks at everything. */
-  async diesAt(point: (typeof CRASH_POINTS)[number], label: string): Promise<KeptOrder> {
-    const name = this.name(label);
+  async diesAt(point: (typeof CRASH_POINTS)[number], count = 1): Promise<KeptOrder> {
+    const names = this.names(`${point.replaceAll(/\W+/g, '-').toLowerCase()}-${count}`, count);
     await this.crashAt(point);
     let isOver = false;
     const { child } = this.bot;
-    const people = this.renewal(name, () => isOver);
+    const people = this.renewal(names, () => isOver);
     expect(await child.ended, `${point}: ${child.output()}`).toBe('SIGKILL');
     isOver = true;
     await people;
     await this.restart();
-    const order = await this.settles(name, point);
-    this.audit(order, point);
+    const order = await this.settles(names, point);
     expect(order.state, `the order whose process died at: ${point}`).toBe(
       UNKNOWN_AFTER.includes(point) ? 'UNKNOWN' : 'SUCCEEDED',
     );
     return order;
   }
 
-  /** Kills the bot at a moment after people began to work, starts another one and looks at everything. */
-  async killedAfter(ms: number, label: string, orders: number): Promise<readonly KeptOrder[]> {
-    let isOver = false;
-    const names = Array.from({ length: orders }, (_, n) => this.name(`${label}-${n}`));
-    const people = Promise.all(names.map((name) => this.renewal(name, () => isOver)));
-    await sleep(ms);
-    await this.bot.child.kill('SIGKILL');
-    isOver = true;
-    await people;
-    await this.restart();
-    const settled = await Promise.all(names.map((name) => this.settles(name, label)));
-    for (const order of settled) this.audit(order, label);
+  /**
+   * Kills one bot after the other at random moments while people work, some of them before they are ready; what
+   * one leaves behind the next ones take up. Then looks at everything.
+   * @returns what became of the orders
+   */
+  async killed(kills: number, random: () => number, label: string): Promise<readonly KeptOrder[]> {
+    const asked: Names[] = [];
+    let committed: ReadonlySet<string> = new Set();
+    for (let kill = 1; kill <= kills; kill += 1) {
+      let isOver = false;
+      const fresh = Array.from({ length: Math.ceil(random() * MOST_ORDERS) }, (_, n) =>
+        this.names(
+          `${label.replaceAll(/\W+/g, '-').toLowerCase()}-${kill}-${n}`,
+          random() < SHARE_OF_BULK ? 3 : 1,
+        ),
+      );
+      asked.push(...fresh);
+      for (const name of fresh.flatMap((names) => names.split(','))) {
+        const delayMs = Math.floor(random() * SLOWEST_ANSWER_MS);
+        this.s.service.faults.set({ kind: 'slow', delayMs, times: 1, match: { name } });
+      }
+      const people = Promise.all(fresh.map((names) => this.renewal(names, () => isOver)));
+      await sleep(random() * LONGEST_LIFE_MS);
+      await this.bot.child.kill('SIGKILL');
+      isOver = true;
+      await people;
+      const now = await this.#ids();
+      const lost = [...committed].filter((id) => !now.has(id));
+      expect(lost, `${label}: orders that are lost after kill ${kill}`).toEqual([]);
+      committed = now;
+      for (; kill < kills && random() < SHARE_OF_STILLBORN; kill += 1) {
+        const child = await this.s.launch(CRASHING, this.#botSettings);
+        await sleep(random() * START_MS);
+        await child.kill('SIGKILL');
+      }
+      await this.restart();
+    }
+    const settled = await Promise.all(asked.map((names) => this.settles(names, label)));
+    this.s.service.faults.clear();
     return settled;
   }
 }

@@ -24,6 +24,8 @@ export interface Surroundings {
   readonly settings: Readonly<Record<string, string>>;
   /** Starts a bot and waits until it is ready; over HTTP unless its settings turn on Socket Mode. */
   start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
+  /** Starts a bot and does not wait. */
+  launch(entry: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<Child>;
   /** Ends every bot that is still running, then the rest. */
   stop(): Promise<void>;
 }
@@ -61,6 +63,11 @@ export async function startSurroundings(): Promise<Surroundings> {
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
     LOG_LEVEL: 'info',
   };
+  const launch = async (entry: URL, more: Readonly<Record<string, string | undefined>> = {}) => {
+    const child = startChild(await program(entry), { env: { ...settings, ...more }, cwd: folder });
+    children.push(child);
+    return child;
+  };
   return {
     service,
     workspace,
@@ -68,13 +75,13 @@ export async function startSurroundings(): Promise<Surroundings> {
     folder,
     settings,
     async start(entry = MAIN, more = {}) {
-      const child = startChild(await program(entry), { env: { ...settings, ...more }, cwd: folder });
-      children.push(child);
+      const child = await launch(entry, more);
       const [, port] = await child.line(/"port":(\d+).*"msg":"ready"/);
       const url = `http://127.0.0.1:${port}`;
       workspace.setRequestUrl(`${url}/slack/events`);
       return { child, url };
     },
+    launch,
     async stop() {
       await Promise.all(children.map((child) => child.kill()));
       await workspace.close();

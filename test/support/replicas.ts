@@ -2,7 +2,7 @@ import { createServer, request as forward, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { CrashSite } from './crash.ts';
-import { DOMAINS, until } from './demo.ts';
+import { until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
 const CARD_WITHIN_MS = 30_000;
@@ -84,7 +84,7 @@ export class Replicas {
   /** Asks for renewals of so many names and waits for their cards. */
   async asked(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
-    const names = Array.from({ length: count }, (_, n) => site.name(`${label}-${n}`));
+    const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
     const waiting = [...names];
     const askInTurn = async () => {
       for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
@@ -104,8 +104,7 @@ export class Replicas {
     const isThere = () => site.approvable(name) !== undefined;
     for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
       const refusals = this.#refusals();
-      const { acked } = await site.alice.command(DOMAINS, `/domain renew ${name}`);
-      if (!acked) continue;
+      if (!(await site.ask(name))) continue;
       const isRefused = () => this.#refusals() > refusals;
       const thereIsCard = (orElse: () => boolean, withinMs: number) =>
         until(`there is a card for ${name}`, () => isThere() || orElse(), withinMs);
