@@ -11,7 +11,7 @@ export function hoursLater(hours: number): Date {
 
 /** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */
 export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
-  const id = '7k2m9qx4h1ab';
+  const { id = '7k2m9qx4h1ab' } = overrides;
   return {
     id,
     task: 'renew',

@@ -1,11 +1,12 @@
 import pg from 'pg';
 import { expect } from 'vitest';
 import type { Sealed } from '../../src/accounts/vault.ts';
-import { ctidOf, type Order, type OrderEvent } from '../../src/orders/order.ts';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
 import { transition } from '../../src/orders/transition.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /** A moment to begin from; the store has no clock of its own. */
@@ -25,41 +26,15 @@ let count = 0;
 export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]): Order {
   count += 1;
   const id = changes.id ?? `order-${count}`;
-  const all = names ?? [`name-${count}.rest`];
-  return {
+  return sampleOrder(names ?? [`name-${count}.rest`], {
     id,
-    task: 'renew',
-    state: 'PENDING',
-    version: 1,
-    requesterId: 'U0ALICE',
     account: { id: 'account-1', login: 'alice', method: 'password', context: 4 },
-    items: all.map((name, index) => ({
-      n: index + 1,
-      name,
-      ctid: ctidOf(id, index + 1, all.length),
-      state: 'WAITING',
-      attempts: 0,
-      notBefore: undefined,
-      sentAt: undefined,
-      answeredAt: undefined,
-      result: undefined,
-    })),
-    input: { names: all, period: 1 },
-    hasSecretInput: false,
-    reason: undefined,
-    channelId: 'C0DOMAINS',
-    threadTs: undefined,
-    approvals: [],
-    approvalsRequired: 1,
     expiresAt: at(3_600),
     nudgeAt: at(600),
-    claim: undefined,
-    retryOf: undefined,
     deliveryId: `delivery-${id}`,
     createdAt: T0,
-    closedAt: undefined,
     ...changes,
-  };
+  });
 }
 
 /** The order store on a database of its own, with a table in the place of the job queue. */
