@@ -1,7 +1,7 @@
 import { Secret as OtpSecret, TOTP } from 'otpauth';
-import { AnswerFault, InputFault } from './errors.ts';
+import { AnswerFault, InputFault } from './faults.ts';
 import { Secret } from './secret.ts';
-import type { XmlElement } from './task.ts';
+import type { XmlElement } from './wire.ts';
 
 /** A linked account of the service. Service API, section "Authentication". */
 export type Credential = PasswordCredential | TrustedApplicationCredential | TwoFactorCredential;
@@ -40,7 +40,10 @@ export interface TwoFactorCredential {
 export type JsonSignature =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
-  | { readonly kind: 'session'; readonly id: Secret };
+  | { readonly kind: 'session'; readonly id: Secret; readonly place: SessionPlace };
+
+/** Where a JSON request carries its session id: `X-Service-SessionId`, or the cookie `service_session`. */
+export type SessionPlace = 'header' | 'cookie';
 
 /** The authentication block of an XML request. */
 export type XmlSignature =
@@ -59,6 +62,8 @@ export type XmlSignature =
     }
   | { readonly kind: 'auth_session'; readonly hash: Secret };
 
+const SESSION_COOKIE = 'service_session';
+
 /** Seconds for which one token is good: RFC 6238, section 5.2. */
 export const TOKEN_STEP_SECONDS = 30;
 
@@ -76,7 +81,9 @@ export function jsonSignatureHeaders(signature: JsonSignature): string[] {
     case 'none':
       return [];
     case 'session':
-      return ['x-service-sessionid', signature.id.reveal()];
+      return signature.place === 'header'
+        ? ['x-service-sessionid', signature.id.reveal()]
+        : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
     case 'basic': {
       const headers = ['authorization', `Basic ${basicToken(signature.user, signature.password)}`];
       if (signature.context !== undefined) headers.push('x-service-context', String(signature.context));
@@ -148,6 +155,9 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
   return { token: new Secret(token), step: Math.floor(now / 1000 / TOKEN_STEP_SECONDS) };
 }
 
+/** RFC 6265, section 4.1.1, in quotes or without. */
+const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
+
 /**
  * The session id from the answer to a login. The value goes into a header later, so only what RFC 6265 lets a
  * cookie hold is taken.
@@ -158,10 +168,8 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
 export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {
     const [pair = '', ...attributes] = header.split(';');
-    const match = /^\s*service_session=("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/.exec(
-      pair,
-    );
-    const value = match?.[2];
+    const [name = '', ...rest] = pair.split('=');
+    const value = name.trim() === SESSION_COOKIE ? COOKIE_VALUE.exec(rest.join('='))?.[2] : undefined;
     if (value === undefined) return [];
     const age = attributes
       .map((attribute) => /^\s*max-age\s*=\s*(\d{1,9})\s*$/i.exec(attribute)?.[1])

@@ -2,14 +2,9 @@ import type { Dispatcher } from 'undici';
 import { judge, readRetryAfter } from './answer.ts';
 import { type JsonSignature, jsonSignatureHeaders, type XmlSignature, xmlSignatureElement } from './auth.ts';
 import type { Envelope } from './envelope.ts';
-import {
-  AnswerFault,
-  InputFault,
-  ServiceError,
-  type ServiceErrorDetails,
-  type ServiceErrorKind,
-} from './errors.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
 import { ExchangeFault, exchange, exchangeAlone, type HttpAnswer, type HttpRequest } from './exchange.ts';
+import { AnswerFault, InputFault } from './faults.ts';
 import { type Decoded, decodeJson, encodeJson, type GeneralQuery, type ServiceAddress } from './json.ts';
 import { isRecord } from './record.ts';
 import { createMask, maskEnvelope } from './redact.ts';

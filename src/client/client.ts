@@ -1,8 +1,9 @@
 import { Agent } from 'undici';
 import { speaksOfSession } from './answer.ts';
-import type { Credential } from './auth.ts';
+import type { Credential, SessionPlace } from './auth.ts';
 import { type Budget, type CallResult, type Line, prepare, send, serviceError } from './call.ts';
-import { InputFault, ServiceError } from './errors.ts';
+import { ServiceError } from './errors.ts';
+import { InputFault } from './faults.ts';
 import { readAddress } from './json.ts';
 import { MAX_BYTES } from './redact.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
@@ -23,6 +24,8 @@ export interface ServiceClientOptions {
   readonly timeoutMs: number;
   /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
   readonly replyTo?: string | undefined;
+  /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
+  readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */
   readonly sessionMinutes?: number | undefined;
   /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AnswerFault } from './errors.ts';
+import { AnswerFault } from './faults.ts';
 import { isRecord } from './record.ts';
 
 /** An object that a message or the status refers to. */

@@ -68,16 +68,3 @@ export class ServiceError extends Error {
     this.envelope = details.envelope;
   }
 }
-
-/** Input that an interface cannot carry. The client turns it into `invalid_input` with the activity's name. */
-export class InputFault extends Error {
-  override readonly name = 'InputFault';
-}
-
-/**
- * An answer that cannot be read. Its message never quotes the answer, which may echo a secret.
- * The client turns it into `unknown_outcome` or `invalid_response`, depending on the task's effect.
- */
-export class AnswerFault extends Error {
-  override readonly name = 'AnswerFault';
-}

@@ -1,6 +1,7 @@
-import { InputFault } from './errors.ts';
+import { InputFault } from './faults.ts';
 import { Secret } from './secret.ts';
-import type { Interface, JsonValue, XmlElement } from './task.ts';
+import type { Interface } from './task.ts';
+import type { JsonValue, XmlElement } from './wire.ts';
 
 /**
  * How the fields of the service's objects are called on each interface: the one place where JSON and XML names

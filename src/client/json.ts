@@ -1,9 +1,10 @@
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { AnswerFault, InputFault } from './errors.ts';
 import type { HttpRequest } from './exchange.ts';
+import { AnswerFault, InputFault } from './faults.ts';
 import { MAX_BYTES, refuseSize, survey } from './redact.ts';
 import { Secret } from './secret.ts';
-import type { JsonShape, JsonValue } from './task.ts';
+import type { JsonShape } from './task.ts';
+import type { JsonValue } from './wire.ts';
 
 /** An answer that could be read. */
 export interface Decoded {

@@ -1,5 +1,5 @@
 import type { Envelope } from './envelope.ts';
-import { AnswerFault } from './errors.ts';
+import { AnswerFault } from './faults.ts';
 import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';
 

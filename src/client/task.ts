@@ -1,27 +1,12 @@
 import type { z } from 'zod';
 import type { Credential, JsonSignature, XmlSignature } from './auth.ts';
 import type { Envelope } from './envelope.ts';
-import type { Secret } from './secret.ts';
+import type { JsonValue, XmlElement } from './wire.ts';
 
 /** What a task does: `read` changes nothing, `write` changes something, `charge` costs money. */
 export type Effect = 'read' | 'write' | 'charge';
 
 export type Interface = 'json' | 'xml';
-
-/** A value of a JSON body. Secrets are opened by the codec only. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | Secret
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue | undefined };
-
-/** An XML element: its name and its text or its children, in the order in which they go out. */
-export type XmlElement = readonly [
-  name: string,
-  content: string | number | boolean | Secret | readonly XmlElement[],
-];
 
 /** How a task is sent over the JSON interface. Service API, section "Endpoints". */
 export interface JsonShape<I> {

@@ -2,6 +2,7 @@ import {
   basicToken,
   type Credential,
   type JsonSignature,
+  type SessionPlace,
   TOKEN_STEP_SECONDS,
   tokenAt,
   type XmlSignature,
@@ -17,7 +18,8 @@ import {
   send,
   serviceError,
 } from './call.ts';
-import { InputFault, ServiceError } from './errors.ts';
+import { ServiceError } from './errors.ts';
+import { InputFault } from './faults.ts';
 import { Secret } from './secret.ts';
 import { type Session, shareSession } from './sessions.ts';
 import type { ServiceTask } from './task.ts';
@@ -54,6 +56,8 @@ export interface WayInOptions {
   readonly credential: Credential;
   readonly jsonAuth: 'basic' | 'session';
   readonly timeoutMs: number;
+  /** Where JSON requests carry the session id. */
+  readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins. */
   readonly sessionMinutes?: number | undefined;
 }
@@ -65,7 +69,7 @@ const GOODBYE_MS = 5_000;
 const SESSION_MINUTES = 10;
 
 export function createWayIn(line: Line, options: WayInOptions): WayIn {
-  const { credential } = options;
+  const { credential, sessionPlace: place = 'header' } = options;
   const { now } = line;
   const nextToken = tokenSource(credential, now);
   const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
@@ -135,7 +139,7 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
     const { user, context, password } = credential;
     if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
     const session = await sessionOf(jsonSession.get(), activity, budget);
-    return { signature: { kind: 'session', id: session.key }, session };
+    return { signature: { kind: 'session', id: session.key, place }, session };
   }
 
   async function xmlWay(activity: Activity, budget: Budget): Promise<Way<XmlSignature>> {
@@ -170,7 +174,11 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
           const { user, context, password } = credential;
           const login = carryOut(sessionLogin, { user, context, password }, budget);
           const opened = await sessionOf(login, activity, budget);
-          const logout = carryOut(sessionLogout, { sessionId: opened.sessionId }, ownBudget(GOODBYE_MS));
+          const logout = carryOut(
+            sessionLogout,
+            { sessionId: opened.sessionId, place },
+            ownBudget(GOODBYE_MS),
+          );
           await Promise.allSettled([logout]);
           return { verified: true, user: opened.user };
         }
@@ -188,7 +196,7 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
       await Promise.allSettled([
         json === undefined
           ? undefined
-          : carryOut(sessionLogout, { sessionId: json.key }, ownBudget(GOODBYE_MS)),
+          : carryOut(sessionLogout, { sessionId: json.key, place }, ownBudget(GOODBYE_MS)),
         mine ? carryOut(authSessionDelete, { hash: xml.key }, ownBudget(GOODBYE_MS)) : undefined,
       ]);
     },

@@ -1,11 +1,11 @@
 import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { readEnvelope } from './envelope.ts';
-import { AnswerFault, InputFault } from './errors.ts';
+import { AnswerFault, InputFault } from './faults.ts';
 import type { Decoded } from './json.ts';
 import { isRecord } from './record.ts';
 import { MAX_BYTES, MAX_DEPTH, refuseSize } from './redact.ts';
 import { Secret } from './secret.ts';
-import type { XmlElement } from './task.ts';
+import type { XmlElement } from './wire.ts';
 
 // Service API, section "XML interface".
 

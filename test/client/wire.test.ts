@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Credential } from '../../src/client/auth.ts';
+import type { Credential, SessionPlace } from '../../src/client/auth.ts';
 import type { CallOptions, ServiceClient } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
 import {
@@ -65,10 +65,11 @@ async function sent(
   credential: Credential,
   run: Run,
   call: CallOptions = {},
-  session = false,
+  sessionPlace?: SessionPlace,
 ): Promise<string> {
   client = clientOf(service.origin, credential, {
-    jsonAuth: session ? 'session' : 'basic',
+    jsonAuth: sessionPlace === undefined ? 'basic' : 'session',
+    sessionPlace,
     // The first test vector of RFC 6238, appendix B.
     now: () => 59_000,
   });
@@ -264,10 +265,13 @@ describe('JSON requests, byte by byte', () => {
     );
   });
 
-  it('a session signs with its id', async () => {
-    expect(await sent(password, renew, {}, true)).toBe(
-      jsonRequest('PUT /v1/domain/a.rest', body, ['x-service-sessionid: abc-123']),
-    );
+  it.each([
+    ['header', 'x-service-sessionid: abc-123'],
+    ['cookie', 'cookie: service_session=abc-123'],
+  ] as const)('a session signs with its id in the %s, until it is ended', async (place, header) => {
+    expect(await sent(password, renew, {}, place)).toBe(jsonRequest('PUT /v1/domain/a.rest', body, [header]));
+    await client?.close();
+    expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
   });
 
   it('login and logout', async () => {

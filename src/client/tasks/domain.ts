@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Envelope } from '../envelope.ts';
 import { findText } from '../redact.ts';
 import { MASK, Secret } from '../secret.ts';
-import { type Answer, defineTask, type JsonValue, type Reading } from '../task.ts';
+import { type Answer, defineTask, type Reading } from '../task.ts';
+import type { JsonValue } from '../wire.ts';
 
 /*
  * Domain operations. Service API, section "Domain": JSON only, and their answers are not shown, so that each hands

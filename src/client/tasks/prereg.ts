@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { InputFault } from '../errors.ts';
+import { InputFault } from '../faults.ts';
 import { RECORD_NAMES } from '../fields.ts';
 import { isRecord } from '../record.ts';
-import { defineTask, type Interface, type Reading, type XmlElement } from '../task.ts';
+import { defineTask, type Interface, type Reading } from '../task.ts';
+import type { XmlElement } from '../wire.ts';
 
 export interface UserReference {
   readonly user?: string | undefined;
@@ -178,8 +179,10 @@ const FIELD_OF = new Map<string, (typeof FIELDS)[number]>([
   ...RECORD_NAMES,
 ]);
 
+type Wire = Readonly<Record<string, unknown>>;
+
 /** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
-function readRecord(wire: Readonly<Record<string, unknown>>): Preregistration {
+function readRecord(wire: Wire): Preregistration {
   const more: { [name: string]: unknown } = {};
   const record = {
     name: text(wire['name']),
@@ -198,12 +201,23 @@ function readRecord(wire: Readonly<Record<string, unknown>>): Preregistration {
     recommended: flag(wire['recommended']),
     more,
   };
+  // Most records hold nothing else: each field that was taken stands for one name.
+  let untold = 0;
+  for (const _ in wire) untold += 1;
+  for (const field of FIELDS) if (record[field] !== undefined) untold -= 1;
+  if (untold > 0) keepTheRest(wire, record);
+  return record;
+}
+
+function keepTheRest(
+  wire: Wire,
+  record: Preregistration & { readonly more: { [name: string]: unknown } },
+): void {
   for (const wireName in wire) {
     const field = FIELD_OF.get(wireName);
     const taken = field !== undefined && record[field] !== undefined;
-    if (!taken && wireName !== '__proto__') more[field ?? wireName] = wire[wireName];
+    if (!taken && wireName !== '__proto__') record.more[field ?? wireName] = wire[wireName];
   }
-  return record;
 }
 
 function text(value: unknown): string | undefined {
@@ -238,10 +252,15 @@ function contactReference(value: unknown): ContactReference | undefined {
   return id === undefined ? undefined : { id };
 }
 
-function nameServers(value: unknown): { readonly name: string }[] | undefined {
+function nameServers(value: unknown): readonly { readonly name: string }[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  const names = value.map((each) => text(isRecord(each) ? each['name'] : each));
-  return names.every((each) => each !== undefined) ? names.map((name) => ({ name })) : undefined;
+  const servers: { readonly name: string }[] = [];
+  for (const each of value) {
+    const name = text(isRecord(each) ? each['name'] : each);
+    if (name === undefined) return undefined;
+    servers.push({ name });
+  }
+  return servers;
 }
 
 function texts(value: unknown): Readonly<Record<string, string>> | undefined {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readSessionCookie } from '../auth.ts';
 import type { DescribedObject } from '../envelope.ts';
-import { AnswerFault, InputFault } from '../errors.ts';
+import { AnswerFault, InputFault } from '../faults.ts';
 import { isRecord } from '../record.ts';
 import { findText } from '../redact.ts';
 import { Secret } from '../secret.ts';
@@ -61,17 +61,20 @@ export const sessionLogin = defineTask({
   },
 });
 
-/** Ends a JSON session. */
+/** Ends a JSON session. `place` is where the request carries its id, the header when left out. */
 export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
   idempotent: true,
   activity: () => 'logging out',
-  input: z.strictObject({ sessionId: z.instanceof(Secret) }),
+  input: z.strictObject({
+    sessionId: z.instanceof(Secret),
+    place: z.enum(['header', 'cookie']).optional(),
+  }),
   json: {
     method: 'GET',
     path: () => ['logout'],
-    signature: ({ sessionId }) => ({ kind: 'session', id: sessionId }),
+    signature: ({ sessionId, place = 'header' }) => ({ kind: 'session', id: sessionId, place }),
   },
   output: (): Reading<undefined> => ({ output: undefined }),
 });
