@@ -57,38 +57,59 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
   }
 }
 
+/** Measures are taken in slices this long, each side in turn, so that what else the machine does meets both. */
+const SLICE_MS = 25;
+
 async function inTurns(
   ours: Call,
   theirs: Call,
   { rounds, roundMs, concurrency }: ClientRowOptions,
 ): Promise<{ ours: number[]; theirs: number[] }> {
   const measured: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] };
-  // Compiled code and open connections first.
-  await rate(theirs, roundMs, concurrency);
-  await rate(ours, roundMs, concurrency);
-  for (let round = 0; round < rounds; round += 1) {
-    // A B B A, so that neither side always comes first.
-    const first = round % 2 === 0;
-    if (first) measured.ours.push(await rate(ours, roundMs, concurrency));
-    measured.theirs.push(await rate(theirs, roundMs, concurrency));
-    if (!first) measured.ours.push(await rate(ours, roundMs, concurrency));
+  // Round 0 is for compiling code and opening connections.
+  for (let round = 0; round <= rounds; round += 1) {
+    const slices = Math.ceil(roundMs / SLICE_MS);
+    const [a, b] = [new Rate(ours, concurrency), new Rate(theirs, concurrency)];
+    for (let slice = 0; slice < slices; slice += 1) {
+      // A B B A, so that neither side always comes first.
+      const [first, second] = (slice + round) % 2 === 0 ? [a, b] : [b, a];
+      await first.measure(SLICE_MS);
+      await second.measure(SLICE_MS);
+    }
+    if (round === 0) continue;
+    measured.ours.push(a.perSecond());
+    measured.theirs.push(b.perSecond());
   }
   return measured;
 }
 
-/** Calls a second. */
-async function rate(call: Call, roundMs: number, concurrency: number): Promise<number> {
-  const start = performance.now();
-  const end = start + roundMs;
-  let calls = 0;
-  const caller = async (): Promise<void> => {
-    while (performance.now() < end) {
-      await call();
-      calls += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, caller));
-  return (calls * 1000) / (performance.now() - start);
+/** How many calls a second end, with so many under way at once. */
+class Rate {
+  readonly #call: Call;
+  readonly #concurrency: number;
+  #calls = 0;
+  #milliseconds = 0;
+
+  constructor(call: Call, concurrency: number) {
+    this.#call = call;
+    this.#concurrency = concurrency;
+  }
+
+  async measure(milliseconds: number): Promise<void> {
+    const start = performance.now();
+    const caller = async (): Promise<void> => {
+      while (performance.now() - start < milliseconds) {
+        await this.#call();
+        this.#calls += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: this.#concurrency }, caller));
+    this.#milliseconds += performance.now() - start;
+  }
+
+  perSecond(): number {
+    return (this.#calls * 1000) / this.#milliseconds;
+  }
 }
 
 interface Pair {
