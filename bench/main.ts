@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine } from './machine.ts';
 import { isMet, judged, type Line, type Row, spreadOf } from './measure.ts';
+import { profileInto } from './processes.ts';
 import { acknowledge } from './rows/acknowledge.ts';
 import { approve } from './rows/approve.ts';
 import { client } from './rows/client.ts';
@@ -13,7 +15,7 @@ import { vault } from './rows/vault.ts';
 import { tableOf } from './table.ts';
 
 /*
- * npm run bench -- [--quick] [--only ROW[,ROW]] [--rounds N] [--json FILE]
+ * npm run bench -- [--quick] [--only ROW[,ROW]] [--rounds N] [--json FILE] [--profile FOLDER]
  *
  * Measures every row and prints one table; the figures of each round go to a JSON file.
  */
@@ -25,9 +27,11 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
+    profile: { type: 'string' },
     json: { type: 'string', default: 'bench-results.json' },
   },
 });
+if (values.profile !== undefined) profileInto(resolve(values.profile));
 const wanted = values.only?.split(',');
 const unknown = wanted?.filter((id) => !ROWS.some((row) => row.id === id)) ?? [];
 if (unknown.length > 0) {

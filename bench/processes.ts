@@ -5,6 +5,13 @@ import { z } from 'zod';
 
 const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
+let profiling: readonly string[] = [];
+
+/** From now on each process that is started leaves a CPU profile in the folder when it ends. */
+export function profileInto(folder: string): void {
+  profiling = ['--cpu-prof', '--cpu-prof-dir', folder];
+}
+
 /** A process that was started for the bench. */
 export interface Process {
   readonly port: number;
@@ -28,7 +35,7 @@ export async function startProcess(
 ): Promise<Process> {
   const startedAt = performance.now();
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
-    execArgv: name.endsWith('.ts') ? ['--import', LOADER] : [],
+    execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
     // What it logs at its usual level is written and read by nobody.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -49,8 +56,10 @@ export async function startProcess(
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
-      child.kill('SIGKILL');
+      child.disconnect();
+      const patience = setTimeout(() => child.kill('SIGKILL'), 5_000);
       await ended;
+      clearTimeout(patience);
     },
   };
 }
