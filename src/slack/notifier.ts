@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
-import type { HistoryEntry, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
+import type { HistoryEntry, MessageRef, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { hasNewBlocks, type Message, mention, withoutNewBlocks } from './views/kit.ts';
@@ -114,13 +114,15 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   const history = whole.filter(({ version }) => version <= order.version);
   if (!wasAskedFor(history)) return;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  let card = known.get(CARD);
+  const extras = { approvers: settings.approvers, history };
+  const since = history.at(-1)?.at ?? order.createdAt;
+  const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
+  const updated = await updateCards(deps, order, cards, extras);
+  let { card } = updated;
   if (card === undefined) {
-    card = { purpose: CARD, ...(await postCard(deps, order, { approvers: settings.approvers, history })) };
+    const at = await postCard(deps, order, extras, since);
+    card = { purpose: cards.length === 0 ? CARD : `${CARD}:${at.ts}`, ...at };
     await deps.messages.recordMessage(order.id, card.purpose, card.channelId, card.ts);
-  } else {
-    const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
-    for (const each of cards) await updateCard(deps, order, each, { approvers: settings.approvers, history });
   }
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
@@ -131,9 +133,10 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
-    const reference = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply);
+    const reference = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
     await deps.messages.recordMessage(order.id, purpose, reference.channelId, reference.ts);
   }
+  if (updated.problem !== undefined) throw updated.problem;
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's. */
@@ -152,11 +155,15 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
   'restricted_action_read_only_channel',
   'restricted_action_thread_only_channel',
   'restricted_action_non_threadable_channel',
+  'restricted_action_thread_locked',
+  'cannot_reply_to_message',
+  'messages_tab_disabled',
+  'team_access_not_granted',
+  'thread_not_found',
 ]);
 
-/** Codes with which Slack says that a message is gone or will never change again. */
+/** Codes with which Slack says that a message will never change again. */
 const CANNOT_UPDATE: ReadonlySet<string> = new Set([
-  'message_not_found',
   'channel_not_found',
   'cant_update_message',
   'edit_window_closed',
@@ -165,19 +172,34 @@ const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'not_in_channel',
 ]);
 
-function cannotPost(error: unknown): boolean {
-  return error instanceof SlackProblem && error.code !== undefined && CANNOT_POST.has(error.code);
+/** Codes with which Slack says that it failed itself: another try may do. */
+const SLACK_FAILED: ReadonlySet<string> = new Set([
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+]);
+
+/** After this a refusal with a code that is not known here counts as one for good. */
+const PATIENCE_MS = 60_000;
+
+/** @param since when that happened which is to be said */
+function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
+  if (!(error instanceof SlackProblem) || error.kind !== 'refused' || error.code === undefined) return false;
+  if (CANNOT_POST.has(error.code)) return true;
+  return !SLACK_FAILED.has(error.code) && now().getTime() - since.getTime() > PATIENCE_MS;
 }
 
 async function postCard(
   deps: NotifierDeps,
   order: Order,
   extras: CardExtras,
+  since: Date,
 ): Promise<{ channelId: string; ts: string }> {
   try {
     return await post(deps, order.channelId, order.threadTs, order, orderCard(order, extras));
   } catch (error) {
-    if (!cannotPost(error)) throw error;
+    if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
     return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
@@ -190,23 +212,50 @@ async function postReply(
   order: Order,
   to: { readonly channelId: string; readonly threadTs: string },
   reply: Message,
+  since: Date,
 ): Promise<{ channelId: string; ts: string }> {
   try {
     return await post(deps, to.channelId, to.threadTs, order, reply);
   } catch (error) {
-    if (!cannotPost(error)) throw error;
+    if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     if (channelId === to.channelId) throw error;
     return post(deps, channelId, undefined, order, reply);
   }
 }
 
+/**
+ * Brings the cards that stand to the latest state. What keeps one from it does not keep its thread from the result:
+ * only a limit of Slack's holds that up as well.
+ * @returns the card to reply to, undefined where none stands; and what to try again for
+ */
+async function updateCards(
+  deps: NotifierDeps,
+  order: Order,
+  cards: readonly MessageRef[],
+  extras: CardExtras,
+): Promise<{ readonly card: MessageRef | undefined; readonly problem: SlackProblem | undefined }> {
+  const standing: MessageRef[] = [];
+  let problem: SlackProblem | undefined;
+  for (const card of cards) {
+    try {
+      if (await updateCard(deps, order, card, extras)) standing.push(card);
+    } catch (error) {
+      if (!(error instanceof SlackProblem) || error.kind === 'rate_limited') throw error;
+      problem = error;
+      standing.push(card);
+    }
+  }
+  return { card: standing.find(({ purpose }) => purpose === CARD) ?? standing.at(-1), problem };
+}
+
+/** @returns false when somebody has deleted it */
 async function updateCard(
   deps: NotifierDeps,
   order: Order,
-  card: { readonly channelId: string; readonly ts: string },
+  card: MessageRef,
   extras: CardExtras,
-): Promise<void> {
+): Promise<boolean> {
   const message = orderCard(order, extras);
   try {
     await withPlainFallback(message, (blocks) =>
@@ -216,14 +265,16 @@ async function updateCard(
         done,
       ),
     );
+    return true;
   } catch (error) {
+    if (error instanceof SlackProblem && error.code === 'message_not_found') return false;
     // The thread goes on without it.
     if (error instanceof SlackProblem && error.code !== undefined && CANNOT_UPDATE.has(error.code)) {
       deps.log.warn(
         { orderId: order.id, code: error.code },
         'the card of an order cannot be updated any more',
       );
-      return;
+      return true;
     }
     throw error;
   }

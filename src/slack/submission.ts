@@ -142,8 +142,8 @@ async function showLateOutcome(
   const update = (view: ModalView) => teller.deps.web.call('views.update', { view_id: viewId, view }, done);
   try {
     if (outcome.kind === 'errors') {
-      const again = await feature.render(teller, origin, values);
-      await update(formView({ ...again, problems: Object.values(outcome.errors).map(escapeText) }));
+      const problems = Object.values(outcome.errors).map(escapeText);
+      await update(await problemsView(feature, teller, origin, values, problems));
     } else if (outcome.kind === 'view') {
       await update(outcome.view);
       await carryOn(outcome, viewId, teller);
@@ -162,6 +162,25 @@ async function showLateOutcome(
     const text =
       outcome.kind === 'errors' ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
     await teller.tell(outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : say(text));
+  }
+}
+
+/** The form again with what was typed; where even that cannot be had, what is wrong. */
+async function problemsView(
+  feature: FormFeature,
+  teller: Interaction,
+  origin: FormOrigin,
+  values: FormValues,
+  problems: readonly string[],
+): Promise<ModalView> {
+  try {
+    return formView({ ...(await feature.render(teller, origin, values)), problems });
+  } catch (err) {
+    teller.deps.log.error({ err, form: feature.form.name }, 'showing a form again');
+    return noticeView(
+      feature.form.title,
+      problems.map((problem) => section(problem)),
+    );
   }
 }
 

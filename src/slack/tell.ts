@@ -47,7 +47,8 @@ export async function tell(
       );
       return;
     } catch (error) {
-      if (!(error instanceof SlackProblem) || error.kind !== 'refused') throw error;
+      // Refused, limited or lost in this channel: said twice in the worst case, never not at all.
+      if (!(error instanceof SlackProblem)) throw error;
     }
   }
   const channel = await deps.directory.directMessage(to.person.id);

@@ -123,7 +123,7 @@ export function problemOf(method: string, cause: unknown): SlackProblem {
     return new SlackProblem('rate_limited', method, { retryAfterMs: (retryAfter ?? 30) * 1_000, cause });
   }
   if (code === PLATFORM && data !== undefined) {
-    return data.error === 'ratelimited'
+    return data.error === 'ratelimited' || data.error === 'rate_limited'
       ? new SlackProblem('rate_limited', method, { retryAfterMs: 30_000, cause })
       : new SlackProblem('refused', method, { code: data.error, cause });
   }

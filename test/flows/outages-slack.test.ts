@@ -1,0 +1,339 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { Secret } from '../../src/client/secret.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { createSlackWeb, done } from '../../src/slack/web.ts';
+import {
+  ask,
+  DOMAINS,
+  link,
+  openForm,
+  orderOf,
+  requestsOf,
+  type SeenOrder,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+
+/*
+ * Slack limits, fails, loses answers, or refuses for good. Whatever it is: the service is asked once, the result
+ * arrives somewhere, nobody else waits, and at the end every card says what the order's row says.
+ */
+
+const GENERAL = 'C0GENERAL';
+const ALICES_DM = 'D0ALICE';
+
+let t: TestDemo;
+let alice: Actor;
+let bob: Actor;
+let carol: Actor;
+let database: pg.Client;
+/** A message that Slack swallows for as long as the bot waits; looked at in the end. */
+let swallowed: Promise<SeenOrder>;
+let names = 0;
+
+beforeAll(async () => {
+  // Long waits pass in here, and nobody is to be reminded of anything.
+  t = await startTestDemo({
+    settings: { SERVICE_TIMEOUT: '5s', APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' },
+  });
+  alice = t.workspace.as('U0ALICE');
+  bob = t.workspace.as('U0BOB');
+  carol = t.workspace.as('U0CAROL');
+  database = new pg.Client({ connectionString: t.databaseUrl });
+  await database.connect();
+  await link(t.workspace, alice);
+  swallowed = (async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`, GENERAL);
+    await until('its card is recorded', async () => (await rowOf(order)).shown === 1);
+    t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'timeout', times: 1 });
+    await bob.click(order.card, 'order_approve');
+    return order;
+  })();
+  await swallowed;
+});
+afterEach(() => t.workspace.faults.clear());
+afterAll(async () => {
+  await database.end();
+  await t.stop();
+});
+
+/** A name of Alice's that no other test uses. */
+function newName(): string {
+  names += 1;
+  const name = `slack-${names}.rest`;
+  t.service.state.addDomain({ name, context: 4 });
+  return name;
+}
+
+const row = z.object({ state: z.string(), version: z.number(), shown: z.number() });
+
+async function rowOf(order: SeenOrder): Promise<z.infer<typeof row>> {
+  const { rows } = await database.query(
+    'SELECT state, version, shown_version AS shown FROM orders WHERE id = $1',
+    [order.id],
+  );
+  return row.parse(rows[0]);
+}
+
+/** Failed attempts to show an order that its waits have passed for. */
+const waits = new Map<string, number>();
+
+const failures = (order: SeenOrder) =>
+  t
+    .logged()
+    .split('\n')
+    .filter((line) => line.includes(order.id) && line.includes('showing an order in Slack; will try again'))
+    .length;
+
+/** Lets the waits of the bot pass until it has shown the order as it is. */
+async function shown(order: SeenOrder): Promise<void> {
+  const isShown = async () => {
+    const { version, shown } = await rowOf(order);
+    return version === shown;
+  };
+  for (let tries = 0; tries < 20; tries += 1) {
+    await until(
+      `order ${order.id} is shown, or it is tried again`,
+      async () => (await isShown()) || failures(order) > (waits.get(order.id) ?? 0),
+    );
+    if (await isShown()) return;
+    waits.set(order.id, failures(order));
+    // Longer than any wait of the bot.
+    await t.demo.moveTime(11 * 60_000);
+  }
+  throw new Error(`order ${order.id} is not shown as it is`);
+}
+
+const WORDS: Readonly<Record<string, RegExp>> = {
+  PENDING: /Waiting for approval/,
+  SUCCEEDED: /Done/,
+  FAILED: /Failed/,
+  UNKNOWN: /Outcome not known/,
+  CANCELLED: /Cancelled, nothing was sent/,
+};
+
+const cardsOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts !== undefined);
+
+/** Every card of the order says what its row says. */
+async function cardIsRight(order: SeenOrder, what: string): Promise<void> {
+  const { state } = await rowOf(order);
+  for (const card of cardsOf(order)) {
+    expect(orderOf(card)?.state, `${what}: the card of an order that is ${state}`).toBe(state);
+    expect(textOf(card), `${what}: the words of its card`).toMatch(WORDS[state] ?? /^$/);
+  }
+}
+
+describe('limits one channel for 30 s', () => {
+  test('it is left alone for that long, everybody else goes on, and then all of it arrives in order', async () => {
+    const name = newName();
+    const held = await ask(t.workspace, alice, `/domain renew ${name}`);
+    await shown(held);
+    const before = t.workspace.calls.length;
+    t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
+    await bob.click(held.card, 'order_approve');
+    await until('the service has carried it out', () => requestsOf(t.service, held)[0]?.status === 200);
+    const free = await ask(t.workspace, alice, `/domain renew ${newName()}`, 'C0EXPIRY');
+    await bob.click(free.card, 'order_approve');
+    await free.ends('SUCCEEDED', 3_000);
+    await until('its end is known', async () => (await rowOf(held)).state === 'SUCCEEDED');
+    await t.demo.moveTime(20_000);
+    const limited = t.workspace.calls.slice(before).filter(({ error }) => error === 'ratelimited');
+    expect(limited.length, 'calls that Slack limited').toBeLessThanOrEqual(2);
+    expect(held.state, 'meanwhile').not.toBe('SUCCEEDED');
+
+    t.workspace.faults.clear();
+    await t.demo.moveTime(11_000);
+    await held.ends('SUCCEEDED');
+    await cardIsRight(held, 'after the limit');
+    expect(held.messages().map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(requestsOf(t.service, held)).toHaveLength(1);
+  });
+
+  test('who presses there is told directly', async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    await shown(order);
+    t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
+    t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
+    await alice.click(order.card, 'order_approve');
+    const told = await t.workspace.waitFor(
+      () => t.workspace.messages(ALICES_DM).find(({ text }) => text.includes('You asked for this')),
+      { what: 'the refusal in Alice’s direct message' },
+    );
+    expect(textOf(told)).toMatch(/somebody else|an approver has to approve/);
+  });
+});
+
+describe('fails once at each step', () => {
+  const KINDS = [
+    { kind: 'ratelimited', retryAfter: 1 },
+    { kind: 'http_500' },
+    { kind: 'error', code: 'internal_error' },
+    { kind: 'error', code: 'an_error_of_tomorrow' },
+    { kind: 'lost_answer' },
+  ] as const;
+  const STEPS = [
+    { step: 'posting the card', method: 'chat.postMessage', when: 'asking' },
+    { step: 'updating the card', method: 'chat.update', when: 'deciding' },
+    { step: 'posting the result', method: 'chat.postMessage', when: 'deciding' },
+  ] as const;
+  const cases = STEPS.flatMap((step) =>
+    KINDS.map((fault) => ({ ...step, fault, what: 'code' in fault ? fault.code : fault.kind })),
+  );
+
+  test.each(cases)('$step: $what', async ({ method, when, fault, what }) => {
+    const name = newName();
+    if (when === 'asking') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
+    const asking = ask(t.workspace, alice, `/domain renew ${name}`, DOMAINS, name);
+    if (when === 'asking') {
+      await until('Slack has failed', () =>
+        t.workspace.calls.some(({ args }) => JSON.stringify(args).includes(name)),
+      );
+      await t.demo.moveTime(2_000);
+    }
+    const order = await asking;
+    waits.set(order.id, failures(order));
+    await shown(order);
+    if (when === 'deciding') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
+    await bob.click(order.card, 'order_approve');
+    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await shown(order);
+
+    const lost = fault.kind === 'lost_answer' ? 1 : 0;
+    const extraCards = lost === 1 && when === 'asking' ? 1 : 0;
+    const extraReplies = lost === 1 && method === 'chat.postMessage' && when === 'deciding' ? 1 : 0;
+    expect(cardsOf(order), 'cards').toHaveLength(1 + extraCards);
+    expect(
+      repliesOf(order).map((reply) => orderOf(reply)?.state),
+      'replies',
+    ).toEqual(Array.from({ length: 1 + extraReplies }, () => 'SUCCEEDED'));
+    // Of two copies, the one whose button was pressed is known as well.
+    await cardIsRight(order, what);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+});
+
+describe('refuses for good', () => {
+  const directly = (order: SeenOrder) =>
+    t.workspace.messages(ALICES_DM).filter((message) => orderOf(message)?.id === order.id);
+
+  test.each(['is_archived', 'not_in_channel', 'channel_not_found', 'restricted_action_thread_locked'])(
+    'to post in the channel (%s) once the card stands: who asked is told directly',
+    async (code) => {
+      const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+      await shown(order);
+      t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code });
+      t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
+      await bob.click(order.card, 'order_approve');
+      await until('it is told directly', () => directly(order).length > 0);
+      expect(directly(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
+    },
+  );
+
+  test('with a word that nobody knows: after a while who asked is told directly', async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    await shown(order);
+    t.workspace.faults.set({
+      method: 'chat.postMessage',
+      channel: DOMAINS,
+      kind: 'error',
+      code: 'no_such_luck',
+    });
+    await bob.click(order.card, 'order_approve');
+    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    expect(directly(order), 'at first').toEqual([]);
+    await shown(order);
+    expect(directly(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
+    await cardIsRight(order, 'all the same');
+  });
+
+  test('to change the card with a word that nobody knows: the thread has the result at once', async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    await shown(order);
+    t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code: 'no_such_luck' });
+    await bob.click(order.card, 'order_approve');
+    await order.reply('SUCCEEDED');
+    t.workspace.faults.clear();
+    await shown(order);
+    await cardIsRight(order, 'in the end');
+    expect(repliesOf(order)).toHaveLength(1);
+  });
+
+  test('because somebody deleted the card: it is posted again, with the result in its thread', async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    await shown(order);
+    const { ts } = order.card;
+    await bob.click(order.card, 'order_approve');
+    const web = createSlackWeb(new Secret(t.workspace.botToken), t.workspace.apiUrl);
+    await web.call('chat.delete', { channel: DOMAINS, ts }, done);
+    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await shown(order);
+    await order.ends('SUCCEEDED');
+    expect(cardsOf(order)).toHaveLength(1);
+    expect(order.card.ts).not.toBe(ts);
+    expect(repliesOf(order).map(({ thread_ts }) => thread_ts)).toEqual([order.card.ts]);
+  });
+
+  test('the bot’s token, for an hour: orders go on, and afterwards everything is told', async () => {
+    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    await shown(order);
+    t.service.faults.set({ kind: 'slow', delayMs: 300, times: 1, match: { task: 'domain.renew' } });
+    // Who may approve is asked of Slack: that comes before.
+    await bob.click(order.card, 'order_approve');
+    await until('the request is under way', () => requestsOf(t.service, order).length === 1);
+    await order.becomes('EXECUTING');
+    t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
+    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await t.demo.moveTime(60 * 60_000);
+    expect(order.state, 'nothing can be shown').toBe('EXECUTING');
+    t.workspace.faults.clear();
+    await shown(order);
+    await order.ends('SUCCEEDED');
+    expect(cardsOf(order)).toHaveLength(1);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+});
+
+describe('fails at views', () => {
+  test.each([
+    { kind: 'ratelimited', retryAfter: 30 },
+    { kind: 'http_500' },
+    { kind: 'lost_answer' },
+    { kind: 'error', code: 'internal_error' },
+    { kind: 'error', code: 'expired_trigger_id' },
+  ] as const)('opening one: $kind $code is told', async (fault) => {
+    t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
+    const told = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain renew'));
+    expect(told).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
+    for (const view of alice.openedViews()) await alice.close(view);
+  });
+
+  test('changing one that says it is checking: the outcome is told in the channel', async () => {
+    t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
+    const view = await openForm(t.workspace, carol, '/domain link');
+    t.workspace.faults.set({ method: 'views.update', kind: 'http_500' });
+    const told = await toldAfter(t.workspace, carol, () =>
+      carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
+    );
+    expect(told).toMatch(/bob/);
+  });
+
+  test('publishing the Home tab: the next time it is there', async () => {
+    t.workspace.faults.set({ method: 'views.publish', kind: 'http_500', times: 1 });
+    await carol.openHome();
+    await carol.openHome();
+    await t.workspace.waitFor(() => carol.homeView(), { what: 'Carol’s Home tab' });
+  });
+});
+
+test('does not answer at all: the message is posted again when the bot has waited long enough', async () => {
+  const order = await swallowed;
+  await order.ends('SUCCEEDED', 15_000);
+  expect(repliesOf(order)).toHaveLength(1);
+  await cardIsRight(order, 'after the silence');
+}, 30_000);
