@@ -177,6 +177,18 @@ describe('hanging', () => {
   });
 });
 
+test('it breaks off while a form says that it is checking: the form says so', async () => {
+  const form = await openForm(t.workspace, alice, '/domain renew');
+  line.goDead();
+  expect(await alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
+    outcome: 'updated',
+  });
+  line.cut();
+  await t.workspace.waitFor(() => alice.openedViews().find((view) => AWAY.test(textOf(view))), {
+    what: 'the form to say that the database is away',
+  });
+});
+
 describe('full', () => {
   /** Every write fails as on a full disk, every read goes on. */
   async function withFullDisk(work: () => Promise<void>): Promise<void> {
