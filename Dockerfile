@@ -2,7 +2,7 @@
 # Build: docker build -t domain-steward .
 # The image needs a PostgreSQL (DATABASE_URL): the embedded one and the demo are left out.
 
-FROM node:26-slim AS build
+FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -14,7 +14,7 @@ RUN npm run build \
   && rm -rf dist/demo \
   && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-FROM node:26-slim
+FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build --chown=root:root /app/package.json ./

@@ -2,4 +2,4 @@
 // not strip types themselves. For scripts and tests only: what is released is built.
 import { register } from 'node:module';
 
-register(new URL('./typescript-hooks.mjs', import.meta.url));
+if (!process.features.typescript) register(new URL('./typescript-hooks.mjs', import.meta.url));
