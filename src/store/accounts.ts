@@ -1,12 +1,32 @@
 import { z } from 'zod';
 import type { Account, AccountStore, LinkMethod } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import { type Database, during, type Prisma, type Transaction } from './database.ts';
+import { type Database, during, Prisma, type Transaction } from './database.ts';
 
-type Row = Prisma.AccountModel;
+type Row = Omit<Prisma.AccountModel, 'createdAt' | 'updatedAt'>;
+
+/** Rows of {@link COLUMNS}. */
+const rows = z.array(
+  z.object({
+    id: z.string(),
+    teamId: z.string(),
+    userId: z.string(),
+    method: z.string(),
+    slot: z.string(),
+    context: z.number().nullable(),
+    login: z.string(),
+    application: z.string().nullable(),
+    sealed: z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes)),
+    keyId: z.string(),
+    activeKey: z.string().nullable(),
+    verifiedAt: z.date().nullable(),
+  }),
+);
+const COLUMNS = Prisma.sql`id, team_id AS "teamId", user_id AS "userId", method, slot, context, login, application,
+  sealed, key_id AS "keyId", active_key AS "activeKey", verified_at AS "verifiedAt"`;
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore({ prisma }: Database): AccountStore {
+export function createAccountStore({ prisma, run }: Database): AccountStore {
   /** Changes of one person's accounts, one after the other: they touch several rows. */
   const changeAccounts = <T>(
     teamId: string,
@@ -25,17 +45,21 @@ export function createAccountStore({ prisma }: Database): AccountStore {
   return {
     list: (teamId, userId) =>
       during('listing the accounts of a person', async () => {
-        const rows = await prisma.account.findMany({ where: { teamId, userId } });
+        const found = rows.parse(
+          await run(
+            Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE team_id = ${teamId} AND user_id = ${userId}`,
+          ),
+        );
         // By context number, the application last.
-        return rows
+        return found
           .map(accountOf)
           .sort((a, b) => (a.context ?? Number.POSITIVE_INFINITY) - (b.context ?? Number.POSITIVE_INFINITY));
       }),
 
     find: (id) =>
       during(`reading account ${id}`, async () => {
-        const row = await prisma.account.findUnique({ where: { id } });
-        return row === null ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
+        const [row] = rows.parse(await run(Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE id = ${id}`));
+        return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
       }),
 
     save: (account, sealed) =>

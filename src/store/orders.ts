@@ -3,7 +3,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { AuditStore, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
-import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
+import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
   eventRows,
@@ -44,7 +44,7 @@ export function createOrderStore(
   database: Database,
   deps: OrderStoreDeps,
 ): OrderStore & MessageStore & AuditStore & { figures(now: Date): Promise<OrderFigures> } {
-  const { prisma } = database;
+  const { prisma, run } = database;
   const wake = (jobs: readonly OrderJob[]) => {
     const due = jobs.filter((job) => job.startAfter === undefined).map((job) => job.queue);
     if (due.length > 0) deps.onCommitted([...new Set(due)]);
@@ -55,23 +55,22 @@ export function createOrderStore(
    * neither. Without jobs the statement is a transaction by itself.
    */
   const change = async (statement: Prisma.Sql, jobs: readonly OrderJob[]): Promise<boolean> => {
-    if (jobs.length === 0) return isAnswered(await prisma.$queryRaw(statement));
-    const changed = await prisma.$transaction(async (tx) => {
-      if (!isAnswered(await tx.$queryRaw(statement))) return false;
-      await deps.enqueue(executorOf(tx), jobs);
+    if (jobs.length === 0) return isAnswered(await run(statement));
+    const changed = await database.transaction(async (runInside) => {
+      if (!isAnswered(await runInside(statement))) return false;
+      await deps.enqueue(executorOf(runInside), jobs);
       return true;
     });
     if (changed) wake(jobs);
     return changed;
   };
 
-  const select = async (rest: Prisma.Sql): Promise<Order[]> =>
-    orderRows.parse(await prisma.$queryRaw(selectOrders(rest)));
+  const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
   /** The open order that holds one of an order's task and names. */
   const holderOfNames = async (order: Order): Promise<string | undefined> => {
     const keys = order.items.map((item) => openKey(order, item));
-    const rows = await prisma.$queryRaw(Prisma.sql`
+    const rows = await run(Prisma.sql`
       SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
       ORDER BY order_id LIMIT 1`);
     return ids.parse(rows)[0];
@@ -138,7 +137,7 @@ export function createOrderStore(
 
     history: (orderId) =>
       during(`reading the history of order ${orderId}`, async () =>
-        eventRows.parse(await prisma.$queryRaw(selectEvents(orderId))),
+        eventRows.parse(await run(selectEvents(orderId))),
       ),
 
     latest: (task, requesterId, context) =>
@@ -152,7 +151,7 @@ export function createOrderStore(
 
     neglected: (now, silentMs) =>
       during('looking for orders that need a hand', async () => {
-        const rows = neglectedRows.parse(await prisma.$queryRaw(selectNeglected(now, silentMs)));
+        const rows = neglectedRows.parse(await run(selectNeglected(now, silentMs)));
         const of = (kind: (typeof rows)[number]['kind']) =>
           rows.filter((row) => row.kind === kind).map((row) => row.id);
         return {
@@ -180,13 +179,13 @@ export function createOrderStore(
     enqueue: (jobs) =>
       during('queueing jobs', async () => {
         if (jobs.length === 0) return;
-        await deps.enqueue(executorOf(prisma), jobs);
+        await deps.enqueue(executorOf(run), jobs);
         wake(jobs);
       }),
 
     sweep: (now) =>
       during('sweeping what has run out', async () => {
-        const drafts = ids.parse(await prisma.$queryRaw(deleteDrafts(now))).length;
+        const drafts = ids.parse(await run(deleteDrafts(now))).length;
         const { count: secrets } = await prisma.revealableSecret.updateMany({
           where: { expiresAt: { lte: now }, sealed: { not: null } },
           data: { sealed: null, keyId: null },
@@ -196,7 +195,7 @@ export function createOrderStore(
 
     takeRevealable: (orderId, n, now) =>
       during(`taking a secret result of order ${orderId}`, async () => {
-        const [taken] = sealedRows.parse(await prisma.$queryRaw(takeSecret(orderId, n, now)));
+        const [taken] = sealedRows.parse(await run(takeSecret(orderId, n, now)));
         if (taken !== undefined) return taken;
         const was = await prisma.revealableSecret.count({ where: { orderId, n } });
         return was > 0 ? 'gone' : undefined;
@@ -242,8 +241,8 @@ function isAnswered(rows: unknown): boolean {
   return answeredRows.parse(rows).length > 0;
 }
 
-function executorOf(client: Transaction) {
+function executorOf(run: RunStatement) {
   return async (text: string, values: unknown[]) => ({
-    rows: z.array(z.unknown()).parse(await client.$queryRawUnsafe(text, ...values)),
+    rows: z.array(z.unknown()).parse(await run({ text, values })),
   });
 }

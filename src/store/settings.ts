@@ -1,13 +1,18 @@
+import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
-import { type Database, during } from './database.ts';
+import { type Database, during, Prisma } from './database.ts';
+
+const savedRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
 
 const BATCH = 500;
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
-export function createSettingsStore({ prisma }: Database): SettingsStore {
+export function createSettingsStore({ prisma, run }: Database): SettingsStore {
   return {
     async all() {
-      const rows = await during('reading the settings', () => prisma.setting.findMany());
+      const rows = await during('reading the settings', async () =>
+        savedRows.parse(await run(Prisma.sql`SELECT key, value FROM settings`)),
+      );
       return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     },
 
