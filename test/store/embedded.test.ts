@@ -356,6 +356,33 @@ describe('a private folder', () => {
       expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     });
 
+    test('as root, a folder that was deleted and made again begins anew; the earlier data is left', async () => {
+      const folder = await privateFolder();
+      const first = await start({ dataDir: folder });
+      const home = await realpath(join(folder, 'postgres'));
+      await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+      await first.stop();
+      await rm(join(folder, 'postgres'));
+
+      const homes = await Promise.all([prepareHome(folder), prepareHome(folder)]);
+      expect(new Set(homes.map((each) => each.folder)), 'bots that start at once share it').toEqual(
+        new Set([`${home}-2`]),
+      );
+      expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
+        expect.stringContaining(`is left in ${home}.`),
+      );
+      const second = await start({ dataDir: folder });
+      expect(await query(second.url, "SELECT to_regclass('kept') AS kept")).toEqual([{ kept: null }]);
+      await second.stop();
+
+      await rm(join(folder, 'postgres'));
+      await symlink(home, join(folder, 'postgres'));
+      const back = await start({ dataDir: folder });
+      expect(await query(back.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+      await back.stop();
+      await rm(`${home}-2`, { recursive: true });
+    });
+
     test('as root, programs that the other user cannot reach run from a copy', async () => {
       await (await start()).stop();
       const clone = await privateFolder();

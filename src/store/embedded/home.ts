@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readFile, realpath, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, realpath, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 
@@ -117,14 +117,47 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
     if (isRoot()) await chmod(entry, 0o711);
     return entry;
   }
-  const folder = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
-  await mkdir(folder, { recursive: true });
-  for (const made of [REACHABLE_ROOT, folder]) await chmod(made, 0o711);
-  await symlink(folder, entry).catch((error: unknown) => {
-    if (systemCode(error) !== 'EEXIST') throw error; // another bot has just made the same link
-  });
-  notes.push(movedNote(dataDir, folder));
+  const { folder, earlier } = await makeReachableFolder(dataDir);
+  try {
+    await symlink(folder, entry);
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+    // Another bot has just made the link.
+    await rmdir(folder);
+    return findOrMakeFolder(dataDir, notes);
+  }
+  notes.push(
+    movedNote(dataDir, folder),
+    ...earlier.map(
+      (old) =>
+        `The database of an earlier ${dataDir} is left in ${old}. Delete it, or link ${entry} to it while no bot runs to have it back.`,
+    ),
+  );
   return folder;
+}
+
+/**
+ * A new folder that PostgreSQL's user can reach. One of an earlier `DATA_DIR` in the same place is left alone: whoever
+ * deleted that began anew, and may still want it back.
+ */
+async function makeReachableFolder(
+  dataDir: string,
+): Promise<{ readonly folder: string; readonly earlier: readonly string[] }> {
+  const first = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
+  await mkdir(REACHABLE_ROOT, { recursive: true });
+  await chmod(REACHABLE_ROOT, 0o711);
+  const earlier: string[] = [];
+  for (;;) {
+    const folder = earlier.length === 0 ? first : `${first}-${earlier.length + 1}`;
+    try {
+      await mkdir(folder);
+      await chmod(folder, 0o711);
+      return { folder, earlier };
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+      earlier.push(folder);
+    }
+  }
 }
 
 function movedNote(dataDir: string, folder: string): string {
