@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+
+/*
+ * What the documents point at is there.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DOCUMENTS = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((name) => join(ROOT, name)),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(ROOT, 'docs', name)),
+].map((path) => [relative(ROOT, path), path] as const);
+
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+describe.each(DOCUMENTS)('%s', (_name, path) => {
+  const text = readFileSync(path, 'utf8');
+
+  test('links to files and headings that exist', () => {
+    const broken = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+      ([link, file = '', heading]) => {
+        const target = file === '' ? path : join(dirname(path), file);
+        if (!existsSync(target)) return [link];
+        return heading === undefined || headings(target).includes(heading) ? [] : [link];
+      },
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('names source files that exist', () => {
+    const missing = [...text.matchAll(/`([\w./-]+\.(?:tsx?|mjs|prisma))`/g)]
+      .map(([, file = '']) => file)
+      .filter(
+        (file) =>
+          file.includes('/') && ![ROOT, join(ROOT, 'src')].some((from) => existsSync(join(from, file))),
+      );
+    expect(missing).toEqual([]);
+  });
+
+  test('names scripts that exist', () => {
+    const missing = [...text.matchAll(/npm run ([\w:]+)/g)]
+      .map(([, script = '']) => script)
+      .filter((script) => scripts[script] === undefined);
+    expect(missing).toEqual([]);
+  });
+});
+
+/** The anchors of a document, as code hosts make them of its headings. */
+function headings(path: string): string[] {
+  if (!path.endsWith('.md')) return [];
+  return [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\d\s-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+}
