@@ -246,7 +246,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       'expiry.digest': async () => void (await expiring.digest()),
     });
     const recover = (silentMs = SILENT_MS / hurry) =>
-      recoverOrders({ store, now, log, silentMs }).catch((err: unknown) =>
+      recoverOrders({ store, now, log, waiting: jobs.waiting, silentMs }).catch((err: unknown) =>
         log.error({ err }, 'looking for neglected orders'),
       );
     // Whatever this process finds at its start, another one left behind.

@@ -30,6 +30,8 @@ export type Handlers = {
   readonly [Name in QueueName]: (data: JobData<Name>) => Promise<void>;
 };
 
+const ids = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
+
 /** Runs SQL inside the caller's transaction. */
 export type ExecuteSql = (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>;
 
@@ -40,6 +42,8 @@ export interface Jobs {
   work(handlers: Handlers): Promise<void>;
   /** Queues jobs in the caller's transaction. */
   enqueue(execute: ExecuteSql, jobs: readonly OrderJob[]): Promise<void>;
+  /** Orders for which a job of the queue is due, and no process has taken it yet. */
+  waiting(queue: OrderJob['queue']): Promise<ReadonlySet<string>>;
   /** Queues a job that carries nothing, outside of any transaction. */
   send(queue: 'expiry.refresh' | 'expiry.digest'): Promise<void>;
   /** Tells this process's workers that there is work, so that they need not wait for their next poll. */
@@ -159,6 +163,15 @@ export function createJobs(options: {
         { db: { executeSql: execute } },
       );
       for (const job of jobs) if (job.startAfter !== undefined) wakeAt(job.queue, due(job));
+    },
+
+    async waiting(queue) {
+      const { rows } = await boss.getDb().executeSql(
+        `SELECT data->>'orderId' AS id FROM pgboss.job
+          WHERE name = $1 AND state < 'active' AND start_after <= now() AND data->>'orderId' IS NOT NULL`,
+        [queue],
+      );
+      return new Set(ids.parse(rows));
     },
 
     async send(queue) {

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { expireOrder, nudgeApprovers } from './decide.ts';
-import type { OrderStore } from './ports.ts';
+import type { OrderJob, OrderStore } from './ports.ts';
 
 /** An order that has not moved for so many milliseconds may have lost its job. */
 export const SILENT_MS = 15_000;
@@ -14,6 +14,8 @@ export async function recoverOrders(deps: {
   readonly store: OrderStore;
   readonly now: () => Date;
   readonly log: Log;
+  /** Orders whose job of a queue is due and not taken yet, as when Slack or the database is slow. */
+  readonly waiting?: (queue: OrderJob['queue']) => Promise<ReadonlySet<string>>;
   /** {@link SILENT_MS} when left out. */
   readonly silentMs?: number;
 }): Promise<void> {
@@ -39,9 +41,17 @@ export async function recoverOrders(deps: {
   });
   await each(neglected.overdue, (orderId) => expireOrder(deps, orderId));
   await each(neglected.toNudge, (orderId) => nudgeApprovers(deps, orderId));
+  // Or a backlog would grow by itself, the faster the longer it is.
+  const withoutJob = async (queue: 'order.execute' | 'order.show', orderIds: readonly string[]) => {
+    if (orderIds.length === 0) return [];
+    const waiting = await deps.waiting?.(queue);
+    return orderIds
+      .filter((orderId) => waiting?.has(orderId) !== true)
+      .map((orderId) => ({ queue, data: { orderId } }) as const);
+  };
   await deps.store.enqueue([
-    ...neglected.unclaimed.map((orderId) => ({ queue: 'order.execute', data: { orderId } }) as const),
-    ...neglected.unshown.map((orderId) => ({ queue: 'order.show', data: { orderId } }) as const),
+    ...(await withoutJob('order.execute', neglected.unclaimed)),
+    ...(await withoutJob('order.show', neglected.unshown)),
   ]);
   const swept = await deps.store.sweep(now);
   if (swept.drafts + swept.secrets > 0) deps.log.debug(swept, 'swept what had run out');
