@@ -4,6 +4,7 @@ import { inject } from 'vitest';
 import { z } from 'zod';
 import type { Account } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
+import type { ServiceClient } from '../../src/client/client.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { expireOrder, nudgeApprovers } from '../../src/orders/decide.ts';
@@ -53,7 +54,11 @@ const TEAM: TeamSettings = {
  * The use cases on the real store with a database of its own, a clock that is moved by hand, the service played
  * by a script, and a table in the place of the job queue.
  */
-export async function startRig() {
+export async function startRig(
+  options: {
+    /** A client in the place of the script. */ readonly client?: (accountId: string) => ServiceClient;
+  } = {},
+) {
   const testDatabase = await createTestDatabase();
   const databaseName = new URL(testDatabase.url).pathname.slice(1);
   const database = openDatabase({ url: testDatabase.url });
@@ -119,7 +124,8 @@ export async function startRig() {
     }),
   );
   const now = () => state.now;
-  const clientFor = async (id: string) => (accounts.has(id) ? service.client : undefined);
+  const clientFor = async (id: string) =>
+    accounts.has(id) ? (options.client?.(id) ?? service.client) : undefined;
   const accepted: string[] = [];
   const orders = createOrders({
     store,

@@ -1,0 +1,480 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import type { Credential } from '../../src/client/auth.ts';
+import type { ServiceClient } from '../../src/client/client.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
+import { type Fault, type FaultKind, isCarriedOut } from '../../src/demo/service/faults.ts';
+import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
+import type { ServiceTask } from '../../src/demo/service/tasks.ts';
+import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { ORDER_TASKS } from '../../src/orders/tasks.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { clientOf } from '../client/clients.ts';
+import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
+import { DOMAINS, link, startTestDemo, toldAfter } from '../support/demo.ts';
+import { linkTwoFactor } from '../support/people.ts';
+
+/*
+ * Whatever goes wrong between the bot and the service, in every task and over both interfaces: a charge leaves at most
+ * once, what is told as done was done, what is told as failed was not done, and what nobody knows is called unknown.
+ * What really happened is read from the service's own books.
+ */
+
+const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
+
+let service: SandboxService;
+let rig: Rig;
+let clients: Map<string, ServiceClient>;
+let timeoutMs = 5_000;
+
+beforeAll(async () => {
+  service = await startSandboxService();
+  rig = await startRig({ client: clientFor });
+  rig.accounts.set(TINA.id, TINA);
+  clients = new Map();
+});
+afterAll(async () => {
+  await endClients();
+  await rig.end();
+  await service.close();
+});
+
+const CREDENTIALS: Readonly<Record<string, Credential>> = {
+  [ALICE.id]: {
+    method: 'password',
+    ...SANDBOX_ACCOUNTS.alice,
+    password: new Secret(SANDBOX_ACCOUNTS.alice.password),
+  },
+  [TINA.id]: {
+    method: 'two_factor',
+    ...SANDBOX_ACCOUNTS.tina,
+    password: new Secret(SANDBOX_ACCOUNTS.tina.password),
+    totpSecret: new Secret(SANDBOX_ACCOUNTS.tina.totpSecret),
+  },
+};
+
+let jsonAuth: 'basic' | 'session' = 'basic';
+
+/** One client an account, as in the bot: a token of two factors is good once. */
+function clientFor(accountId: string): ServiceClient {
+  const inSession = jsonAuth === 'session';
+  const key = inSession ? `${accountId} in a session of ${timeoutMs} ms` : accountId;
+  const credential = CREDENTIALS[accountId];
+  if (credential === undefined) throw new Error(`nobody has the account ${accountId}`);
+  const client =
+    clients.get(key) ??
+    clientOf(new URL(service.jsonUrl).origin, credential, {
+      timeoutMs: inSession ? timeoutMs : 5_000,
+      jsonAuth,
+    });
+  clients.set(key, client);
+  return { ...client, run: (task, input, call) => client.run(task, input, { ...call, timeoutMs }) };
+}
+
+async function endClients(): Promise<void> {
+  await Promise.all([...clients.values()].map((client) => client.close()));
+  clients.clear();
+}
+
+/** One task over one interface: how it is asked for, and how its doing shows in the service's books. */
+interface Case {
+  readonly task: OrderTaskName;
+  readonly account: Account;
+  /** As the service's log calls it. */
+  readonly serviceTask: ServiceTask;
+  /** Makes what the task is about. @returns what is asked for, and the item's name */
+  prepare(id: number): { readonly input: unknown; readonly name: string; readonly secret?: Secret };
+  /** Whether it was carried out; undefined where the books cannot tell. */
+  happened(name: string): boolean | undefined;
+}
+
+const CONTEXT = 4;
+const CONTACTS = { ownerc: '1001', adminc: '1002', techc: '1003' };
+const NS = ['ns1.new.example', 'ns2.new.example'];
+const domain = (name: string) => service.state.domain(name, CONTEXT);
+const charges = (name: string) => service.state.charges.filter((charge) => charge.name === name).length;
+
+function newDomain(id: number, more: object = {}): string {
+  const name = `outage-${id}.rest`;
+  service.state.addDomain({ name, context: CONTEXT, ...more });
+  return name;
+}
+
+const redirect = (account: Account, mode: string, type: string): Case => ({
+  task: 'redirect',
+  account,
+  serviceTask: 'redirect.update',
+  prepare(id) {
+    const name = `www.outage-${id}.rest`;
+    const [seeded] = service.state.data.redirects;
+    if (seeded === undefined) throw new Error('the sandbox has no redirect');
+    service.state.data.redirects.push({ ...seeded, source: name, target: 'https://old.example/' });
+    return { input: { source: name, target: 'https://new.example/', type, mode }, name };
+  },
+  happened: (name) =>
+    service.state.data.redirects.find(({ source }) => source === name)?.target === 'https://new.example/',
+});
+
+const sslContact = (account: Account): Case => ({
+  task: 'ssl-contact',
+  account,
+  serviceTask: 'sslContact.update',
+  prepare(id) {
+    const [seeded] = service.state.data.sslContacts;
+    if (seeded === undefined) throw new Error('the sandbox has no SSL contact');
+    service.state.data.sslContacts.push({ ...seeded, id: 10_000 + id, fields: { ...seeded.fields } });
+    return { input: { id: String(10_000 + id), city: 'Newtown' }, name: String(10_000 + id) };
+  },
+  happened: (name) =>
+    service.state.data.sslContacts.find(({ id }) => String(id) === name)?.fields['city'] === 'Newtown',
+});
+
+const user = (account: Account): Case => ({
+  task: 'user',
+  account,
+  serviceTask: 'user.create',
+  prepare: (id) => ({
+    input: { user: `outage-${id}`, context: CONTEXT, defaultEmail: `outage-${id}@team.example` },
+    name: `outage-${id}`,
+  }),
+  happened: (name) => service.state.user(name, CONTEXT) !== undefined,
+});
+
+const CASES: readonly Case[] = [
+  {
+    task: 'create',
+    account: ALICE,
+    serviceTask: 'domain.create',
+    prepare(id) {
+      const name = `outage-${id}.rest`;
+      return { input: { name, ...CONTACTS, nameServers: [...SANDBOX_NAMESERVERS] }, name };
+    },
+    happened: (name) => domain(name) !== undefined,
+  },
+  {
+    task: 'transfer',
+    account: ALICE,
+    serviceTask: 'domain.transfer',
+    prepare(id) {
+      const name = newDomain(id, { group: 'elsewhere', authCode: 'the-code' });
+      const input = { name, ...CONTACTS, nameServers: [...SANDBOX_NAMESERVERS] };
+      return { input, name, secret: new Secret('the-code') };
+    },
+    happened: (name) => domain(name)?.pendingTransfer !== undefined,
+  },
+  {
+    task: 'renew',
+    account: ALICE,
+    serviceTask: 'domain.renew',
+    prepare(id) {
+      const name = newDomain(id);
+      return { input: { names: [name], period: '2' }, name };
+    },
+    happened: (name) => (domain(name)?.expires ?? 0) > Date.now() + 500 * 86_400_000,
+  },
+  {
+    task: 'restore',
+    account: ALICE,
+    serviceTask: 'domain.restore',
+    prepare(id) {
+      const name = newDomain(id, { deletedAt: Date.now() - 86_400_000 });
+      return { input: { name }, name };
+    },
+    happened: (name) => domain(name)?.deletedAt === undefined,
+  },
+  {
+    task: 'delete',
+    account: ALICE,
+    serviceTask: 'domain.delete',
+    prepare(id) {
+      const name = newDomain(id);
+      return { input: { name }, name };
+    },
+    happened: (name) => domain(name)?.deletedAt !== undefined,
+  },
+  {
+    task: 'nameservers',
+    account: ALICE,
+    serviceTask: 'domain.update',
+    prepare(id) {
+      const name = newDomain(id);
+      return { input: { name, nameServers: NS }, name };
+    },
+    happened: (name) => domain(name)?.nameServers.join() === NS.join(),
+  },
+  {
+    task: 'authcode',
+    account: ALICE,
+    serviceTask: 'domain.authinfo',
+    prepare(id) {
+      const name = newDomain(id);
+      return { input: { name }, name };
+    },
+    happened: () => undefined,
+  },
+  {
+    task: 'owner-change',
+    account: ALICE,
+    serviceTask: 'domain.ownerChange',
+    prepare(id) {
+      const name = newDomain(id);
+      return { input: { name }, name };
+    },
+    happened: (name) => domain(name)?.transferLockUntil !== undefined,
+  },
+  redirect(ALICE, 'HTTP', 'DOMAIN'),
+  redirect(TINA, 'single', 'domain'),
+  sslContact(ALICE),
+  sslContact(TINA),
+  user(ALICE),
+  user(TINA),
+];
+
+test('every task is in the table', () => {
+  expect(new Set(CASES.map(({ task }) => task))).toEqual(new Set(Object.keys(ORDER_TASKS)));
+});
+
+let ids = 0;
+
+interface Asked {
+  readonly of: Case;
+  readonly name: string;
+  readonly order: Order;
+}
+
+/** Asks for a task with a fault in its way, and lets it go out. */
+async function asked(of: Case, fault: Fault): Promise<Asked> {
+  ids += 1;
+  const { input, name, secret } = of.prepare(ids);
+  service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
+  const order = await rig.ask(of.task, input, { account: of.account, secret });
+  if (order.state === 'PENDING') {
+    const approved = await rig.orders.approve(order.id, 'U0BOB');
+    if (!approved.ok) throw new Error(approved.refusal);
+  }
+  if (order.state === 'DRAFT') {
+    const confirmed = await rig.orders.confirm(order.id, 'U0ALICE');
+    if (confirmed.kind !== 'confirmed') throw new Error(confirmed.kind);
+  }
+  return { of, name, order };
+}
+
+/** Carries out what was asked for, through all the waits, until nothing happens any more. */
+async function carryOut(all: readonly Asked[]): Promise<void> {
+  for (let round = 0; round < 25; round += 1) {
+    const open = [];
+    for (const each of all) if ((await rig.read(each.order.id)).state === 'APPROVED') open.push(each);
+    if (open.length === 0) return;
+    await Promise.all(open.map(({ order }) => rig.main.execute(order.id)));
+    rig.pass(16 * MINUTE_MS);
+  }
+  throw new Error('orders go on for ever');
+}
+
+/** What every fault that leaves the outcome open must do. */
+const OPEN = [
+  'hang',
+  'drop_before',
+  'drop_after',
+  'status_500',
+  'status_503',
+  'cut_json',
+  'cut_xml',
+  'html',
+  'redirect_307',
+  'trickle',
+  'huge',
+  'doctype',
+  'wrong_type',
+] as const satisfies readonly FaultKind[];
+
+const BOTH_WAYS = OPEN.filter((kind) => kind !== 'drop_before' && kind !== 'drop_after');
+
+const faults: readonly (readonly [string, Fault])[] = [
+  ...OPEN.map((kind): [string, Fault] => [kind, { kind }]),
+  ...BOTH_WAYS.map((kind): [string, Fault] => [
+    `${kind}, ${isCarriedOut({ kind }) ? 'not ' : ''}carried out`,
+    { kind, carriedOut: !isCarriedOut({ kind }) },
+  ]),
+  ['status_500 with an envelope', { kind: 'status_500', envelope: true }],
+  ['status_503 with an envelope, carried out', { kind: 'status_503', envelope: true, carriedOut: true }],
+  ['drop_before with a reset', { kind: 'drop_before', reset: true }],
+  ['drop_after with a reset', { kind: 'drop_after', reset: true }],
+  ['cut_json, abruptly', { kind: 'cut_json', abrupt: true }],
+  ['cut_xml, abruptly', { kind: 'cut_xml', abrupt: true }],
+];
+
+/** Faults that strike one interface alone. */
+const ONLY: Partial<Record<FaultKind, Account>> = { cut_json: ALICE, cut_xml: TINA, doctype: TINA };
+
+function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
+  const only = ONLY[kind];
+  return CASES.filter(
+    ({ task, account }) =>
+      (only === undefined || account === only) &&
+      // The other way round makes a difference where nothing is repeated.
+      (carriedOut === undefined || !ORDER_TASKS[task].idempotent),
+  );
+}
+
+const requestsOf = ({ of, name }: Asked) => service.requestsFor({ task: of.serviceTask, name });
+
+/** How an order ended, held against the service's books. */
+async function judge(each: Asked, expected: string, sent: number): Promise<void> {
+  const { of, name, order } = each;
+  const what = `${of.task} by ${of.account.login}`;
+  const { state, items } = await rig.read(order.id);
+  const happened = of.happened(name);
+  expect(state, `${what}: state`).toBe(expected);
+  if (state === 'SUCCEEDED') expect(happened ?? true, `${what}: told as done`).toBe(true);
+  if (state === 'FAILED') expect(happened ?? false, `${what}: told as failed`).toBe(false);
+  expect(requestsOf(each), `${what}: requests`).toHaveLength(sent);
+  expect(charges(name), `${what}: charges`).toBeLessThanOrEqual(1);
+  const carriedOut = requestsOf(each).filter((request) => request.carriedOut).length;
+  const { effect, idempotent } = ORDER_TASKS[of.task];
+  if (effect === 'charge' || !idempotent) expect(carriedOut, `${what}: carried out`).toBeLessThanOrEqual(1);
+
+  const history = await rig.store.history(order.id);
+  const finished = history.findLast(({ kind }) => kind === 'finished');
+  const current = await rig.read(order.id);
+  const reply = finished && orderReply(current, finished, ['U0BOB']);
+  const said = reply === undefined ? '' : JSON.stringify(reply.blocks);
+  if (state === 'UNKNOWN') {
+    expect(said, `${what}: the doubt`).toMatch(/outcome is not known/);
+    expect(said, `${what}: what is known`).toMatch(/may have reached the service/);
+    expect(said, `${what}: who settles it`).toMatch(/not sent again by itself.*<@U0BOB>/s);
+    expect(items[0]?.sentAt, `${what}: when it was sent`).toBeDefined();
+  } else {
+    expect(said, `${what}: no doubt`).not.toMatch(/not known|may have reached/);
+  }
+}
+
+describe('nobody knows what the service did', () => {
+  test.each(faults)('%s, once', async (_what, fault) => {
+    // What takes for ever is given up soon; what is quick has all the time that a busy machine may need.
+    timeoutMs = fault.kind === 'hang' || fault.kind === 'trickle' ? 700 : 5_000;
+    const all = await Promise.all(casesFor(fault).map((of) => asked(of, { ...fault, times: 1 })));
+    await carryOut(all);
+    service.faults.clear();
+    for (const each of all) {
+      // What does no more when it is done twice goes out again, and the second answer tells.
+      const { idempotent } = ORDER_TASKS[each.of.task];
+      await judge(each, idempotent ? 'SUCCEEDED' : 'UNKNOWN', idempotent ? 2 : 1);
+    }
+  });
+
+  test('for good: what may be repeated is repeated three times, then it is unknown too', async () => {
+    timeoutMs = 5_000;
+    const all = await Promise.all(CASES.map((of) => asked(of, { kind: 'drop_after' })));
+    await carryOut(all);
+    service.faults.clear();
+    for (const each of all) await judge(each, 'UNKNOWN', ORDER_TASKS[each.of.task].idempotent ? 4 : 1);
+  });
+});
+
+describe('everybody knows what the service did', () => {
+  const clear: readonly (readonly [string, Fault, string, number])[] = [
+    ['it is slow', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
+    ['it refuses', { kind: 'refuse', code: 'EF01017', text: 'Not today' }, 'FAILED', 1],
+    [
+      'it refuses with HTTP 422',
+      { kind: 'refuse', code: 'EF01017', text: 'No', httpStatus: 422 },
+      'FAILED',
+      1,
+    ],
+    ['it is busy once', { kind: 'status_429', times: 1 }, 'SUCCEEDED', 2],
+  ];
+
+  test.each(clear)('%s', async (_what, fault, expected, sent) => {
+    timeoutMs = 5_000;
+    const all = await Promise.all(CASES.map((of) => asked(of, fault)));
+    await carryOut(all);
+    service.faults.clear();
+    for (const each of all) await judge(each, expected, sent);
+  });
+
+  test('it is busy for good: asked for hours, then given up', async () => {
+    timeoutMs = 5_000;
+    const some = CASES.filter(({ task }) => task === 'renew' || task === 'nameservers');
+    const all = await Promise.all(some.map((of) => asked(of, { kind: 'status_429' })));
+    await carryOut(all);
+    service.faults.clear();
+    for (const each of all) await judge(each, 'FAILED', 21);
+  });
+});
+
+describe('the way to the task fails: signing in', () => {
+  const KINDS = [
+    'hang',
+    'drop_before',
+    'drop_after',
+    'status_500',
+    'status_503',
+    'status_429',
+    'cut_json',
+    'html',
+    'redirect_307',
+    'wrong_type',
+  ] as const;
+
+  test.each(KINDS)('%s: no task was sent, so it goes out later, once', async (kind) => {
+    timeoutMs = kind === 'hang' ? 700 : 5_000;
+    jsonAuth = 'session';
+    try {
+      await endClients();
+      const renew = CASES.filter(({ task }) => task === 'renew' || task === 'delete');
+      const all = await Promise.all(renew.map((of) => asked(of, { kind: 'slow', delayMs: 1, times: 1 })));
+      service.faults.clear();
+      service.faults.set({ kind, times: 1, match: { task: 'session.create' } });
+      await carryOut(all);
+      for (const each of all) await judge(each, 'SUCCEEDED', 1);
+    } finally {
+      jsonAuth = 'basic';
+      service.faults.clear();
+    }
+  });
+});
+
+describe('a search for preregistrations', () => {
+  const KINDS = [
+    'drop_before',
+    'drop_after',
+    'status_500',
+    'status_503',
+    'status_429',
+    'cut_json',
+    'cut_xml',
+    'html',
+    'redirect_307',
+    'huge',
+    'doctype',
+    'wrong_type',
+  ] as const;
+
+  test('says what went wrong, that nothing was changed, and shows nothing', async () => {
+    const t = await startTestDemo();
+    try {
+      const alice = t.workspace.as('U0ALICE');
+      const carol = t.workspace.as('U0CAROL');
+      await link(t.workspace, alice);
+      await linkTwoFactor(t.workspace, carol);
+      for (const kind of KINDS) {
+        for (const person of [alice, carol]) {
+          const only = ONLY[kind];
+          if (only !== undefined && (only === ALICE) !== (person === alice)) continue;
+          t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
+          const told = await toldAfter(t.workspace, person, () =>
+            person.command(DOMAINS, '/domain prereg table-001.rest'),
+          );
+          const what = `${kind}, told to ${person.user.real_name}`;
+          expect(told, what).toMatch(/nothing was changed|The service is busy/);
+          expect(told, what).not.toMatch(/table-001|Nothing found|Reference/);
+          expect(t.service.faults.list(), `${what}: the fault struck`).toEqual([]);
+        }
+      }
+    } finally {
+      await t.stop();
+    }
+  });
+});
