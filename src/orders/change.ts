@@ -26,19 +26,28 @@ const MAX_TRIES = 50;
  * Reads an order, decides, and commits by compare-and-swap; when somebody else was faster, reads and decides
  * again on what is there then.
  * @param decide pure or asynchronous; called again on every try
+ * @param known the order as it was lately, for whoever has just changed it: not read if it still is so. No refusal
+ *   rests on it.
  */
 export async function changeOrder(
   deps: { readonly store: OrderStore; readonly now: () => Date },
   orderId: string,
   decide: (order: Order) => Decision | Promise<Decision>,
+  known?: Order,
 ): Promise<ChangeOutcome> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const before = await deps.store.load(orderId);
+    const before = (tries === 0 ? known : undefined) ?? (await deps.store.load(orderId));
     if (before === undefined) return { ok: false, refusal: NO_SUCH_ORDER, order: undefined };
     const decision = await decide(before);
-    if ('refusal' in decision) return { ok: false, refusal: decision.refusal, order: before };
+    if ('refusal' in decision) {
+      if (before === known) continue;
+      return { ok: false, refusal: decision.refusal, order: before };
+    }
     const result = transition(before, decision.event, deps.now());
-    if (!result.ok) return { ok: false, refusal: result.refusal, order: before };
+    if (!result.ok) {
+      if (before === known) continue;
+      return { ok: false, refusal: result.refusal, order: before };
+    }
     const stateChanged = result.order.state !== before.state || decision.event.type === 'approved';
     const committed = await deps.store.commit({
       before,

@@ -4,7 +4,7 @@ import type { ServiceClient } from '../client/client.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
-import { changeOrder, type Decision } from './change.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { groundGone } from './decide.ts';
 import { FOLLOWED_TASKS, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
@@ -33,12 +33,29 @@ export interface ExecuteDeps {
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
+/** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
+const SLOW_MS = 1_000;
 /** Signs of life within one lease. */
 const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
 const PARALLEL_ITEMS = 4;
 /** A secret result can be looked at for this long. */
 const REVEAL_MS = 60 * 60_000;
+
+/** One claim of an order. */
+interface Worker extends ExecuteDeps {
+  /** The order as this worker's last change left it. */
+  latest: Order;
+}
+
+/** Changes the order of a claim, without reading it anew when nobody else has changed it. */
+async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
+  const outcome = await changeOrder(worker, worker.latest.id, decide, worker.latest);
+  // Items are sent side by side: answers may come in another sequence than changes.
+  if (outcome.order !== undefined && outcome.order.version > worker.latest.version)
+    worker.latest = outcome.order;
+  return outcome;
+}
 
 /** Another worker has the order, or its state has moved on: nothing may be sent. */
 class ClaimLost extends Error {
@@ -59,26 +76,33 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
-    return { event: { type: 'claimed', workerId: `${deps.workerId}/${order.version}`, leaseUntil } };
+    const workerId = `${deps.workerId}/${order.version}`;
+    return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
   });
   if (!claimed.ok || claimed.order.claim === undefined) return;
 
   const { workerId } = claimed.order.claim;
-  const worker: ExecuteDeps = { ...deps, workerId };
+  const worker: Worker = { ...deps, workerId, latest: claimed.order };
   const heartbeat = setInterval(() => {
     deps.store
       .extendLease(orderId, workerId, new Date(deps.now().getTime() + leaseMs))
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'extending the lease of an order'));
   }, leaseMs / HEARTBEATS);
+  const slow = setTimeout(() => {
+    deps.store
+      .enqueue([{ queue: 'order.show', data: { orderId } }])
+      .catch((err: unknown) => deps.log.warn({ err, orderId }, 'having an order shown'));
+  }, SLOW_MS);
   try {
     await sendItems(worker, claimed.order, signal);
-    await handOn(worker, orderId);
+    await handOn(worker);
   } finally {
     clearInterval(heartbeat);
+    clearTimeout(slow);
   }
 }
 
-async function sendItems(deps: ExecuteDeps, order: Order, signal: AbortSignal): Promise<void> {
+async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promise<void> {
   const task = taskNamed(order.task);
   const due = order.items.filter(
     (item) => item.state === 'WAITING' && (item.notBefore === undefined || item.notBefore <= deps.now()),
@@ -96,7 +120,7 @@ async function sendItems(deps: ExecuteDeps, order: Order, signal: AbortSignal): 
   }
   if (means === undefined) {
     await keepTrying(deps, signal, () =>
-      changeOrder(deps, order.id, () => ({
+      change(deps, () => ({
         event: { type: 'stopped', summary: 'The account is no longer linked, so nothing was sent.' },
       })),
     );
@@ -131,7 +155,7 @@ async function meansOf(deps: ExecuteDeps, order: Order): Promise<Means | undefin
 }
 
 async function sendItem(
-  deps: ExecuteDeps,
+  deps: Worker,
   task: OrderTask,
   order: Order,
   item: OrderItem,
@@ -142,7 +166,7 @@ async function sendItem(
   const startedAt = performance.now();
   let sent = false;
   const beforeSend = async () => {
-    const marked = await changeOrder(deps, order.id, () => ({
+    const marked = await change(deps, () => ({
       event: { type: 'sending', workerId: deps.workerId, n: item.n },
     }));
     if (!marked.ok) throw new ClaimLost(marked.refusal);
@@ -213,7 +237,7 @@ function eventOfError(
 }
 
 async function commitOutcome(
-  deps: ExecuteDeps,
+  deps: Worker,
   order: Order,
   item: OrderItem,
   outcome: { readonly event: OrderEvent; readonly answer?: Sent },
@@ -235,7 +259,7 @@ async function commitOutcome(
       ? [{ queue: 'expiry.follow', data: { orderId: order.id, n: item.n } }]
       : [];
   await keepTrying(deps, signal, () =>
-    changeOrder(deps, order.id, () => ({
+    change(deps, () => ({
       event: outcome.event,
       extra,
       jobs: [{ queue: 'order.show', data: { orderId: order.id } }, ...followed],
@@ -244,15 +268,17 @@ async function commitOutcome(
 }
 
 /** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */
-async function handOn(deps: ExecuteDeps, orderId: string): Promise<void> {
-  await changeOrder(deps, orderId, (order) => {
+async function handOn(worker: Worker): Promise<void> {
+  // Nobody else makes an item of this claim wait again.
+  if (worker.latest.items.every((item) => item.state !== 'WAITING')) return;
+  await change(worker, (order) => {
     const waiting = order.items.filter((item) => item.state === 'WAITING');
-    if (order.claim?.workerId !== deps.workerId || waiting.length === 0)
+    if (order.claim?.workerId !== worker.workerId || waiting.length === 0)
       return { refusal: 'nothing to hand on' };
-    const first = Math.min(...waiting.map((item) => item.notBefore?.getTime() ?? deps.now().getTime()));
+    const first = Math.min(...waiting.map((item) => item.notBefore?.getTime() ?? worker.now().getTime()));
     return {
       event: { type: 'released' },
-      jobs: [{ queue: 'order.execute', data: { orderId }, startAfter: new Date(first) }],
+      jobs: [{ queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) }],
     };
   });
 }

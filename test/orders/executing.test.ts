@@ -53,13 +53,24 @@ test('an answer is kept with all that people are shown, and what follows from it
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
   expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
-  expect((await rig.queued(order.id)).map(({ queue }) => queue)).toEqual([
-    'order.show',
-    'order.show',
-    'expiry.follow',
-  ]);
+  expect((await rig.queued(order.id)).map(({ queue }) => queue)).toEqual(['order.show', 'expiry.follow']);
   await rig.main.execute(order.id);
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
+});
+
+test('an order that takes longer than a moment is shown meanwhile', async () => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  await rig.sql('DELETE FROM queued');
+  let answer: (() => void) | undefined;
+  rig.service.answer = () =>
+    new Promise((resolve) => {
+      answer = () => resolve(DONE);
+    });
+  const execution = rig.main.execute(order.id);
+  await until('it is to be shown', async () => (await rig.queued(order.id, 'order.show')).length > 0);
+  expect((await rig.read(order.id)).state).toBe('EXECUTING');
+  answer?.();
+  await execution;
 });
 
 test('sentAt is in the database before the request leaves', async () => {
