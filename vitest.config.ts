@@ -4,9 +4,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
-    testTimeout: 20_000,
-    // Starting the whole demo takes long on a busy machine.
-    hookTimeout: 30_000,
+    // Ends what hangs. How long a thing may take is said by its test, which names it; a busy machine takes long.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // pg-boss marks jobs as done without waiting for it: nobody can catch that the database is away just then.
     onUnhandledError: ({ stack = '' }) => (/pg-boss.src.manager\.js/.test(stack) ? false : undefined),
   },
