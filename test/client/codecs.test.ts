@@ -309,7 +309,7 @@ describe('whatever the service answers', () => {
       'unknown_outcome',
     ]);
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('code');
-  }, 30_000);
+  });
 
   it('an answer cut at any byte of the wire is never a success of a charge', async () => {
     const whole = http(200, JSON_ANSWER, ['content-type: application/json']);

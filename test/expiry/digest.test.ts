@@ -94,7 +94,7 @@ test('over 400 days, two replicas, both changes of the clock, an outage and rest
     });
     expect([name, thresholds]).toEqual([name, expect.arrayContaining(expected)]);
   }
-}, 60_000);
+});
 
 describe('a process that dies', () => {
   test('after it claimed and before it posted, leaves everything to the next, once', async () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await client.query('VACUUM ANALYZE domains');
   await client.query('VACUUM ANALYZE reminders');
   database = openDatabase({ url: testDatabase.url });
-}, 60_000);
+});
 
 afterAll(async () => {
   await database?.close();

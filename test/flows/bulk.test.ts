@@ -27,7 +27,7 @@ beforeAll(async () => {
   alice = t.workspace.as('U0ALICE');
   bob = t.workspace.as('U0BOB');
   await link(t.workspace, alice);
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);

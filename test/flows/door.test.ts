@@ -50,7 +50,7 @@ beforeAll(async () => {
   alice = demo.workspace.as('U0ALICE');
   await link(demo.workspace, alice);
   order = await ask(demo.workspace, alice, '/domain renew cafe.rest');
-}, 30_000);
+});
 afterAll(() => end());
 
 const FORM = 'application/x-www-form-urlencoded';

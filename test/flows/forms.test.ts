@@ -30,7 +30,7 @@ beforeAll(async () => {
   ada = t.workspace.as('U0ADA');
   await link(t.workspace, alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
   await link(t.workspace, alice);
-}, 30_000);
+});
 afterAll(() => t.stop());
 afterEach(() => t.service.faults.clear());
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   t = await startTestDemo();
   await link(t.workspace, t.workspace.as('U0ALICE'));
   await linkTwoFactor(t.workspace, t.workspace.as('U0CAROL'));
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 /** Texts that are no domain name that can be ordered, and no number of years. */

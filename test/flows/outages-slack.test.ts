@@ -336,4 +336,4 @@ test('does not answer at all: the message is posted again when the bot has waite
   await order.ends('SUCCEEDED', 15_000);
   expect(repliesOf(order)).toHaveLength(1);
   await cardIsRight(order, 'after the silence');
-}, 30_000);
+});

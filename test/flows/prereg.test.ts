@@ -26,7 +26,7 @@ beforeAll(async () => {
   carol = t.workspace.as('U0CAROL');
   await link(t.workspace, alice);
   await linkTwoFactor(t.workspace, carol);
-}, 30_000);
+});
 afterAll(() => t.stop());
 afterEach(() => t.service.faults.clear());
 

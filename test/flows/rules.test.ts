@@ -12,7 +12,7 @@ let alice: Actor;
 beforeAll(async () => {
   t = await startTestDemo();
   alice = t.workspace.as('U0ALICE');
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 const DAY_MS = 86_400_000;

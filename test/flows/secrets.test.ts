@@ -29,7 +29,7 @@ beforeAll(async () => {
   alice = t.workspace.as('U0ALICE');
   bob = t.workspace.as('U0BOB');
   await link(t.workspace, alice);
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await client.connect();
   await link(t.workspace, alice);
   await link(t.workspace, bob, SANDBOX_ACCOUNTS.bob);
-}, 30_000);
+});
 afterAll(async () => {
   await client.end();
   await t.stop();

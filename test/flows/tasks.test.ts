@@ -44,7 +44,7 @@ beforeAll(async () => {
   await link(t.workspace, alice);
   await linkTwoFactor(t.workspace, carol);
   await linkApplication(t.workspace, ada);
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 const REST = 'reason';

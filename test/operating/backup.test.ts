@@ -132,7 +132,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   await bob.submit(form, { reason: 'The service shows it' });
   await order.becomes('SUCCEEDED');
   await stop();
-}, 60_000);
+});
 
 test('after a short stop an approved order goes on; after a long one it is a person’s to settle', async () => {
   await startAt(2 * MINUTE_MS);
@@ -149,4 +149,4 @@ test('after a short stop an approved order goes on; after a long one it is a per
   await startAt(40 * MINUTE_MS);
   expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
   expect(charged('olive.rest')).toBe(0);
-}, 60_000);
+});

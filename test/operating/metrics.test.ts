@@ -21,7 +21,7 @@ beforeAll(async () => {
   await t.workspace.as('U0BOB').click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   text = await scrape();
-}, 30_000);
+});
 afterAll(() => t.stop());
 
 const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
