@@ -1,44 +1,107 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seeded } from '../support/crash.ts';
+import { DOMAINS, openForm, orderOf, textOf, until } from '../support/demo.ts';
 import { Replicas } from '../support/replicas.ts';
 
 /*
- * Several bots on one database, and people who press again and again: each click may reach another bot. With more of
- * everything, and with bots that are killed all the while: `npm run test:torture`.
+ * Several bots on one database, and people who press again and again: each delivery may reach another bot. With more
+ * of everything: `npm run test:torture`.
  */
 
 const PATIENCE_MS = 120_000;
-const ORDERS = 10;
+const ORDERS = 8;
 const CLICKS = 10;
+const SEED = 7;
+const EXPIRY = 'C0EXPIRY';
 
 let replicas: Replicas;
-beforeAll(async () => {
-  replicas = await Replicas.start(2);
-}, PATIENCE_MS);
 afterAll(() => replicas.close());
 
-test(
-  'every order goes out once, however many clicks reach whichever bot',
-  async () => {
-    const { site } = replicas;
-    const names = await replicas.asked(ORDERS, 'pressed');
-    await Promise.all(names.map((name) => replicas.press(name, CLICKS)));
-    const settled = await Promise.all(names.map((name) => site.settles(name, 'replicas')));
-    expect(settled.map(({ state }) => state)).toEqual(names.map(() => 'SUCCEEDED'));
-    const sent = site.s.service.requests.filter(({ task }) => task === 'domain.renew');
-    expect(sent, 'requests').toHaveLength(ORDERS);
-  },
-  PATIENCE_MS,
-);
+/** Every order goes out once, however many clicks reach whichever bot. */
+async function pressed(label: string): Promise<void> {
+  const { site } = replicas;
+  const before = site.requests().length;
+  const names = await replicas.asked(ORDERS, label);
+  await Promise.all(names.map((name) => replicas.press(name, CLICKS)));
+  const settled = await Promise.all(names.map((name) => site.settles(name, label)));
+  expect(settled.map(({ state }) => state)).toEqual(names.map(() => 'SUCCEEDED'));
+  expect(site.requests(), 'requests').toHaveLength(before + ORDERS);
+}
 
-test(
-  'a bot that is killed while people press: another one goes on',
-  async () => {
-    const { site } = replicas;
-    const names = await replicas.asked(4, 'killed');
-    const pressing = Promise.all(names.map((name) => replicas.press(name, CLICKS)));
-    await replicas.replaceOne(0);
-    await pressing;
-    await Promise.all(names.map((name) => site.settles(name, 'one is killed')));
-  },
-  PATIENCE_MS,
-);
+describe('HTTP, behind a balancer', () => {
+  beforeAll(async () => {
+    replicas = await Replicas.start(3, {
+      settings: { ADMINS: 'U0ADA', REMINDER_CHANNEL: EXPIRY, APPROVAL_TTL: '30d' },
+    });
+  }, PATIENCE_MS);
+
+  test('every order goes out once', () => pressed('pressed'), PATIENCE_MS);
+
+  test(
+    'settings that one bot takes hold for all; one digest, and one nudge, whoever is first',
+    async () => {
+      const { site } = replicas;
+      const { workspace } = site.s;
+      const ada = workspace.as('U0ADA');
+      const inChannel = (channel: string) =>
+        workspace.messages(channel).filter((message) => textOf(message).includes('soon.rest'));
+      const set = async (values: Readonly<Record<string, string>>) => {
+        const form = await openForm(workspace, ada, '/domain settings');
+        expect(await ada.submit(form, values)).toMatchObject({ outcome: 'closed' });
+      };
+      const expires = new Date(Date.now() + 30 * 86_400_000).setUTCHours(12, 0, 0, 0);
+      site.s.service.state.addDomain({ name: 'soon.rest', context: 4, expires });
+      await site.alice.command(DOMAINS, '/domain watch soon.rest');
+      const [waiting = ''] = await replicas.asked(1, 'waiting');
+      const nudges = () =>
+        workspace
+          .messages(DOMAINS)
+          .filter((message) => orderOf(message)?.names === waiting && /waits? for/.test(textOf(message)));
+      const told = nudges().length;
+
+      // Nobody is reminded before the next year begins.
+      await set({ reminder_cron: '0 0 1 1 *' });
+      await replicas.nextDay();
+      expect([...inChannel(EXPIRY), ...inChannel(DOMAINS)]).toEqual([]);
+      await until('approvers are nudged', () => nudges().length > told);
+
+      await set({ reminder_cron: '0 9 * * *', reminder_channel: DOMAINS });
+      await replicas.nextDay();
+      await until('there is a digest', () => inChannel(DOMAINS).length > 0);
+      await replicas.nextDay();
+      expect(inChannel(DOMAINS), 'digests in the channel that was set').toHaveLength(1);
+      expect(inChannel(EXPIRY), 'digests in the channel of before').toEqual([]);
+      expect(nudges(), 'nudges').toHaveLength(told + 1);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'bots that are killed all the while: others go on',
+    async () => {
+      const { site } = replicas;
+      const names = Array.from({ length: ORDERS }, (_, n) => site.names(`killed-${n}`));
+      await replicas.whileKilled(seeded(SEED), () =>
+        Promise.all(names.map((name) => site.settles(name, 'killed all the while', { clicks: CLICKS }))),
+      );
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('Socket Mode', () => {
+  beforeAll(async () => {
+    await replicas.close();
+    replicas = await Replicas.start(2, { socketMode: true });
+  }, PATIENCE_MS);
+
+  test(
+    'every order goes out once, and each bot takes its part',
+    async () => {
+      await pressed('pressed');
+      for (const metrics of await replicas.metrics())
+        expect(metrics).toMatch(/^domain_steward_ack_seconds_count\{kind="block_actions"\} [1-9]/m);
+    },
+    PATIENCE_MS,
+  );
+});

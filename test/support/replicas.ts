@@ -6,9 +6,17 @@ import { until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
 const CARD_WITHIN_MS = 30_000;
+/** Between two kills. */
+const LONGEST_LIFE_MS = 2_000;
 /** Beyond this the bot has given up whatever it was waiting for. */
 const TOLD_WITHIN_MS = 15_000;
 const ASKED_AT_MOST = 10;
+
+export interface ReplicaOptions {
+  readonly socketMode?: boolean;
+  /** Of every bot, over those of the surroundings. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
 
 /** Several bots on one database, and what spreads Slack's deliveries over them. */
 export class Replicas {
@@ -16,6 +24,7 @@ export class Replicas {
   readonly #bots: RunningBot[];
   readonly #balancer: Server;
   #turn = 0;
+  #days = 0;
   /** How often something was asked again because the bot said that it could not be done. */
   #askedAgain = 0;
 
@@ -25,9 +34,15 @@ export class Replicas {
     this.#balancer = balancer;
   }
 
-  /** @param settings of every bot; over HTTP */
-  static async start(count: number, settings: Readonly<Record<string, string>> = {}): Promise<Replicas> {
-    const site = await CrashSite.open(settings);
+  /** @param options.socketMode instead of HTTP through a balancer */
+  static async start(
+    count: number,
+    { socketMode = false, settings = {} }: ReplicaOptions = {},
+  ): Promise<Replicas> {
+    const site = await CrashSite.open((s) => ({
+      ...settings,
+      ...(socketMode ? { SLACK_APP_TOKEN: s.workspace.appToken } : {}),
+    }));
     const more = await Promise.all(Array.from({ length: count - 1 }, () => site.startBot()));
     const replicas: Replicas = new Replicas(
       site,
@@ -146,19 +161,33 @@ export class Replicas {
   /** Presses Approve so often at once, on whichever bot the click reaches. */
   async press(name: string, clicks: number): Promise<void> {
     const card = this.site.approvable(name);
-    if (card === undefined) return;
-    await Promise.all(Array.from({ length: clicks }, () => this.site.bob.click(card, 'order_approve')));
+    if (card !== undefined) await this.site.press(card, clicks);
   }
 
-  /** Kills and replaces one after the other until it is told to end. @returns how many */
-  async killing(random: () => number, isOver: () => boolean): Promise<number> {
+  /** What each of them says at `/metrics`. */
+  metrics(): Promise<string[]> {
+    return Promise.all(this.#bots.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+  }
+
+  /** Lets a day pass for all of them at once, and waits until each has looked at what is due. */
+  async nextDay(): Promise<void> {
+    this.#days += 1;
+    for (const { child } of this.#bots) process.kill(child.pid, 'SIGUSR2');
+    await Promise.all(this.#bots.map(({ child }) => child.line(new RegExp(`^days gone by: ${this.#days}$`))));
+  }
+
+  /** Kills and replaces one after the other for as long as the work goes on. @returns how many */
+  async whileKilled(random: () => number, work: () => Promise<unknown>): Promise<number> {
+    const over = new AbortController();
+    const working = work().finally(() => over.abort());
     let kills = 0;
-    while (!isOver()) {
-      await sleep(random() * 2_000);
-      if (isOver()) break;
+    while (!over.signal.aborted) {
+      await sleep(random() * LONGEST_LIFE_MS, undefined, { signal: over.signal }).catch(() => undefined);
+      if (over.signal.aborted) break;
       await this.replaceOne(Math.floor(random() * this.#bots.length));
       kills += 1;
     }
+    await working;
     return kills;
   }
 

@@ -5,19 +5,27 @@ import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
  * Three bots on one database, ORDERS orders, and CLICKS clicks on each of them at once, with and without bots that are
- * killed all the while.
+ * killed all the while: while people ask and press, while orders are carried out and while that is told.
  */
 
 const ORDERS = numberFrom('ORDERS', 500);
 const CLICKS = numberFrom('CLICKS', 20);
+/** Of people and names at once. */
+const LANES = 10;
 const MINUTE_MS = 60_000;
+const PATIENCE_WITH_KILLS_MS = 5 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const seed = seedFromEnvironment();
 
-describe.each([false, true])('killed all the while: %s', (areKilled) => {
+describe.each([
+  ['HTTP', false],
+  ['HTTP', true],
+  ['Socket Mode', false],
+  ['Socket Mode', true],
+] as const)('%s, killed all the while: %s', (mode, areKilled) => {
   let replicas: Replicas;
   beforeAll(async () => {
-    replicas = await Replicas.start(3);
+    replicas = await Replicas.start(3, { socketMode: mode === 'Socket Mode' });
   }, MINUTE_MS);
   afterAll(() => replicas.close());
 
@@ -25,30 +33,47 @@ describe.each([false, true])('killed all the while: %s', (areKilled) => {
     `${ORDERS} orders, ${CLICKS} clicks each, SEED=${seed}`,
     async () => {
       const { site } = replicas;
-      const names = await replicas.asked(ORDERS, 'torture');
-      let isOver = !areKilled;
-      const killing = replicas.killing(seeded(seed), () => isOver);
-      const waiting = [...names];
-      const pressInTurn = async () => {
-        for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-          await replicas.press(name, CLICKS);
-        }
-      };
-      await Promise.all(Array.from({ length: 10 }, pressInTurn));
-      isOver = true;
-      const kills = await killing;
       const ends = new Map<string, number>();
-      for (const name of names) {
-        const order = await site.settles(name, `SEED=${seed}`);
-        ends.set(order.state, (ends.get(order.state) ?? 0) + 1);
-      }
-      if (!areKilled) {
+      let kills = 0;
+      if (areKilled) {
+        const names = Array.from({ length: ORDERS }, (_, n) => site.names(`torture-${n}`));
+        const patience = { clicks: CLICKS, withinMs: PATIENCE_WITH_KILLS_MS };
+        kills = await replicas.whileKilled(seeded(seed), () =>
+          inLanes(names, LANES, (name) => site.settles(name, `SEED=${seed}`, patience)),
+        );
+        for (const name of names) {
+          const { state } = await site.settles(name, `SEED=${seed}`);
+          ends.set(state, (ends.get(state) ?? 0) + 1);
+        }
+        const ctids = site.requests().map(({ ctid }) => ctid);
+        expect(new Set(ctids).size, `SEED=${seed}: requests, each once`).toBe(ctids.length);
+      } else {
+        const names = await replicas.asked(ORDERS, 'torture');
+        await inLanes(names, LANES, (name) => replicas.press(name, CLICKS));
+        for (const name of names) {
+          const { state } = await site.settles(name, `SEED=${seed}`);
+          ends.set(state, (ends.get(state) ?? 0) + 1);
+        }
         expect(Object.fromEntries(ends), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });
-        const sent = site.s.service.requests.filter(({ task }) => task === 'domain.renew');
-        expect(sent, `SEED=${seed}: requests`).toHaveLength(ORDERS);
+        expect(site.requests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
       }
-      process.stdout.write(`${ORDERS} orders, ${kills} kills: ${JSON.stringify(Object.fromEntries(ends))}\n`);
+      process.stdout.write(
+        `${mode}, ${ORDERS} orders, ${kills} kills: ${JSON.stringify(Object.fromEntries(ends))}\n`,
+      );
     },
     HOUR_MS,
   );
 });
+
+/** Works on all of them, so many at once. */
+async function inLanes<T>(
+  all: readonly T[],
+  lanes: number,
+  work: (each: T) => Promise<unknown>,
+): Promise<void> {
+  const waiting = all.values();
+  const lane = async () => {
+    for (const each of waiting) await work(each);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}

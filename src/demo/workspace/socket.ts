@@ -17,6 +17,8 @@ export type EnvelopeType = 'slash_commands' | 'interactive' | 'events_api';
 export class SocketMode {
   readonly #tickets = new Map<string, number>();
   readonly #connections = new Set<WebSocketConnection>();
+  readonly #leaving = new WeakSet<WebSocketConnection>();
+  #turn = 0;
   readonly #waiting = new Map<string, (payload: Json | undefined) => void>();
   readonly #changed: () => void;
   readonly #pings: NodeJS.Timeout;
@@ -68,7 +70,8 @@ export class SocketMode {
   }
 
   /**
-   * Sends one envelope over the newest connection.
+   * Sends one envelope over one of the connections, each in its turn; one that was asked to go only gets it where
+   * there is no other.
    *
    * @returns the payload of the acknowledgement; the promise stays open until it comes, so race it with a timeout.
    */
@@ -77,7 +80,11 @@ export class SocketMode {
     payload: JsonObject,
     retry?: { num: number; reason: string },
   ): Promise<Json | undefined> {
-    const connection = [...this.#connections].at(-1);
+    const open = [...this.#connections];
+    const staying = open.filter((each) => !this.#leaving.has(each));
+    const usable = staying.length > 0 ? staying : open;
+    this.#turn += 1;
+    const connection = usable[this.#turn % usable.length];
     if (!connection) return Promise.reject(new Error('no Socket Mode connection is open'));
     const envelopeId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
@@ -101,7 +108,10 @@ export class SocketMode {
       reason: 'refresh_requested',
       debug_info: { host: 'local' },
     });
-    for (const connection of this.#connections) connection.send(text);
+    for (const connection of this.#connections) {
+      this.#leaving.add(connection);
+      connection.send(text);
+    }
   }
 
   /** Cuts every connection without a word, as a broken network does. */

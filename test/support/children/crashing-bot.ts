@@ -1,4 +1,5 @@
-// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once.
+// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once. For it a day
+// passes with each SIGUSR2.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
@@ -28,4 +29,18 @@ diagnostics.subscribe('undici:request:bodySent', (message) => {
   if (request.origin === origin && request.method !== 'GET') at('request written');
 });
 
-await startBot(loadConfig(), { host: '127.0.0.1', hurry: 8, commandsPerMinute: 10_000, atCrashPoint: at });
+const DAY_MS = 86_400_000;
+let days = 0;
+const bot = await startBot(loadConfig(), {
+  host: '127.0.0.1',
+  hurry: 8,
+  spacingMs: 10,
+  commandsPerMinute: 100_000,
+  atCrashPoint: at,
+  now: () => new Date(Date.now() + days * DAY_MS),
+});
+process.on('SIGUSR2', async () => {
+  days += 1;
+  await bot.catchUp();
+  process.stdout.write(`days gone by: ${days}\n`);
+});
