@@ -6,7 +6,7 @@ import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { groundGone } from './decide.ts';
-import { FOLLOWED_TASKS, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { afterDoubt, FOLLOWED_TASKS, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
@@ -113,8 +113,8 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
   } catch (error) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
-      const event = eventOfError(deps, task, order, item, error, false);
-      await commitOutcome(deps, order, item, { event }, signal);
+      const outcome = outcomeOfError(deps, task, order, item, error, false);
+      await commitOutcome(deps, order, item, outcome, signal);
     }
     return;
   }
@@ -172,7 +172,7 @@ async function sendItem(
     if (!marked.ok) throw new ClaimLost(marked.refusal);
     sent = true;
   };
-  let outcome: { readonly event: OrderEvent; readonly answer?: Sent };
+  let outcome: Outcome;
   try {
     const answer = await task.send(client, {
       input: order.input,
@@ -191,7 +191,7 @@ async function sendItem(
     if (!(error instanceof ServiceError)) {
       deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
     }
-    outcome = { event: eventOfError(deps, task, order, item, error, sent) };
+    outcome = outcomeOfError(deps, task, order, item, error, sent);
   }
   const { event } = outcome;
   const ended = event.type === 'answered' ? event.outcome : event.type;
@@ -205,42 +205,72 @@ async function sendItem(
   if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
+type Answered = OrderEvent & { readonly type: 'answered' };
+
+/** How a try to carry an item out ended. */
+interface Outcome {
+  readonly event: Answered | (OrderEvent & { readonly type: 'held_back' });
+  /** Of an item that was not carried out: its end, should it have been given up meanwhile. */
+  readonly end?: Answered;
+  readonly answer?: Sent;
+}
+
 /** @param sent the item's request may have left */
-function eventOfError(
+function outcomeOfError(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   error: unknown,
   sent: boolean,
-): OrderEvent {
+): Outcome {
   const { n } = item;
   const todo = whatToDo(error, task, item.attempts + 1, sent);
-  if (todo.kind === 'again') {
+  const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
+    const result = resultOfError(error, outcome, order.account);
+    // That the last request was not carried out says nothing about the one before it.
+    const isOpen = outcome === 'FAILED' && item.result?.inDoubt === true;
     return {
+      type: 'answered',
+      n,
+      ...(isOpen
+        ? { outcome: 'UNKNOWN', result: { ...result, summary: afterDoubt(result.summary) } }
+        : { outcome, result }),
+      ...(sent ? {} : { givenUpBy: deps.workerId }),
+    };
+  };
+  if (todo.kind === 'over') return { event: answered(todo.outcome) };
+  const { why, inDoubt = item.result?.inDoubt ?? false } = todo;
+  return {
+    event: {
       type: 'held_back',
       workerId: deps.workerId,
       n,
       notBefore: new Date(deps.now().getTime() + todo.afterMs),
-      why: todo.why,
-    };
-  }
-  const { outcome } = todo;
-  const result: ItemResult = resultOfError(error, outcome, order.account);
-  return {
-    type: 'answered',
-    n,
-    outcome,
-    result,
-    ...(sent ? {} : { givenUpBy: deps.workerId }),
+      why,
+      ...(inDoubt ? { doubt: IN_DOUBT } : {}),
+    },
+    ...(inDoubt || !sent ? {} : { end: answered('FAILED') }),
   };
+}
+
+const IN_DOUBT = 'The service did not answer. It is sent again, which does no harm.';
+
+/** What an outcome is to its item as that stands by now: it may have been given up, or settled, in between. */
+function eventFor(current: Order, { event, end }: Outcome): OrderEvent {
+  const item = current.items.find(({ n }) => n === event.n);
+  const isGivenUp = item?.state !== 'SENT' && item?.state !== 'WAITING';
+  const said = event.type === 'held_back' && isGivenUp ? (end ?? event) : event;
+  if (said.type === 'held_back' || said.outcome === 'UNKNOWN' || said.givenUpBy !== undefined) return said;
+  const { n, outcome, result } = said;
+  return item?.result?.settledBy === undefined ? said : { type: 'answered_late', n, outcome, result };
 }
 
 async function commitOutcome(
   deps: Worker,
   order: Order,
   item: OrderItem,
-  outcome: { readonly event: OrderEvent; readonly answer?: Sent },
+  outcome: Outcome,
   signal: AbortSignal,
 ): Promise<void> {
   const secret = outcome.answer?.secret;
@@ -259,8 +289,8 @@ async function commitOutcome(
       ? [{ queue: 'expiry.follow', data: { orderId: order.id, n: item.n } }]
       : [];
   await keepTrying(deps, signal, () =>
-    change(deps, () => ({
-      event: outcome.event,
+    change(deps, (current) => ({
+      event: eventFor(current, outcome),
       extra,
       jobs: [{ queue: 'order.show', data: { orderId: order.id } }, ...followed],
     })),

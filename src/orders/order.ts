@@ -63,6 +63,10 @@ export interface ItemResult {
   readonly hasSecret?: boolean;
   /** Set when a person or evidence settled an unknown outcome. */
   readonly settledBy?: string;
+  /** What the service answered after that, which changes nothing any more. */
+  readonly late?: 'SUCCEEDED' | 'FAILED';
+  /** Of an item that goes out again: an earlier request may have been carried out all the same. */
+  readonly inDoubt?: boolean;
 }
 
 export interface OrderItem {
@@ -151,13 +155,15 @@ export type OrderEvent =
   | { readonly type: 'claimed'; readonly workerId: string; readonly leaseUntil: Date }
   /** The request of item `n` is about to leave. */
   | { readonly type: 'sending'; readonly workerId: string; readonly n: number }
-  /** Proof that the service did not carry item `n` out: it may go again. */
+  /** Proof that the service did not carry item `n` out, or that repeating it does no harm: it may go again. */
   | {
       readonly type: 'held_back';
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
       readonly why: string;
+      /** The request may have been carried out: this is what people are told until it has gone out again. */
+      readonly doubt?: string;
     }
   | {
       readonly type: 'answered';
@@ -166,6 +172,13 @@ export type OrderEvent =
       readonly result: ItemResult;
       /** The worker that gave the item up before its request left; absent when it left. */
       readonly givenUpBy?: string;
+    }
+  /** An answer that came after somebody, or evidence, had settled the item. */
+  | {
+      readonly type: 'answered_late';
+      readonly n: number;
+      readonly outcome: 'SUCCEEDED' | 'FAILED';
+      readonly result: ItemResult;
     }
   /** What the order needs has gone: whatever has not been sent fails. */
   | { readonly type: 'stopped'; readonly summary: string }
@@ -194,6 +207,11 @@ export interface LogEntry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** What is told of an item when an earlier request for it may have been carried out. @param since what came after it */
+export function afterDoubt(since: string): string {
+  return `An earlier request may have reached the service and got no answer. After it: ${since}`;
+}
+
 const FINAL_STATES: ReadonlySet<OrderState> = new Set([
   'SUCCEEDED',
   'FAILED',
@@ -210,6 +228,11 @@ export function isFinal(state: OrderState): boolean {
 /** A second order for the same task and name is refused while one is open. */
 export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
+}
+
+/** The items that a retry asks for again: those that failed and that the service does not claim to have done since. */
+export function retryableItems(order: Order): readonly OrderItem[] {
+  return order.items.filter((item) => item.state === 'FAILED' && item.result?.late !== 'SUCCEEDED');
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */

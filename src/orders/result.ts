@@ -12,7 +12,13 @@ const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 export type WhatToDo =
-  | { readonly kind: 'again'; readonly afterMs: number; readonly why: string }
+  | {
+      readonly kind: 'again';
+      readonly afterMs: number;
+      readonly why: string;
+      /** It may have been carried out: repeating it does no harm. Else it provably was not. */
+      readonly inDoubt?: boolean;
+    }
   | { readonly kind: 'over'; readonly outcome: 'FAILED' | 'UNKNOWN' };
 
 /**
@@ -54,6 +60,7 @@ export function whatToDo(
             kind: 'again',
             afterMs: backoff(attempts),
             why: 'The service did not answer; repeating this is harmless.',
+            inDoubt: true,
           }
         : { kind: 'over', outcome: 'UNKNOWN' };
     case 'auth':

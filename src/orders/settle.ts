@@ -1,9 +1,9 @@
 import type { Account } from '../accounts/account.ts';
-import type { Vault } from '../accounts/vault.ts';
+import { type Vault, VaultError } from '../accounts/vault.ts';
 import type { Secret } from '../client/secret.ts';
 import { type ChangeOutcome, changeOrder, NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import { FOLLOWED_TASKS, type Order, stateInWords } from './order.ts';
+import { FOLLOWED_TASKS, type Order, retryableItems, stateInWords } from './order.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder, resultOwner } from './request.ts';
 import { taskNamed } from './tasks.ts';
@@ -83,6 +83,12 @@ export async function retryOrder(
       kind: 'refused',
       why: `Only an order that failed can be retried; this one is ${stateInWords(order.state)}. Ask for it anew with \`/domain\`.`,
     };
+  const failed = retryableItems(order).map((item) => item.name);
+  if (failed.length === 0)
+    return {
+      kind: 'refused',
+      why: 'The service has said since that this was carried out, so it is not asked for again. Its thread has the answer.',
+    };
   if (order.hasSecretInput) return { kind: 'needs_secret', order };
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) {
@@ -91,7 +97,6 @@ export async function retryOrder(
       why: 'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
     };
   }
-  const failed = order.items.filter((item) => item.state === 'FAILED').map((item) => item.name);
   return requestOrder(deps, {
     task: order.task,
     input: taskNamed(order.task).onlyFor(order.input, failed),
@@ -116,7 +121,12 @@ export type RevealOutcome =
       /** It could not be shown: it can be asked for again until its hour is over. */
       readonly giveBack: () => Promise<void>;
     }
-  | { readonly kind: 'refused'; readonly why: string };
+  | {
+      readonly kind: 'refused';
+      readonly why: string;
+      /** For the log: it is there and does not open. */
+      readonly err?: VaultError;
+    };
 
 /** Shows the secret result of an order to its requester, once. */
 export async function revealSecret(
@@ -144,10 +154,22 @@ export async function revealSecret(
       why: 'It was shown already, or its hour is over, and it is gone. Ask for it again.',
     };
   }
-  return {
-    kind: 'revealed',
-    secret: deps.vault.open(sealed, resultOwner(order, item.n)),
-    order,
-    giveBack: () => deps.store.returnRevealable(orderId, item.n, sealed),
-  };
+  const giveBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
+  try {
+    return {
+      kind: 'revealed',
+      secret: deps.vault.open(sealed, resultOwner(order, item.n)),
+      order,
+      giveBack,
+    };
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    // Whoever runs the bot may bring the key back within the hour.
+    await giveBack();
+    return {
+      kind: 'refused',
+      err: error,
+      why: 'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
+    };
+  }
 }

@@ -1,4 +1,5 @@
 import {
+  afterDoubt,
   isFinal,
   type LogEntry,
   type Order,
@@ -78,6 +79,8 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       return heldBack(order, event, now);
     case 'answered':
       return answered(order, event, now);
+    case 'answered_late':
+      return answeredLate(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
     case 'doubted':
@@ -180,7 +183,14 @@ function finishIfSettled(result: Transition & { ok: true }, now: Date): Transiti
     order,
     log: [
       ...log,
-      { kind: 'finished', actor: SYSTEM, detail: {}, at: now, state: outcome, version: order.version },
+      {
+        kind: 'finished',
+        actor: SYSTEM,
+        detail: { through: log[0]?.kind ?? null },
+        at: now,
+        state: outcome,
+        version: order.version,
+      },
     ],
   };
 }
@@ -228,6 +238,7 @@ function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }, now: 
         sentAt: undefined,
         notBefore: event.notBefore,
         attempts: triesWith(item),
+        ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
       }),
     },
   );
@@ -242,7 +253,7 @@ function answered(order: Order, event: OrderEvent & { type: 'answered' }, now: D
   const applies =
     event.givenUpBy === undefined
       ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && event.outcome !== 'UNKNOWN')
-      : event.outcome === 'FAILED' &&
+      : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
         isClaimedBy(order, event.givenUpBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (isFinal(order.state) || item === undefined || !applies) return refuse(order, 'answered');
@@ -266,6 +277,34 @@ function answered(order: Order, event: OrderEvent & { type: 'answered' }, now: D
   );
 }
 
+/**
+ * What was settled stays as it was settled, for people and later orders rest on it. What the service says is kept
+ * beside that, and people are told.
+ */
+function answeredLate(order: Order, event: OrderEvent & { type: 'answered_late' }, now: Date): Transition {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  const settled = item?.result;
+  if (item === undefined || settled?.settledBy === undefined || settled.late !== undefined) {
+    return refuse(order, 'answered');
+  }
+  const { summary, settledBy } = settled;
+  const detail = {
+    n: item.n,
+    name: item.name,
+    ctid: item.ctid,
+    outcome: event.outcome,
+    settledBy,
+    agrees: event.outcome === item.state,
+    result: event.result,
+  };
+  return change(order, now, event.type, SYSTEM, detail, {
+    items: replaceItem(order, event.n, {
+      answeredAt: now,
+      result: { ...event.result, summary, settledBy, late: event.outcome },
+    }),
+  });
+}
+
 function stopped(order: Order, event: OrderEvent & { type: 'stopped' }, now: Date): Transition {
   if (order.state !== 'PENDING' && order.state !== 'APPROVED' && order.state !== 'EXECUTING') {
     return refuse(order, 'stopped');
@@ -279,12 +318,19 @@ function stopped(order: Order, event: OrderEvent & { type: 'stopped' }, now: Dat
       { summary: event.summary },
       {
         items: order.items.map((item) =>
-          item.state === 'WAITING' ? { ...item, state: 'FAILED', result: { summary: event.summary } } : item,
+          item.state === 'WAITING' ? stoppedItem(item, event.summary) : item,
         ),
       },
     ),
     now,
   );
+}
+
+/** Of a request that may have been carried out nobody can say that it was not. */
+function stoppedItem(item: OrderItem, why: string): OrderItem {
+  return item.result?.inDoubt === true
+    ? { ...item, state: 'UNKNOWN', result: { summary: afterDoubt(why) } }
+    : { ...item, state: 'FAILED', result: { summary: why } };
 }
 
 function doubted(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {

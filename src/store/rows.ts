@@ -33,6 +33,8 @@ const itemResult = z.looseObject({
   errorKind: z.string().exactOptional(),
   hasSecret: z.boolean().exactOptional(),
   settledBy: z.string().exactOptional(),
+  late: z.enum(['SUCCEEDED', 'FAILED']).exactOptional(),
+  inDoubt: z.boolean().exactOptional(),
 });
 
 const item = z.object({
@@ -152,6 +154,7 @@ const KINDS = {
   sending: 'sending',
   held_back: 'held_back',
   answered: 'answered',
+  answered_late: 'answered_late',
   stopped: 'stopped',
   doubted: 'doubted',
   released: 'released',

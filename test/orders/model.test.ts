@@ -64,6 +64,12 @@ const eventOf = {
     outcome: ending,
     result: fc.constant({ summary: 'given up before anything left' }),
   }),
+  answered_late: fc.record({
+    type: fc.constant('answered_late' as const),
+    n: item,
+    outcome: settledAs,
+    result: fc.constant({ summary: 'late' }),
+  }),
   stopped: fc.record({ type: fc.constant('stopped' as const), summary: fc.constant('the account is gone') }),
   doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
   released: fc.constant({ type: 'released' as const }),
@@ -243,6 +249,12 @@ describe('whatever happens to an order', () => {
 
   it('final states stay, and UNKNOWN is left only by an answer or a person', () => {
     always(() => ({ before, after, event }) => {
+      if (event.type === 'answered_late') {
+        expect(after.state, 'a late answer changes no state').toBe(before.state);
+        const states = (order: Order) => order.items.map(({ state }) => state);
+        expect(states(after)).toEqual(states(before));
+        return;
+      }
       expect(isFinal(before.state), `${event.type} changed a ${before.state} order`).toBe(false);
       if (before.state === 'UNKNOWN' && after.state !== 'UNKNOWN') {
         expect(['answered', 'settled']).toContain(event.type);
@@ -288,9 +300,10 @@ describe('whatever happens to an order', () => {
   });
 
   it('it has a claim while it is carried out, a time to expire at while it waits, and one of closing when it is over', () => {
-    always(() => ({ after, now }) => {
+    always(() => ({ before, after, event, now }) => {
       expect(after.claim !== undefined, `a claim in ${after.state}`).toBe(after.state === 'EXECUTING');
-      expect(after.closedAt).toEqual(isFinal(after.state) ? now : undefined);
+      const closedAt = event.type === 'answered_late' ? before.closedAt : now;
+      expect(after.closedAt).toEqual(isFinal(after.state) ? closedAt : undefined);
       const waits = after.state === 'DRAFT' || after.state === 'PENDING';
       expect(after.expiresAt !== undefined, `a time to expire at in ${after.state}`).toBe(waits);
       if (!waits) expect(after.nudgeAt, `a time to nudge at in ${after.state}`).toBeUndefined();

@@ -96,7 +96,12 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
 
 async function reveal(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.reveal(call.value, call.person.id);
-  if (outcome.kind === 'refused') return call.tell(say(outcome.why));
+  if (outcome.kind === 'refused') {
+    const { err, why } = outcome;
+    if (err !== undefined)
+      call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
+    return call.tell(say(why));
+  }
   const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
   const view = noticeView(title, [
     section(escapeText(orderTitle(outcome.order))),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { EVIDENCE } from '../../orders/order.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../csv.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { uploadFile } from '../upload.ts';
@@ -47,6 +48,7 @@ function isDay(word: string): boolean {
 function namer({ directory }: SlackDeps): NameOf {
   const names = new Map<string, Promise<string>>();
   return (userId) => {
+    if (userId === EVIDENCE) return Promise.resolve('Registry record (RDAP)');
     if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
     const known =
       names.get(userId) ??

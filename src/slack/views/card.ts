@@ -38,7 +38,7 @@ import {
   partInWords,
   reasonOf,
   resultText,
-  retryButton,
+  retryButtons,
   STATE_LINES,
   settleButtons,
 } from './order.ts';
@@ -194,5 +194,5 @@ function cardButtons(order: Order) {
     ];
   }
   if (order.state === 'UNKNOWN') return settleButtons(order);
-  return order.state === 'FAILED' ? [retryButton(order)] : [];
+  return retryButtons(order);
 }

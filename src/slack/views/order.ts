@@ -7,6 +7,7 @@ import {
   type OrderItem,
   type OrderState,
   type OrderTaskName,
+  retryableItems,
   stateInWords,
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -226,6 +227,12 @@ function saysItAll(state: OrderItem['state'], result: ItemResult, said: string):
   return state === 'SUCCEEDED' || (result.errorKind === 'refused' && said !== '');
 }
 
+/** What an answer that came after the settling says of it. */
+export function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
+  if (agrees) return 'The service answered later, and agrees.';
+  return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
+}
+
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
@@ -241,6 +248,7 @@ export function resultText({ state, result }: OrderItem): string[] {
   const messages = result.messages ?? [];
   return [
     ...(saysItAll(state, result, said) ? [] : [ownSentence(result.summary)]),
+    ...(result.late === undefined ? [] : [lateInWords(result.late === state, result.late)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
     ...messages
       .slice(0, MAX_MESSAGES)
@@ -271,13 +279,17 @@ export function decisionButtons(order: Order): Button[] {
   ];
 }
 
-export function retryButton(order: Order): Button {
-  return button({
-    actionId: 'order_retry',
-    text: 'Retry',
-    value: order.id,
-    label: `Retry: ${orderTitle(order)}`,
-  });
+/** Retry, where there is something to ask for again. */
+export function retryButtons(order: Order): Button[] {
+  if (order.state !== 'FAILED' || retryableItems(order).length === 0) return [];
+  return [
+    button({
+      actionId: 'order_retry',
+      text: 'Retry',
+      value: order.id,
+      label: `Retry: ${orderTitle(order)}`,
+    }),
+  ];
 }
 
 export function settleButtons(order: Order): Button[] {

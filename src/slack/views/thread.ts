@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import {
@@ -29,7 +30,7 @@ import {
   partInWords,
   reasonOf,
   resultText,
-  retryButton,
+  retryButtons,
   STATE_LINES,
   settleButtons,
 } from './order.ts';
@@ -65,6 +66,8 @@ export function orderReply(
       );
     case 'settled':
       return settledReply(order, happening, approvers);
+    case 'answered_late':
+      return lateReply(order, happening, approvers);
     case 'finished':
       return finishedReply(order, happening, approvers);
     default:
@@ -91,9 +94,65 @@ function settledReply(order: Order, happening: Happening, approvers: readonly st
   const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: *${escapeText(orderTitle(order))}*.${reasonOf(happening)}`,
+    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: ${settledTitle(order, happening)}.${reasonOf(happening)}`,
     approvers,
   );
+}
+
+const settledDetail = z.object({ ctids: z.array(z.string()) });
+
+/** What was settled: of several names perhaps only some. */
+function settledTitle(order: Order, { detail }: Happening): string {
+  const ctids = settledDetail.safeParse(detail).data?.ctids ?? [];
+  const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
+  const title = `*${escapeText(orderTitle(order))}*`;
+  if (settled.length === 0 || settled.length === order.items.length) return title;
+  const names = settled.map(({ name }) => `*${escapeText(itemName(order, name))}*`).join(', ');
+  return `${truncateMarkup(names, 1_000)} (${escapeText(orderTitle(order))})`;
+}
+
+const lateDetail = z.object({
+  n: z.number(),
+  outcome: z.enum(['SUCCEEDED', 'FAILED']),
+  settledBy: z.string(),
+  agrees: z.boolean(),
+});
+
+/** The service answered after somebody had settled what became of the request. */
+function lateReply(order: Order, happening: Happening, approvers: readonly string[]): Message | undefined {
+  const late = lateDetail.safeParse(happening.detail).data;
+  const item = order.items.find(({ n }) => n === late?.n);
+  if (late === undefined || item === undefined) return undefined;
+  const { agrees, outcome, settledBy } = late;
+  const name = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
+  const title = `${name}*${escapeText(orderTitle(order))}*`;
+  if (agrees) {
+    const said = `:incoming_envelope: The service has answered after all, and agrees with what was settled: ${title}.`;
+    const secret = item.result?.hasSecret === true;
+    return message(said, [
+      section(said),
+      ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
+      ...(secret ? [context(REVEAL_HINT)] : []),
+    ]);
+  }
+  const wasDone = outcome === 'SUCCEEDED';
+  const lead = `:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: the service has answered after all, and contradicts what was settled: ${title}.`;
+  return message(lead, [
+    section(lead),
+    section(
+      `${capitalized(nameOfActor(settledBy))} settled it as ${wasDone ? 'not done' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
+    ),
+    ...lines(itemLines(order, item)),
+    section(
+      wasDone
+        ? 'It is not asked for again: there is no Retry any more. If it was asked for again meanwhile, deny that order, or look at the domain service whether it was done twice.'
+        : 'Look at the domain service. If it is still wanted, ask for it again with `/domain`.',
+    ),
+  ]);
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function nameOfActor(actor: string): string {
@@ -108,9 +167,7 @@ function finishedReply(
   // It has been settled since, and the reply to that says more.
   if (happening.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply to the settling has said it.
-  if (happening.state !== 'UNKNOWN' && order.items.some(({ result }) => result?.settledBy !== undefined)) {
-    return undefined;
-  }
+  if (happening.detail['through'] === 'settled') return undefined;
   return outcomeReply(
     order,
     `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}${partInWords(order)}.`,
@@ -124,29 +181,32 @@ const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
   UNKNOWN: 'the outcome is not known',
 };
 
+function revealButton(order: Order) {
+  return button({
+    actionId: 'order_reveal',
+    text: order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
+    value: order.id,
+    style: 'primary',
+  });
+}
+
+const REVEAL_HINT = 'Only the person who asked can see it, once, within an hour.';
+
 /** How an order stands, item by item, and what can be done about it. */
 function outcomeReply(order: Order, lead: string, approvers: readonly string[]): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
+  const retry = retryButtons(order);
   return message(lead, [
     section(lead),
     ...lines(order.items.flatMap((item) => itemLines(order, item))),
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
-      ...(secret
-        ? [
-            button({
-              actionId: 'order_reveal',
-              text: order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
-              value: order.id,
-              style: 'primary',
-            }),
-          ]
-        : []),
+      ...(secret ? [revealButton(order)] : []),
       ...(order.state === 'UNKNOWN' ? settleButtons(order) : []),
-      ...(order.state === 'FAILED' ? [retryButton(order)] : []),
+      ...retry,
     ]),
-    ...(secret ? [context('Only the person who asked can see it, once, within an hour.')] : []),
-    ...(order.state === 'FAILED'
+    ...(secret ? [context(REVEAL_HINT)] : []),
+    ...(retry.length > 0
       ? [context(`Retry makes a new order${order.items.length > 1 ? ' of the names that failed' : ''}.`)]
       : []),
   ]);
@@ -200,6 +260,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   sending: 'request sent',
   held_back: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
+  answered_late: 'service answered after it was settled',
   stopped: 'stopped before anything was sent',
   doubted: 'stopped, because the database was put back or had slept',
   released: 'given back',

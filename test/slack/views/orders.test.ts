@@ -142,7 +142,10 @@ describe('a reply', () => {
     if (item === undefined) throw new Error('the sample has no item');
     const items = [{ ...item, result: { summary: 'Settled as done.', settledBy: 'U0BOB' } }];
     const settled = sampleOrder('SUCCEEDED', { items });
-    expect(orderReply(settled, happening('finished', 'SUCCEEDED'), APPROVERS)).toBeUndefined();
+    const finished = { ...happening('finished', 'SUCCEEDED'), detail: { through: 'settled' } };
+    expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
+    const answered = { ...finished, detail: { through: 'answered' } };
+    expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
     expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
     expect(orderReply(settled, happening('settled', 'SUCCEEDED'), APPROVERS)).toBeDefined();
   });
