@@ -24,6 +24,11 @@ export interface ServiceClientOptions {
   readonly timeoutMs: number;
   /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
   readonly replyTo?: string | undefined;
+  /**
+   * How a password credential signs XML requests, with `auth` when left out. Two-factor accounts always use a session,
+   * because a token is good once; a trusted application never does.
+   */
+  readonly xmlAuth?: 'auth' | 'session' | undefined;
   /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
   readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */

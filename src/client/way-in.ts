@@ -56,6 +56,7 @@ export interface WayInOptions {
   readonly credential: Credential;
   readonly jsonAuth: 'basic' | 'session';
   readonly timeoutMs: number;
+  readonly xmlAuth?: 'auth' | 'session' | undefined;
   /** Where JSON requests carry the session id. */
   readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins. */
@@ -102,8 +103,8 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
     const { token, giveBack } = nextToken();
     try {
       const { hash } = await carryOut(authSessionCreate, { token }, ownBudget(options.timeoutMs));
-      const renewable = credential.method === 'two_factor' && credential.totpSecret !== undefined;
       // Without a new token there is no renewing by the clock: such a session serves for as long as it is taken.
+      const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
@@ -149,14 +150,18 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
         return { signature: { kind: 'trusted_application', uuid, application, password } };
       }
       case 'password': {
+        if (options.xmlAuth === 'session') return xmlSessionWay(activity, budget);
         const { user, context, password } = credential;
         return { signature: { kind: 'auth', user, context, password } };
       }
-      case 'two_factor': {
-        const session = await sessionOf(xmlSession.get(), activity, budget);
-        return { signature: { kind: 'auth_session', hash: session.key }, session };
-      }
+      case 'two_factor':
+        return xmlSessionWay(activity, budget);
     }
+  }
+
+  async function xmlSessionWay(activity: Activity, budget: Budget): Promise<Way<XmlSignature>> {
+    const session = await sessionOf(xmlSession.get(), activity, budget);
+    return { signature: { kind: 'auth_session', hash: session.key }, session };
   }
 
   return {
@@ -223,7 +228,8 @@ export function credentialSecrets(credential: Credential): string[] {
 }
 
 interface TokenOnce {
-  readonly token: Secret;
+  /** None for an account without a second factor. */
+  readonly token?: Secret;
   /** Takes it back as unused: it never left. */
   giveBack(): void;
 }
@@ -231,10 +237,11 @@ interface TokenOnce {
 /** Tokens for opening sessions, none of them twice: a server takes each one once (RFC 6238, section 5.2). */
 function tokenSource(credential: Credential, now: () => number): () => TokenOnce {
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
+  if (credential.method !== 'two_factor') return () => ({ giveBack: () => undefined });
+  const { totpSecret, token } = credential;
   let lastStep = -1;
   let spent = false;
   return () => {
-    const { totpSecret, token } = credential.method === 'two_factor' ? credential : {};
     if (totpSecret !== undefined) {
       const made = orInvalidInput(activity, () => tokenAt(totpSecret, now()));
       if (made.step <= lastStep) {

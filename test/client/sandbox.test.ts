@@ -190,8 +190,9 @@ const jsonWays: [way: string, logged: string, credential: Credential, Partial<Se
   ['a trusted application', 'trusted_application', application, {}],
 ];
 
-const xmlWays: [way: string, logged: string, credential: () => Credential][] = [
+const xmlWays: [way: string, logged: string, () => Credential, Partial<ServiceClientOptions>?][] = [
   ['credentials', 'credentials', () => password],
+  ['a session', 'session', () => password, { xmlAuth: 'session' }],
   ['a trusted application', 'trusted_application', () => application],
   ['a two-factor session, its tokens made', 'session', () => twoFactor],
   [
@@ -245,9 +246,9 @@ describe.each(jsonWays)('over JSON, with %s', (_name, way, credential, options) 
   });
 });
 
-describe.each(xmlWays)('over XML, with %s', (_name, way, credential) => {
+describe.each(xmlWays)('over XML, with %s', (_name, way, credential, options) => {
   it.each(shared)('%s', async (task, _json, run, output) => {
-    await carriedOut(clientOf(credential()), run, { task, via: 'xml', way, output });
+    await carriedOut(clientOf(credential(), options), run, { task, via: 'xml', way, output });
   });
 });
 

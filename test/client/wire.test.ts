@@ -431,6 +431,18 @@ describe('XML requests, byte by byte', () => {
     expect(asText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
   });
 
+  it('a password opens a session too, when it is told so, and ends it', async () => {
+    const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
+    client = clientOf(service.origin, password, { xmlAuth: 'session' });
+    await update(client, { interface: 'xml' });
+    await client.close();
+    expect(service.requests.map(asText)).toEqual([
+      xmlRequest(`${AUTH}<task><code>1321001</code></task>`),
+      xmlRequest(session + task),
+      xmlRequest(`${session}<task><code>1321003</code></task>`),
+    ]);
+  });
+
   it('sessions are opened and ended', async () => {
     expect(await sent(password, (c) => c.run(authSessionCreate, {}))).toBe(
       xmlRequest(`${AUTH}<task><code>1321001</code></task>`),
