@@ -373,6 +373,21 @@ describe('nobody knows what the service did', () => {
   });
 });
 
+test('a repeated request that is refused says nothing of the first: it is unknown', async () => {
+  timeoutMs = 5_000;
+  const some = CASES.filter(({ task }) => ORDER_TASKS[task].idempotent);
+  const all = await Promise.all(some.map((of) => asked(of, { kind: 'drop_after', times: 1 })));
+  for (const { of, name } of all) {
+    const match = { task: of.serviceTask, name };
+    service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Locked', times: 1, match });
+  }
+  await carryOut(all);
+  for (const each of all) {
+    await judge(each, 'UNKNOWN', 2);
+    expect(each.of.happened(each.name), `${each.of.task}: the first was carried out`).toBe(true);
+  }
+});
+
 describe('everybody knows what the service did', () => {
   const clear: readonly (readonly [string, Fault, string, number])[] = [
     ['it is slow', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
