@@ -1,0 +1,258 @@
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createJobs, type Jobs } from '../../src/jobs/jobs.ts';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createReminderStore } from '../../src/store/reminders.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newOrder } from './order-rig.ts';
+
+/*
+ * A team's years: 100,000 orders, nearly all of them over. Every statement that a hot path sends is taken as it goes
+ * to the server, and its plan may read no big table from one end to the other.
+ */
+
+const ORDERS = 100_000;
+const NOW = new Date('2027-06-15T09:00:00Z');
+const HOUR_MS = 3_600_000;
+const ago = (hours: number) => new Date(NOW.getTime() - hours * HOUR_MS);
+let testDatabase: TestDatabase;
+let admin: pg.Client;
+let database: Database;
+let jobs: Jobs;
+let sent: Statement[] = [];
+/** Tables that are large enough to be a bad idea to read whole. */
+let big: ReadonlySet<string>;
+
+interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = new pg.Client({ connectionString: testDatabase.url });
+  await admin.connect();
+  await fill();
+  database = openDatabase({ url: testDatabase.url });
+  jobs = createJobs({ connectionString: testDatabase.url, log: pino({ level: 'silent' }), now: () => NOW });
+  await jobs.start();
+  takeStatements();
+}, 60_000);
+
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await jobs?.stop(1_000);
+  await jobs?.close();
+  await database?.close();
+  await admin?.end();
+  await testDatabase?.drop();
+});
+
+async function fill(): Promise<void> {
+  const states = `CASE WHEN n % 1000 = 0 THEN 'PENDING' WHEN n % 5000 = 1 THEN 'APPROVED' WHEN n % 5000 = 2 THEN 'EXECUTING'
+    WHEN n % 5000 = 3 THEN 'UNKNOWN' WHEN n % 5000 = 4 THEN 'DRAFT' WHEN n % 20 = 5 THEN 'DENIED' ELSE 'SUCCEEDED' END`;
+  // One every ten minutes or so, the last one just now.
+  const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
+  await admin.query(
+    `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
+       input, has_secret_input, channel_id, approvals_required, delivery_id, expires_at, nudge_at, worker_id, lease_until,
+       created_at, updated_at, closed_at, shown_version)
+     SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
+       'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
+       '{"period": 1}', false, 'C0DOMAINS', 1, 'delivery-' || n,
+       CASE WHEN state IN ('PENDING', 'DRAFT') THEN at + interval '1 day' END,
+       CASE WHEN state = 'PENDING' THEN at + interval '1 hour' END,
+       CASE WHEN state = 'EXECUTING' THEN 'worker' END, CASE WHEN state = 'EXECUTING' THEN $1::timestamptz END,
+       at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END, 5
+     FROM (SELECT n, ${states} AS state, ${created} AS at FROM generate_series(1, ${ORDERS}) n) each`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key, attempts, followed_at)
+     SELECT id, 1, names[1], id, CASE state WHEN 'SUCCEEDED' THEN 'SUCCEEDED' WHEN 'EXECUTING' THEN 'SENT' WHEN 'UNKNOWN'
+       THEN 'UNKNOWN' WHEN 'DENIED' THEN 'FAILED' ELSE 'WAITING' END,
+       CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN 'renew:open-' || id END, 1,
+       CASE WHEN state = 'SUCCEEDED' AND task <> 'nameservers' THEN updated_at END FROM orders`,
+  );
+  await admin.query(
+    `INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
+     SELECT id, v, updated_at, 'system', CASE v WHEN 1 THEN 'requested' ELSE 'answered' END, state, '{}'
+     FROM orders, generate_series(1, 2) v ORDER BY updated_at, v`,
+  );
+  await admin.query(
+    `INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+     SELECT id, purpose, channel_id, '1700000000.000100', updated_at
+     FROM orders, unnest(ARRAY['card', 'reply:5:answered']) purpose WHERE state <> 'DRAFT'`,
+  );
+  await admin.query(
+    `INSERT INTO approvals (order_id, user_id, at) SELECT id, 'U0BOB', updated_at FROM orders WHERE task = 'renew' AND state <> 'DRAFT'`,
+  );
+  await admin.query(
+    `INSERT INTO revealable_secrets (order_id, n, expires_at, revealed_at)
+     SELECT id, 1, updated_at + interval '1 hour', updated_at FROM orders WHERE task = 'create' AND state <> 'DRAFT'`,
+  );
+  await admin.query(
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold, renewed_at, check_problem)
+     SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'rdap', 'U0ALICE', $1,
+       $1::timestamptz + interval '1 second' * (n - 20), CASE WHEN n % 365 < 60 THEN n % 365 ELSE 2147483647 END,
+       CASE WHEN n % 50 = 0 THEN $1::timestamptz - interval '1 hour' * (n % 5000) END, NULL
+     FROM generate_series(1, 100000) n`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+     SELECT name, date_trunc('day', expires_at), said_threshold, 'digest-' || said_threshold, $1, $1 FROM domains
+     WHERE said_threshold <= 60`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO pgboss.job (name, data, state, created_on, started_on, completed_on, start_after)
+     SELECT queue, jsonb_build_object('orderId', 'order-' || n), CASE WHEN n <= 20 THEN 'created' ELSE 'completed' END::pgboss.job_state,
+       now(), now(), now(), now() - interval '1 second'
+     FROM unnest(ARRAY['order.show', 'order.execute', 'order.expire']) queue, generate_series(1, 30000) n`,
+  );
+  await admin.query('VACUUM ANALYZE');
+  const { rows } = await admin.query<{ name: string }>(
+    "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND reltuples > 10000",
+  );
+  big = new Set(rows.map(({ name }) => name));
+}
+
+/** From now on what is sent to the server is noted. */
+function takeStatements(): void {
+  const send = pg.Client.prototype.query;
+  vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const [query, values] = args;
+    const text = typeof query === 'string' ? query : textOf(query, 'text');
+    const given = typeof query === 'string' ? values : textOf(query, 'values');
+    if (this !== admin && typeof text === 'string')
+      sent.push({ text, values: Array.isArray(given) ? given : [] });
+    return Reflect.apply(send, this, args);
+  });
+}
+
+function textOf(query: unknown, field: 'text' | 'values'): unknown {
+  return typeof query === 'object' && query !== null && field in query
+    ? Reflect.get(query, field)
+    : undefined;
+}
+
+const PLANNED = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
+
+/** Every node of every plan of what something sends that reads a big table whole, with its statement. */
+async function readsWhole(what: () => Promise<unknown>): Promise<{ statements: number; whole: string[] }> {
+  sent = [];
+  await what();
+  const statements = sent.filter(({ text }) => PLANNED.test(text));
+  const whole: string[] = [];
+  for (const { text, values } of statements) {
+    const { rows } = await admin.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values);
+    const plan = rows.map((row) => row['QUERY PLAN']);
+    const found = plan.filter((line) => {
+      const table = /Seq Scan on (\w+)/.exec(line)?.[1];
+      return table !== undefined && big.has(table);
+    });
+    if (found.length > 0) whole.push(`${text.replace(/\s+/g, ' ').trim()}\n${plan.join('\n')}`);
+  }
+  return { statements: statements.length, whole };
+}
+
+const all = async (rows: AsyncIterable<unknown>) => {
+  for await (const _ of rows);
+};
+
+const orders = () => createOrderStore(database, { enqueue: jobs.enqueue, onCommitted: () => undefined });
+const PENDING = `order-${ORDERS / 2}`;
+
+/** Changes an order as an approval does, with the jobs that follow. */
+async function approve(): Promise<void> {
+  const before = await orders().load(PENDING);
+  if (before === undefined) throw new Error('there is no such order');
+  const after = { ...before, state: 'APPROVED', version: before.version + 1 } as const;
+  const log = [
+    { version: after.version, at: NOW, actor: 'U0BOB', kind: 'approved', state: 'APPROVED', detail: {} },
+  ] as const;
+  const committed = await orders().commit({
+    before,
+    after,
+    log,
+    jobs: [{ queue: 'order.execute', data: { orderId: PENDING } }],
+  });
+  expect(committed).toEqual({ ok: true });
+}
+
+const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
+  'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, [], []),
+  'the same asked once more': () =>
+    orders().create(newOrder({ id: 'new-2', deliveryId: 'delivery-7' }), undefined, [], []),
+  'a name with an open order': () =>
+    orders().create(newOrder({ id: 'new-3' }, [`open-${PENDING}`]), undefined, [], []),
+  'a click: reading, deciding, committing': approve,
+  'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', NOW),
+  'the sealed input of an order': () => orders().sealedInput(PENDING),
+  'the history of an order': () => orders().history(PENDING),
+  'having the messages of an order to oneself': () => orders().takeShowLease(PENDING, NOW, NOW),
+  'letting go of them': () => orders().releaseShowLease(PENDING, 5),
+  'where the messages of an order stand': () => orders().messages(PENDING),
+  'noting where a message stands': () =>
+    orders().recordMessage(PENDING, 'reply:9:denied', 'C0DOMAINS', '1.2'),
+  'orders that need a hand': () => orders().neglected(NOW, 15_000),
+  'what has run out': () => orders().sweep(NOW),
+  'what has not gone out': () => orders().unsent(ago(1)),
+  'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
+  'the latest orders': () => orders().list({ limit: 20 }),
+  'the orders of a person': () => orders().list({ requesterId: 'U0PERSON7', limit: 20 }),
+  'the open orders of a person': () =>
+    orders().list({
+      requesterId: 'U0PERSON7',
+      states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
+      limit: 20,
+    }),
+  'the orders of somebody who never asked': () => orders().list({ requesterId: 'U0NOBODY', limit: 20 }),
+  'orders that wait for approval': () => orders().list({ states: ['PENDING'], limit: 20 }),
+  'orders whose outcome is unknown': () => orders().list({ states: ['UNKNOWN'], limit: 20 }),
+  'the orders for a name': () => orders().list({ name: 'name77.rest', limit: 20 }),
+  'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
+  'the audit log of a day': () => all(orders().auditTrail(ago(24), NOW)),
+  'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
+  'successes that were not followed': () => createWatchListStore(database).unfollowed(ago(7 * 24)),
+  'look-ups that are due': () => createWatchListStore(database).claimDueChecks(NOW, NOW, 50),
+  'a watched name': () => createWatchListStore(database).find('name77.rest'),
+  'a page of what expires': () =>
+    createWatchListStore(database).page(NOW, new Date(NOW.getTime() + 30 * 24 * HOUR_MS), 0, 20),
+  'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
+  'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
+  'freeing what a digest did not post': () => createReminderStore(database).saidBy('digest-7'),
+  'queueing a job': () => orders().enqueue([{ queue: 'order.show', data: { orderId: PENDING } }]),
+  'jobs that wait': () => jobs.waiting('order.show'),
+};
+
+test.each(Object.entries(HOT))('%s', async (_what, run) => {
+  const { statements, whole } = await readsWhole(run);
+  expect(statements, 'statements that were planned').toBeGreaterThan(0);
+  expect(whole, 'statements that read a big table whole').toEqual([]);
+});
+
+test('jobs that are due', async () => {
+  const taken: string[] = [];
+  const take = async ({ orderId }: { readonly orderId: string }) => void taken.push(orderId);
+  const nothing = async () => undefined;
+  const { statements, whole } = await readsWhole(async () => {
+    await jobs.work({
+      'order.execute': take,
+      'order.show': take,
+      'order.expire': take,
+      'order.nudge': take,
+      'expiry.follow': nothing,
+      'expiry.refresh': nothing,
+      'expiry.digest': nothing,
+    });
+    await expect.poll(() => taken.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(60);
+  });
+  expect(statements, 'statements that were planned').toBeGreaterThan(0);
+  expect(whole, 'statements that read a big table whole').toEqual([]);
+});
