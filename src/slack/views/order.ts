@@ -224,7 +224,7 @@ export function partInWords({ state, items }: Order): string {
 /** "Done" and "refused" say no more than the state and the service's words beside them. */
 function saysItAll(state: OrderItem['state'], result: ItemResult, said: string): boolean {
   if (result.settledBy !== undefined) return false;
-  return state === 'SUCCEEDED' || (result.errorKind === 'refused' && said !== '');
+  return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
 }
 
 /** What an answer that came after the settling says of it. */
