@@ -308,9 +308,13 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     signal.throwIfAborted();
     slackApp = app;
     delete missing['slack'];
-    if ((await settings()).reminderChannel === undefined) {
-      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire');
-    }
+    // It works already: a database that is slow at this moment must not end it.
+    settings().then(
+      ({ reminderChannel }) =>
+        reminderChannel === undefined &&
+        log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
+      (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+    );
     log.info({ port: server.port, mode: slackMode(config).kind }, 'ready');
 
     let stopped: Promise<void> | undefined;
