@@ -10,6 +10,7 @@ import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
 import { importing } from './rows/import.ts';
 import { replicas } from './rows/replicas.ts';
+import { starting } from './rows/start.ts';
 import { throughput } from './rows/throughput.ts';
 import { vault } from './rows/vault.ts';
 import { tableOf } from './table.ts';
@@ -20,7 +21,17 @@ import { tableOf } from './table.ts';
  * Measures every row and prints one table; the figures of each round go to a JSON file.
  */
 
-const ROWS: readonly Row[] = [acknowledge, approve, throughput, replicas, client, vault, due, importing];
+const ROWS: readonly Row[] = [
+  acknowledge,
+  approve,
+  throughput,
+  replicas,
+  client,
+  vault,
+  due,
+  importing,
+  starting,
+];
 
 const { values } = parseArgs({
   options: {

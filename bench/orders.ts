@@ -6,11 +6,14 @@ import { type Surroundings, until } from './surroundings.ts';
 /** Clicks under way at once. */
 const CLICKERS = 50;
 
+/** Whatever takes deliveries. */
+type Bot = Pick<Process, 'port'>;
+
 const took = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
 let name = 0;
 
 /** Asks for renewals until this number of orders waits for a click with its card posted. */
-export async function ask(s: Surroundings, bots: readonly Process[], amount: number): Promise<void> {
+export async function ask(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
   // Who is told that the database does not answer right now, on a busy machine, asks again.
   for (let tries = 1; ; tries += 1) {
     const missing = amount - (await s.waiting()).length;
@@ -31,7 +34,7 @@ export async function ask(s: Surroundings, bots: readonly Process[], amount: num
  * Approves so many orders that wait, as fast as clicks are taken, spread over the bots.
  * @returns orders a second, from the first approval that was committed until the last order was settled
  */
-export async function approveAll(s: Surroundings, bots: readonly Process[], amount: number): Promise<number> {
+export async function approveAll(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
   const orders = (await s.waiting()).slice(0, amount);
   const clicks = orders.map((order) => press('order_approve', order, s.approver, s.responseUrl));
   await spread(bots, clicks, (bot, part) => s.slack.inTurn(bot.port, part, CLICKERS / bots.length));
@@ -57,9 +60,9 @@ export async function approveAll(s: Surroundings, bots: readonly Process[], amou
 
 /** Gives each bot its part of the whole. */
 async function spread<T>(
-  bots: readonly Process[],
+  bots: readonly Bot[],
   all: readonly T[],
-  give: (bot: Process, part: readonly T[]) => Promise<void>,
+  give: (bot: Bot, part: readonly T[]) => Promise<void>,
 ): Promise<void> {
   await Promise.all(
     bots.map((bot, index) =>

@@ -1,5 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
@@ -74,4 +77,52 @@ async function next(child: ChildProcess, name: string): Promise<unknown> {
       resolve(message);
     });
   });
+}
+
+/** A program that runs as it does for users, and says in its log when it is ready. */
+export interface Program extends Pick<Process, 'port' | 'pid' | 'startedWithinMs' | 'stop'> {}
+
+const ready = z.object({ port: z.number(), msg: z.literal('ready') });
+
+/** Runs a JavaScript file and waits until a line of its output says that it is ready, and on which port. */
+export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [fileURLToPath(file)], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // Where there is no `.env` file.
+    cwd: tmpdir(),
+  });
+  let port: number | undefined;
+  const lines = createInterface(child.stdout);
+  for await (const line of lines) {
+    const said = ready.safeParse(JSON.parse(line));
+    if (said.success) {
+      port = said.data.port;
+      break;
+    }
+  }
+  if (port === undefined) throw new Error(`${file.pathname} ended before it was ready`);
+  // What it logs is read by nobody.
+  child.stdout.resume();
+  return {
+    port,
+    pid: child.pid ?? 0,
+    startedWithinMs: performance.now() - startedAt,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** Memory of a process that is in the machine's, in megabytes. */
+export function residentMb(pid: number): number {
+  const kb =
+    process.platform === 'linux'
+      ? /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+      : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+  return Number(kb) / 1_024;
 }

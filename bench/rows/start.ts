@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
+import { approveAll, ask } from '../orders.ts';
+import { type Program, residentMb, startProgram } from '../processes.ts';
+import { command, press } from '../slack-load.ts';
+import { Postgres, Surroundings } from '../surroundings.ts';
+
+/*
+ * What users run, as it was built: from its start until it is ready, on a database that is there, and the memory that
+ * it takes, idle and after many orders. Beside Bolt and Prisma that take the same deliveries and do one query for each.
+ */
+
+const MORE_MS = 2_000;
+const TIMES = 1.5;
+/** Memory after all orders, beside that after the first quarter of them. */
+const GROWTH = 1.1;
+
+const MAIN = new URL('../../dist/main.js', import.meta.url);
+const BARE = new URL('../children/bare-app.mjs', import.meta.url);
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const starts = effort.quick ? 1 : Math.max(5, effort.rounds);
+  const orders = effort.quick ? 40 : 10_000;
+  const atOnce = effort.quick ? 10 : 500;
+  const idleMs = effort.quick ? 100 : 5_000;
+  const postgres = await Postgres.start();
+  const s = await Surroundings.open(postgres);
+  const programs: Program[] = [];
+  const start = async (file: URL) => {
+    const program = await startProgram(file, s.environment());
+    programs.push(program);
+    return program;
+  };
+  const once = async (file: URL) => {
+    const program = await start(file);
+    await sleep(idleMs);
+    const idle = residentMb(program.pid);
+    await program.stop();
+    return { ms: program.startedWithinMs, idle };
+  };
+  try {
+    // The first one makes the queues and fills the system's caches.
+    for (const file of [MAIN, BARE]) await once(file);
+    const started = await inTurns(
+      starts,
+      (round) => {
+        progress(`start ${round + 1}`);
+        return once(MAIN);
+      },
+      () => once(BARE),
+    );
+    yield {
+      row: 'start',
+      what: 'start until ready, the database is there',
+      reference: 'Bolt and Prisma',
+      unit: 'ms',
+      ours: started.ours.map(({ ms }) => ms),
+      theirs: started.theirs.map(({ ms }) => ms),
+      target: { of: 'difference', kind: 'at most', value: MORE_MS },
+    };
+    yield {
+      row: 'start',
+      what: 'resident memory, idle',
+      reference: 'Bolt and Prisma',
+      unit: 'MB',
+      ours: started.ours.map(({ idle }) => idle),
+      theirs: started.theirs.map(({ idle }) => idle),
+      target: { of: 'ratio', kind: 'at most', value: TIMES },
+    };
+
+    const bot = await start(MAIN);
+    const bare = await start(BARE);
+    const after: number[] = [];
+    for (let done = 0; done < orders; done += atOnce) {
+      progress(`${done} of ${orders} orders`);
+      await ask(s, [bot], atOnce);
+      await approveAll(s, [bot], atOnce);
+      after.push(residentMb(bot.pid));
+      const asked = Array.from({ length: atOnce }, (_, n) =>
+        command('renew bare.rest 2', s.person(n), s.responseUrl),
+      );
+      const order = { id: 'none', channelId: 'C0BARE', ts: '1.1' };
+      const pressed = Array.from({ length: atOnce }, () =>
+        press('order_approve', order, s.approver, s.responseUrl),
+      );
+      await s.slack.inTurn(bare.port, [...asked, ...pressed], 8);
+    }
+    await s.quiet();
+    await sleep(idleMs);
+    const most = residentMb(bot.pid);
+    const bareMost = residentMb(bare.pid);
+    yield {
+      row: 'start',
+      what: `resident memory after ${orders} orders`,
+      reference: 'Bolt and Prisma',
+      unit: 'MB',
+      ours: [most],
+      theirs: [bareMost],
+      target: { of: 'ratio', kind: 'at most', value: TIMES },
+    };
+    yield {
+      row: 'start',
+      what: `resident memory after ${orders} orders`,
+      reference: 'the bot after a quarter',
+      unit: 'MB',
+      ours: [most],
+      theirs: [Math.max(...after.slice(0, after.length / 4))],
+      target: { of: 'ratio', kind: 'at most', value: GROWTH },
+    };
+  } finally {
+    await Promise.all(programs.map((program) => program.stop()));
+    await s.close();
+    await postgres.stop();
+  }
+}
+
+export const starting: Row = { id: 'start', seconds: 500, measure };
