@@ -71,12 +71,15 @@ export function survey(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH) throw new AnswerFault(`the answer is nested deeper than ${MAX_DEPTH} levels`);
   let found = false;
   if (Array.isArray(value)) {
-    for (const inside of value) if (typeof inside === 'object') found = survey(inside, depth + 1) || found;
+    for (const inside of value) {
+      if (typeof inside === 'object' && inside !== null && survey(inside, depth + 1)) found = true;
+    }
   } else if (isRecord(value)) {
     // Every answer is walked, and `for…in` is several times as fast here as listing the keys.
     for (const key in value) {
       if (key === '__proto__') found = true;
-      if (typeof value[key] === 'object') found = survey(value[key], depth + 1) || found;
+      const inside = value[key];
+      if (typeof inside === 'object' && inside !== null && survey(inside, depth + 1)) found = true;
     }
   }
   return found;

@@ -202,11 +202,33 @@ function readRecord(wire: Wire): Preregistration {
     more,
   };
   // Most records hold nothing else: each field that was taken stands for one name.
-  let untold = 0;
+  let untold = -takenFields(record);
   for (const _ in wire) untold += 1;
-  for (const field of FIELDS) if (record[field] !== undefined) untold -= 1;
   if (untold > 0) keepTheRest(wire, record);
   return record;
+}
+
+/** How many fields of a record are there. Written out, because it is asked of every record of a search. */
+function takenFields(record: Preregistration): number {
+  const { name, created, updated, owner, ownerc, zonec, adminc, techc } = record;
+  const { nameServers, status, phase, orderReference, preregConfig, recommended } = record;
+  const one = (field: unknown): 0 | 1 => (field === undefined ? 0 : 1);
+  return (
+    one(name) +
+    one(created) +
+    one(updated) +
+    one(owner) +
+    one(ownerc) +
+    one(zonec) +
+    one(adminc) +
+    one(techc) +
+    one(nameServers) +
+    one(status) +
+    one(phase) +
+    one(orderReference) +
+    one(preregConfig) +
+    one(recommended)
+  );
 }
 
 function keepTheRest(
