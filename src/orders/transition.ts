@@ -147,13 +147,15 @@ function approve(order: Order, event: OrderEvent & { type: 'approved' }, now: Da
       refusal: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
     };
   }
-  if (order.approvals.some((approval) => approval.userId === event.by)) {
-    return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
-  }
-  const approvals = [...order.approvals, { userId: event.by, at: now }];
+  // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
+  const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
+  const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
   const lapsed = approvals.map(({ userId }) => userId).filter((userId) => !event.standing.includes(userId));
   const standing = approvals.length - lapsed.length;
   const enough = standing >= order.approvalsRequired;
+  if (isRepeated && !enough) {
+    return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
+  }
   return change(
     order,
     now,

@@ -97,6 +97,24 @@ describe('approving', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
+  test('two who both approved let it go when the one who had left is an approver again and presses once more', async () => {
+    rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'], approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0BOB');
+    rig.setTeam({ approvers: ['U0CAROL'] });
+    await rig.orders.approve(order.id, 'U0CAROL');
+    expect(refusal(await rig.orders.approve(order.id, 'U0CAROL'))).toMatch(/approved this already/);
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'] });
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'APPROVED',
+      approvals: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }],
+    });
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
   test('one’s own order is approved only where the settings allow it', async () => {
     rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
     const order = await renewal();
