@@ -8,6 +8,7 @@ import { acknowledge } from './rows/acknowledge.ts';
 import { approve } from './rows/approve.ts';
 import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
+import { hung } from './rows/hung.ts';
 import { importing } from './rows/import.ts';
 import { replicas } from './rows/replicas.ts';
 import { starting } from './rows/start.ts';
@@ -23,6 +24,7 @@ import { tableOf } from './table.ts';
 
 const ROWS: readonly Row[] = [
   acknowledge,
+  hung,
   approve,
   throughput,
   replicas,

@@ -59,8 +59,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   let body = '';
   request.setEncoding('utf8');
   for await (const chunk of request) body += chunk;
-  if (hanging) return;
   const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  if (hanging && url.pathname.startsWith('/v1/')) return;
   const answered = url.pathname.startsWith('/api/')
     ? slack(url.pathname.slice('/api/'.length), body)
     : url.pathname.startsWith('/v1/')

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Bench, Line, Row } from '../measure.ts';
+import { ask } from '../orders.ts';
+import { PausableProxy } from '../pausable-proxy.ts';
+import { command, press } from '../slack-load.ts';
+import { Postgres, Surroundings } from '../surroundings.ts';
+
+/*
+ * The same acknowledgements while neither the database nor the domain service answers: connections stay open, and
+ * nothing comes. Slack gives up after 3 s.
+ */
+
+const PER_SECOND = 50;
+const MOST_MS = 1_000;
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const amount = effort.quick ? 6 : 300;
+  const slowest: number[] = [];
+  const postgres = await Postgres.start();
+  try {
+    for (let round = 0; round < effort.rounds; round += 1) {
+      const s = await Surroundings.open(postgres);
+      const { proxy, url } = await PausableProxy.start(s.databaseUrl);
+      try {
+        const bot = await s.start('bot.ts', s.environment(url));
+        await ask(s, [bot], amount / 3);
+        const clicks = (await s.waiting()).map((order) =>
+          press('order_approve', order, s.approver, s.responseUrl),
+        );
+        const deliveries = clicks.flatMap((click, n) => [
+          click,
+          command('help', s.person(n), s.responseUrl),
+          command(`renew hung-${n}.rest 2`, s.person(n), s.responseUrl),
+        ]);
+        progress(`round ${round + 1}`);
+        await s.peers.ask({ hang: true }, z.object({ hanging: z.literal(true) }));
+        proxy.pause();
+        slowest.push(Math.max(...(await s.slack.atRate(bot.port, deliveries, PER_SECOND))));
+      } finally {
+        await proxy.close();
+        await s.close();
+      }
+    }
+  } finally {
+    await postgres.stop();
+  }
+  yield {
+    row: 'hung',
+    what: `slowest ack of help, renew and Approve at ${PER_SECOND}/s, database and service hung`,
+    reference: '',
+    unit: 'ms',
+    ours: slowest,
+    theirs: [],
+    target: { of: 'ours', kind: 'at most', value: MOST_MS },
+  };
+}
+
+export const hung: Row = { id: 'hung', seconds: 60, measure };

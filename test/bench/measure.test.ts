@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { inTurns, isMet, judged, type Line, quantile, spreadOf } from '../../bench/measure.ts';
+import { tableOf } from '../../bench/table.ts';
+
+const LINE: Line = {
+  row: 'orders',
+  what: 'orders a second',
+  reference: 'jobs by hand',
+  unit: '/s',
+  ours: [60, 40, 50],
+  theirs: [100, 100, 125],
+  target: { of: 'ratio', kind: 'at least', value: 0.5 },
+};
+
+test('a ratio is taken within each round, and its median is what counts', () => {
+  expect(judged(LINE)).toEqual([0.6, 0.4, 0.4]);
+  expect(spreadOf(judged(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
+  expect(isMet(LINE)).toBe(false);
+  expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
+});
+
+test('a difference and a figure that stands alone are judged as they are', () => {
+  const difference = { ...LINE, target: { of: 'difference', kind: 'at most', value: -50 } } as const;
+  expect(judged(difference)).toEqual([-40, -60, -75]);
+  expect(isMet(difference)).toBe(true);
+  const alone = { ...LINE, theirs: [], target: { of: 'ours', kind: 'at most', value: 49 } } as const;
+  expect(isMet(alone)).toBe(false);
+  const { target: _, ...told } = LINE;
+  expect(isMet(told)).toBeUndefined();
+});
+
+test('a quantile lies between its neighbours in proportion', () => {
+  expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
+  expect(quantile([10, 20], 0.99)).toBeCloseTo(19.9);
+  expect(quantile([7], 0.99)).toBe(7);
+});
+
+test('both sides are measured in turns, and neither always comes first', async () => {
+  const order: string[] = [];
+  const side = (name: string) => async (round: number) => void order.push(`${name}${round}`);
+  await inTurns(3, side('a'), side('b'));
+  expect(order).toEqual(['a0', 'b0', 'b1', 'a1', 'a2', 'b2']);
+});
+
+test('the table says of each line what was measured, beside what, and whether that is enough', () => {
+  const [head, , line] = tableOf([LINE]).split('\n');
+  expect(head).toMatch(/^row .*ours .*reference .*judged \(least … most\) .*target/);
+  expect(line).toMatch(
+    /^orders .*50\.0 \/s .*100 \/s .*jobs by hand .*0\.400× \(0\.400 … 0\.600\) .*≥ 0\.5× .*NOT MET$/,
+  );
+});

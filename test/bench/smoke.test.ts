@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+
+/*
+ * The bench in its smallest: what it needs of the bot is still there. Rows that need processes of their own are stood
+ * for by one of them.
+ */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const figures = z.array(z.number().positive()).min(1);
+const results = z.object({
+  machine: z.array(z.string()).min(2),
+  results: z.array(z.object({ row: z.string(), ours: figures, theirs: figures, met: z.boolean() })),
+});
+
+test('rows are measured, printed as a table and kept as JSON', { timeout: 90_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bench-smoke-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const json = join(folder, 'results.json');
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      '--import',
+      './scripts/typescript.mjs',
+      'bench/main.ts',
+      '--quick',
+      '--only',
+      'orders,vault',
+      '--json',
+      json,
+    ],
+    { cwd: ROOT },
+  );
+  expect(stdout).toContain(`Node ${process.version}`);
+  expect(stdout).toMatch(/^orders +orders approved until settled, one process/m);
+  const kept = results.parse(JSON.parse(await readFile(json, 'utf8')));
+  expect(kept.results.map(({ row }) => row)).toEqual(['orders', 'vault']);
+});
