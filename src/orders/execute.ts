@@ -5,6 +5,7 @@ import { ServiceError } from '../client/errors.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { isOver } from './clock.ts';
 import { groundGone } from './decide.ts';
 import { afterDoubt, FOLLOWED_TASKS, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
@@ -35,6 +36,8 @@ export interface ExecuteDeps {
 export const LEASE_MS = 20_000;
 /** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
 const SLOW_MS = 1_000;
+/** A job that comes earlier than this, in milliseconds, is not waited for. */
+const EARLY_MS = 1_000;
 /** Signs of life within one lease. */
 const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
@@ -71,6 +74,7 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   const { leaseMs = LEASE_MS } = deps;
   const claimed = await changeOrder(deps, orderId, async (order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
+    if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
     const gone = await groundGone(deps, order);
     if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
@@ -102,11 +106,28 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   }
 }
 
+function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
+  return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
+}
+
+/**
+ * Whether an item may go out. A job comes a little early where the database's clock is ahead of ours: that is waited
+ * for. Far too early, the order is left to recovery, which goes by our clock.
+ */
+async function isTime({ now }: ExecuteDeps, order: Order): Promise<boolean> {
+  const waiting = order.items.filter(({ state }) => state === 'WAITING');
+  const someIsDue = () => waiting.length === 0 || waiting.some((item) => isDue(item, now()));
+  if (someIsDue()) return true;
+  const first = Math.min(...waiting.map(({ notBefore }) => notBefore?.getTime() ?? 0));
+  const earlyMs = first - now().getTime();
+  if (earlyMs > EARLY_MS) return false;
+  await sleep(earlyMs);
+  return someIsDue();
+}
+
 async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promise<void> {
   const task = taskNamed(order.task);
-  const due = order.items.filter(
-    (item) => item.state === 'WAITING' && (item.notBefore === undefined || item.notBefore <= deps.now()),
-  );
+  const due = order.items.filter((item) => isDue(item, deps.now()));
   let means: Means | undefined;
   try {
     means = await meansOf(deps, order);

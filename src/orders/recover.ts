@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
+import { isOver } from './clock.ts';
 import { expireOrder, nudgeApprovers } from './decide.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 
@@ -33,7 +34,7 @@ export async function recoverOrders(deps: {
   };
   await each(neglected.abandoned, async (orderId) => {
     const outcome = await changeOrder(deps, orderId, (order) =>
-      order.claim !== undefined && order.claim.leaseUntil > deps.now()
+      order.claim !== undefined && !isOver(order.claim.leaseUntil, deps.now())
         ? { refusal: 'its worker is alive' }
         : { event: { type: 'released' } },
     );

@@ -40,8 +40,15 @@ const conversationAnswer = done.extend({ channel: z.object({ id: z.string() }) }
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 5_000;
 
-/** People and user groups, asked of Slack. A person is remembered for a minute, a group never. */
-export function createDirectory(web: SlackWeb, teamId: string, now: () => number = Date.now): SlackDirectory {
+/**
+ * People and user groups, asked of Slack. A person is remembered for a minute, a group never.
+ * @param now in milliseconds; by default a clock that nobody puts back
+ */
+export function createDirectory(
+  web: SlackWeb,
+  teamId: string,
+  now: () => number = () => performance.now(),
+): SlackDirectory {
   const remembered = new Map<string, { readonly until: number; readonly person: Person }>();
 
   async function ask(userId: string, homeTeamId: string | undefined): Promise<Person> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, MessageStore } from '../orders/ports.ts';
 import { type Database, during, Prisma } from './database.ts';
 
@@ -21,7 +22,8 @@ export function createMessageStore({ run }: Database): MessageStore {
       during(`taking the messages of order ${orderId}`, () =>
         touch(
           Prisma.sql`notify_lease = ${until}
-            WHERE id = ${orderId} AND (notify_lease IS NULL OR notify_lease <= ${now})`,
+            WHERE id = ${orderId} AND (notify_lease IS NULL OR notify_lease <= ${now}
+              OR notify_lease > ${new Date(now.getTime() + FARTHEST_MS)})`,
         ),
       ),
 

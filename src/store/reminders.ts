@@ -9,6 +9,8 @@ import { domainFromRow, NOTHING_SAID } from './domains.ts';
 
 const BATCH = 500;
 const DAY_MS = 86_400_000;
+/** A digest is put off for less than this. */
+const FARTHEST_LEASE_MS = 2 * 3_600_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
 const candidateRow = z.object({ name: z.string(), expires_at: z.date(), said: z.array(z.number()) });
@@ -73,7 +75,11 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
   return {
     takeDigest: (scheduledFor, now, leaseUntil) =>
       during('taking a digest', async () => {
-        const latest = await prisma.digest.findFirst({ orderBy: { scheduledFor: 'desc' } });
+        // What stands ahead of now was noted by a clock that has been put back since.
+        const latest = await prisma.digest.findFirst({
+          where: { scheduledFor: { lte: now } },
+          orderBy: { scheduledFor: 'desc' },
+        });
         if (latest === null) {
           await prisma.digest.createMany({
             data: [{ id: randomUUID(), scheduledFor, leaseUntil: now, completedAt: now }],
@@ -82,7 +88,9 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
           return undefined;
         }
         const unfinished = latest.completedAt === null;
-        if (unfinished && latest.leaseUntil > now) return undefined;
+        const isHeld =
+          latest.leaseUntil > now && latest.leaseUntil.getTime() - now.getTime() < FARTHEST_LEASE_MS;
+        if (unfinished && isHeld) return undefined;
         if (latest.scheduledFor >= scheduledFor && !unfinished) return undefined;
 
         try {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FARTHEST_MS } from '../orders/clock.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { Prisma } from './database.ts';
@@ -228,6 +229,8 @@ export function whereFilter({ states, requesterId, name, task, limit }: OrderFil
 
 /** Orders of each kind in one go. */
 const NEGLECT_LIMIT = 500;
+/** The clocks of replicas differ by less than this, in milliseconds. */
+const SKEW_MS = 60_000;
 
 /** Rows of {@link selectNeglected}. */
 export const neglectedRows = z.array(
@@ -237,14 +240,17 @@ export const neglectedRows = z.array(
 /** Orders that need a hand, with what for; of each kind the oldest first. */
 export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
   const since = new Date(now.getTime() - silentMs);
+  // Where the clock has been put back, what was noted before that stands ahead of it.
+  const far = new Date(now.getTime() + FARTHEST_MS);
+  const ahead = new Date(now.getTime() + SKEW_MS);
   const kinds = [
     Prisma.sql`SELECT 'abandoned' AS kind, id, lease_until AS since FROM orders
-      WHERE state = 'EXECUTING' AND lease_until < ${now}`,
+      WHERE state = 'EXECUTING' AND (lease_until < ${now} OR lease_until > ${far})`,
     // Its job stands in for the items that wait for their time; the first of them has had its time.
     Prisma.sql`SELECT 'unclaimed' AS kind, o.id, o.updated_at AS since FROM orders o
-      WHERE o.state = 'APPROVED' AND o.updated_at < ${since} AND EXISTS (
+      WHERE o.state = 'APPROVED' AND (o.updated_at < ${since} OR o.updated_at > ${ahead}) AND EXISTS (
         SELECT FROM order_items i WHERE i.order_id = o.id AND i.state = 'WAITING'
-          AND (i.not_before IS NULL OR i.not_before < ${since})
+          AND (i.not_before IS NULL OR i.not_before < ${since} OR i.not_before > ${far})
       )`,
     Prisma.sql`SELECT 'overdue' AS kind, id, expires_at AS since FROM orders
       WHERE state = 'PENDING' AND expires_at <= ${now}`,
@@ -252,7 +258,8 @@ export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
       WHERE state = 'PENDING' AND nudge_at <= ${now}`,
     Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
       WHERE shown_version < version AND state <> 'DRAFT'
-        AND (notify_lease <= ${now} OR (notify_lease IS NULL AND updated_at < ${since}))`,
+        AND (notify_lease <= ${now} OR notify_lease > ${far}
+          OR (notify_lease IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
   return Prisma.sql`

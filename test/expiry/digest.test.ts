@@ -96,6 +96,53 @@ test('over 400 days, two replicas, both changes of the clock, an outage and rest
   }
 });
 
+describe('the clock', () => {
+  test('was years ahead once: the digests of the days since go on, and nothing is said twice', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    await rig.digest();
+    const morning = rig.now;
+    rig.now = new Date(morning.getTime() + 3 * 365 * DAY_MS);
+    await rig.digest();
+    rig.now = morning;
+    await rig.watch('bar.rest', 31);
+    const before = said().filter((each) => each === 'cafe.rest 7');
+    expect(await rig.digest(), 'the same morning again').toBe('not_due');
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(said()).toContain('bar.rest 30');
+    expect(said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
+  });
+
+  test('is put back by hours after a digest: not one more that day', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    const morning = rig.now.getTime();
+    for (const hours of [-6, -3, -1, 0, 1]) {
+      rig.now = new Date(morning + hours * 60 * MINUTE_MS);
+      expect(await rig.digest(), `${hours} hours`).toMatch(/not_due|nothing_to_say/);
+    }
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+
+  test('is put back by hours while a digest is unfinished: it is finished soon', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.settings = { ...rig.settings, reminderCron: '0 * * * *' };
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() - 6 * 60 * MINUTE_MS);
+    await rig.digest();
+    rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
+    await rig.digest();
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+});
+
 describe('a process that dies', () => {
   test('after it claimed and before it posted, leaves everything to the next, once', async () => {
     await rig.watch('cafe.rest', 7);

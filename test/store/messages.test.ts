@@ -19,6 +19,16 @@ test('one of 10 processes at once has an order’s messages, until it lets go or
   expect(await rig.store.takeShowLease('nobody', at(0), at(60))).toBe(false);
 });
 
+test('a time that only a clock that was put back can have noted holds up nobody', async () => {
+  const { id } = await rig.keep(newOrder());
+  await rig.store.takeShowLease(id, at(6 * 3_600), at(6 * 3_600 + 60));
+  expect(await rig.store.takeShowLease(id, at(0), at(60))).toBe(true);
+  await rig.store.postponeShow(id, at(600));
+  expect(await rig.store.takeShowLease(id, at(0), at(60)), 'ten minutes are what Slack may ask for').toBe(
+    false,
+  );
+});
+
 test('who shows an older version does not get rid of the messages', async () => {
   const order = await rig.keep(newOrder());
   await rig.store.takeShowLease(order.id, at(0), at(60));

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * The machine's clock is put back by hours, jumps ahead by a day, or is not the database's.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+describe('put back by six hours', () => {
+  test('what a dead worker left behind is taken up all the same', async () => {
+    const never = gate();
+    rig.service.answer = async () => {
+      await never.opened;
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('dead.rest');
+    const dead = rig.startProcess();
+    const execution = dead.execute(order.id);
+    await until('its request is out', () => rig.service.received.length === 1);
+    rig.pass(-6 * HOUR_MS);
+    await rig.recover();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
+    never.open();
+    await execution;
+    expect(await rig.read(order.id), 'after its late answer').toMatchObject({ state: 'SUCCEEDED' });
+    expect(rig.service.received).toHaveLength(1);
+  });
+
+  test('a lease of the present is let be', async () => {
+    const open = gate();
+    rig.service.answer = async () => {
+      await open.opened;
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('alive.rest');
+    const execution = rig.main.execute(order.id);
+    await until('its request is out', () => rig.service.received.length === 1);
+    rig.pass(-MINUTE_MS);
+    await rig.recover();
+    expect((await rig.read(order.id)).state).toBe('EXECUTING');
+    open.open();
+    await execution;
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+
+  test('an order that waits for a busy service does not wait six hours more', async () => {
+    let tries = 0;
+    rig.service.answer = async () => {
+      tries += 1;
+      if (tries === 1) throw fails('busy', { retryAfterMs: 10 * MINUTE_MS });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('busy.rest');
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+    await rig.sql('DELETE FROM queued');
+    rig.pass(-6 * HOUR_MS);
+    await rig.recover();
+    expect(await rig.queued(order.id, 'order.execute'), 'recovery queues it').toHaveLength(1);
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(rig.service.received).toHaveLength(2);
+  });
+
+  test('an approved order whose job was lost is taken up', async () => {
+    const order = await rig.approvedRenewal('lost.rest');
+    await rig.sql('DELETE FROM queued');
+    rig.pass(-6 * HOUR_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+
+  test('an order that waits can still be approved, denied or cancelled', async () => {
+    const [first, second, third] = [
+      await rig.ask('renew', { names: ['one.rest'], period: 1 }),
+      await rig.ask('renew', { names: ['two.rest'], period: 1 }),
+      await rig.ask('renew', { names: ['three.rest'], period: 1 }),
+    ];
+    rig.pass(-6 * HOUR_MS);
+    await rig.recover();
+    expect((await rig.orders.approve(first.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.orders.deny(second.id, 'U0BOB', undefined)).ok).toBe(true);
+    expect((await rig.orders.cancel(third.id, 'U0ALICE')).ok).toBe(true);
+    await rig.runJobs();
+    expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
+  });
+});
+
+describe('ahead by a day', () => {
+  test('a request under way is not sent again, and its answer counts', async () => {
+    const open = gate();
+    rig.service.answer = async () => {
+      await open.opened;
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('ahead.rest');
+    const execution = rig.main.execute(order.id);
+    await until('its request is out', () => rig.service.received.length === 1);
+    rig.pass(24 * HOUR_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state, 'nobody knows').toBe('UNKNOWN');
+    open.open();
+    await execution;
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(rig.service.received).toHaveLength(1);
+  });
+
+  test('a worker that had not sent yet sends nothing once another one has the order', async () => {
+    const open = gate();
+    let isFirst = true;
+    rig.service.prepare = async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      await open.opened;
+    };
+    const order = await rig.approvedRenewal('slow.rest');
+    const slow = rig.startProcess().execute(order.id);
+    await until('it prepares its request', () => !isFirst);
+    rig.pass(24 * HOUR_MS);
+    await rig.recover();
+    await rig.startProcess().execute(order.id);
+    open.open();
+    await slow;
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(rig.service.received).toHaveLength(1);
+  });
+
+  test('approvers are reminded once, also when the clock is put right again', async () => {
+    const order = await rig.ask('renew', { names: ['nudge.rest'], period: 1 });
+    rig.pass(24 * HOUR_MS);
+    await rig.recover();
+    rig.pass(-24 * HOUR_MS);
+    await rig.recover();
+    rig.pass(24 * HOUR_MS);
+    await rig.recover();
+    expect((await rig.story(order.id)).filter((kind) => kind === 'nudged')).toHaveLength(1);
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+  });
+});
+
+describe('the database’s clock is ahead of ours, so that jobs come too early', () => {
+  const heldBack = async (waitMs: number) => {
+    let tries = 0;
+    rig.service.answer = async () => {
+      tries += 1;
+      if (tries === 1) throw fails('busy', { retryAfterMs: waitMs });
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('early.rest');
+    await rig.runJobs();
+    return order;
+  };
+
+  test('by minutes: nothing happens, and nothing is written, until it is time', async () => {
+    const order = await heldBack(5 * MINUTE_MS);
+    const before = await rig.story(order.id);
+    for (let tries = 0; tries < 5; tries += 1) await rig.main.execute(order.id);
+    expect(await rig.story(order.id)).toEqual(before);
+    rig.pass(6 * MINUTE_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+
+  test('by a moment: it is waited for', async () => {
+    const order = await heldBack(1_000);
+    const startedAt = performance.now();
+    const begins = rig.now.getTime() + 800;
+    const now = () => new Date(begins + performance.now() - startedAt);
+    await rig.startProcess({ now }).execute(order.id);
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(performance.now() - startedAt, 'ms until it was sent').toBeGreaterThanOrEqual(199);
+  });
+});
