@@ -294,6 +294,16 @@ describe('what tasks read', () => {
     ]);
   });
 
+  it('nothing under the name of a prototype, however deep it stands', async () => {
+    answering(
+      200,
+      `{"status":{"code":"S1"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
+    );
+    const { output, envelope } = await client.run(preregSearch, {});
+    expect(JSON.stringify({ output, envelope })).not.toContain('__proto__');
+    expect(Object.assign({}, output.records[0]?.more, envelope.data[0])).not.toHaveProperty('b');
+  });
+
   it.each([1, 2])('preregistrations over XML, %i of them', async (count) => {
     const xml =
       '<domain_prereg>\n<name>cafe.rest</name><created>2026-01-01 00:00:00</created>' +
