@@ -148,6 +148,12 @@ describe('the digest', () => {
     await bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await listedWith('renew.rest', 372);
+    const told = await toldAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
+    );
+    expect(told, 'by the old button').toMatch(
+      /was renewed since this reminder: it expires on .*\/domain renew renew\.rest/,
+    );
     for (let day = 0; day < 7; day += 1) {
       const next = await nextDay();
       expect(next === undefined ? '' : textOf(next)).not.toContain('renew.rest');

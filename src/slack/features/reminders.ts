@@ -1,3 +1,4 @@
+import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import { snoozedUntilDay } from '../../expiry/watch-list.ts';
 import { displayName } from '../../zones/names.ts';
@@ -24,6 +25,7 @@ import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
  * is read again.
  */
 
+const DAY_MS = 86_400_000;
 /** Longer values than this cannot be picked from a menu. */
 const MAX_PICK = 150;
 
@@ -43,7 +45,25 @@ function threadOrigin(call: ActionCall): FormOrigin {
   };
 }
 
+/** The digest stays as it was posted: what was renewed since is not paid for again by an old button. */
+async function renewedSince(call: ActionCall): Promise<Message | undefined> {
+  const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
+    call.deps.expiry.find(call.value),
+    call.deps.settings(),
+  ]);
+  if (domain?.expiry === undefined) return undefined;
+  const { at, source } = domain.expiry;
+  const daysLeft = (at.getTime() - call.deps.now().getTime()) / DAY_MS;
+  if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
+  const day = dayInWords(expiryDay(at, source, reminderTimezone));
+  return say(
+    `${nameInWords(domain.name)} was renewed since this reminder: it expires on ${day} now. To renew it all the same, type \`/domain renew ${domain.name}\`.`,
+  );
+}
+
 async function openRenew(call: ActionCall): Promise<void> {
+  const renewed = await renewedSince(call);
+  if (renewed !== undefined) return call.tell(renewed);
   await openForm(call, renewForm, await cardOrigin(call), { names: call.value, period: '1' });
 }
 
