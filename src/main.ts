@@ -23,6 +23,7 @@ import { withSaved } from './settings.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
+import { createLimiter, HOUR_MS } from './slack/limit.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem } from './slack/web.ts';
 import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
@@ -73,6 +74,8 @@ const RECOVERY_MS = 4_000;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 /** How long a jump of the clock waits for the registries before it looks at what is due. */
 const CATCH_UP_MS = 10_000;
+/** Credentials that the service refuses, of one person. */
+const LINK_TRIES_PER_HOUR = 10;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
@@ -284,6 +287,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         settingsStore,
         watchedName: (name) => watchList.find(name),
         admins: config.admins,
+        linkTries: createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS),
         defaultContext: config.service.defaultContext,
         now,
         log,

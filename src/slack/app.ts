@@ -7,7 +7,7 @@ import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { openForm } from './features/ordering.ts';
-import { createLimiter } from './limit.ts';
+import { createLimiter, MINUTE_MS } from './limit.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
   actionPayload,
@@ -56,7 +56,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   const { deps } = options;
   const { log } = deps;
   const underWay = new Set<Promise<void>>();
-  const commands = createLimiter(options.commandsPerMinute ?? COMMANDS_PER_MINUTE);
+  const commands = createLimiter(options.commandsPerMinute ?? COMMANDS_PER_MINUTE, MINUTE_MS);
   let stopping = false;
 
   const receiver = createReceiver(options.mode, options.apiUrl, log);

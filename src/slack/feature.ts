@@ -9,6 +9,7 @@ import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
+import type { Limiter } from './limit.ts';
 import { cleanReason } from './parse.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 import type { Message } from './views/kit.ts';
@@ -35,6 +36,8 @@ export interface SlackDeps {
   readonly watchedName: (name: string) => Promise<WatchedDomain | undefined>;
   /** `ADMINS`: may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
+  /** How often a person tries credentials that the service refuses: nobody guesses passwords through the bot. */
+  readonly linkTries: Limiter;
   /** Context offered in the link form. */
   readonly defaultContext: number;
   readonly now: () => Date;

@@ -11,7 +11,7 @@ import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { ask, DOMAINS, link, type SeenOrder, toldAfter } from '../support/demo.ts';
+import { ask, DOMAINS, link, openForm, type SeenOrder, toldAfter } from '../support/demo.ts';
 import fc from '../support/properties.ts';
 
 /*
@@ -340,4 +340,25 @@ test('who sends more commands than anybody types is told when to try again; othe
   expect(await toldAfter(demo.workspace, ben, () => ben.command(DOMAINS, '/domain whoami'))).not.toContain(
     'Too many',
   );
+});
+
+test('whoever tries one password after the other is stopped, and nobody else', async () => {
+  const ada = demo.workspace.as('U0ADA');
+  const form = await openForm(demo.workspace, ada, '/domain link');
+  const attempt = (password: string) => ada.submit(form, { user: 'alice', context: '4', password });
+  const asked = () => demo.service.requests.length;
+  // All at once, as a program would.
+  const before = asked();
+  const refused = await Promise.all(Array.from({ length: 13 }, (_, n) => attempt(`guess-${n}`)));
+  const tooMany = refused.filter((answer) => JSON.stringify(answer).includes('Too many tries'));
+  expect(tooMany).toHaveLength(3);
+  expect(asked() - before, 'the service was asked').toBe(10);
+  const right = await attempt('alice-sandbox-password');
+  expect(right, 'the right one comes too late').toMatchObject({
+    outcome: 'errors',
+    errors: { password: expect.stringMatching(/Too many tries.*Wait 60 minutes/) },
+  });
+  expect(asked() - before).toBe(10);
+  // Whoever gives right ones is never stopped.
+  for (let n = 0; n < 12; n += 1) await link(demo.workspace, alice);
 });

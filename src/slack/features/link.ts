@@ -6,7 +6,7 @@ import { Secret } from '../../client/secret.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
-import { code, escapeText, moment, say, section } from '../views/kit.ts';
+import { code, count, escapeText, moment, say, section } from '../views/kit.ts';
 import { contextInWords } from '../views/order.ts';
 import { done, SlackProblem } from '../web.ts';
 import { openForm } from './ordering.ts';
@@ -180,7 +180,16 @@ const linkForm: FormFeature = {
   async submit(call): Promise<Submitted> {
     const read = credentialOf(call.values);
     if ('errors' in read) return { kind: 'errors', errors: read.errors };
-    const outcome = await call.deps.accounts.link(call.person.id, read.credential);
+    const { accounts, linkTries, log } = call.deps;
+    const seconds = linkTries.take(call.person.id);
+    if (seconds !== undefined) {
+      log.warn({ userId: call.person.id }, 'a person tries credentials again and again');
+      const wait = count(Math.ceil(seconds / 60), 'minute');
+      const why = `Too many tries within an hour, so the service was not asked. Wait ${wait}, then try once more; whoever runs the account there can say which credentials are right.`;
+      return { kind: 'errors', errors: { password: why } };
+    }
+    const outcome = await accounts.link(call.person.id, read.credential);
+    if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
     if (outcome.kind !== 'linked') return { kind: 'errors', errors: { password: outcome.why } };
     return { kind: 'done', say: say(linkedText(outcome)) };
   },
