@@ -171,13 +171,14 @@ function readData(data: unknown): { leaves?: Node; records: readonly unknown[]; 
 function withoutIndentation(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutIndentation);
   if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value).flatMap((name) => {
-      const inside = value[name];
-      const blank = name === '#text' && typeof inside === 'string' && inside.trim() === '';
-      return blank ? [] : [[name, withoutIndentation(inside)] as const];
-    }),
-  );
+  // The parser has refused names such as `__proto__`. Every record of a search passes here.
+  const copy: { [name: string]: unknown } = {};
+  for (const name in value) {
+    const inside = value[name];
+    const blank = name === '#text' && typeof inside === 'string' && inside.trim() === '';
+    if (!blank) copy[name] = withoutIndentation(inside);
+  }
+  return copy;
 }
 
 const asList = (value: unknown): readonly unknown[] =>
