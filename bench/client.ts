@@ -129,7 +129,7 @@ function* pairs(origin: string, agent: Agent): Generator<Pair> {
   for (const size of [0, 1, 20, 100]) {
     const client = clientOf(`${origin}/json-${size}`);
     yield {
-      name: `JSON call, ${answerOf(size)}`,
+      name: `JSON call (no charge), ${answerOf(size)}`,
       reference: 'undici and JSON.parse',
       ours: jsonCall(client, size),
       theirs: bareJson(origin, agent, size),
@@ -139,7 +139,7 @@ function* pairs(origin: string, agent: Agent): Generator<Pair> {
   for (const size of [0, 20, 100]) {
     const client = clientOf(origin, `${origin}/xml-${size}`);
     yield {
-      name: `XML call, ${answerOf(size)}`,
+      name: `XML call (no charge), ${answerOf(size)}`,
       reference: 'undici and fast-xml-parser',
       ours: xmlCall(client, size),
       theirs: bareXml(origin, agent, size),
