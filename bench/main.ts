@@ -65,7 +65,10 @@ if (!values.quick) {
 const lines: Line[] = [];
 for (const row of chosen) {
   const progress = (what: string) => void process.stderr.write(`${row.id}: ${what}\n`);
-  for await (const line of row.measure({ effort, progress })) lines.push(line);
+  for await (const line of row.measure({ effort, progress })) {
+    lines.push(line);
+    process.stderr.write(`${tableOf([line]).split('\n').at(-1)}\n`);
+  }
 }
 process.stdout.write(`${tableOf(lines)}\n`);
 const results = lines.map((line) => ({ ...line, judged: spreadOf(judged(line)), met: isMet(line) ?? null }));

@@ -12,7 +12,7 @@ const PER_SECOND = 50;
 const P99_TIMES = 1.5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
-  const seconds = effort.quick ? 0.4 : 6;
+  const seconds = effort.quick ? 0.4 : 5;
   const amount = Math.ceil(PER_SECOND * seconds);
   const postgres = await Postgres.start();
   const s = await Surroundings.open(postgres);

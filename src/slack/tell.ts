@@ -1,5 +1,6 @@
 import type { Person } from './directory.ts';
 import type { SlackDeps } from './feature.ts';
+import { fetchWhole } from './fetch.ts';
 import { withPlainFallback } from './notifier.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/kit.ts';
 import { done, SlackProblem } from './web.ts';
@@ -65,7 +66,7 @@ async function answer(url: string, message: Message, replace: boolean): Promise<
 
 async function respond(url: string, message: Message, replace: boolean): Promise<boolean> {
   try {
-    const response = await fetch(url, {
+    const response = await fetchWhole(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({

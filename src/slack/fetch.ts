@@ -1,0 +1,33 @@
+import type { FetchFunction } from '@slack/web-api';
+import { request } from 'undici';
+
+/**
+ * `fetch` for Slack's client, which posts a text and reads the answer whole. Node's own goes through streams and takes
+ * four times the processor time, of which every card, reply and update would pay its part. Follows no redirect: the
+ * status says that it was one.
+ */
+export const fetchWhole: FetchFunction = async (url, init = {}) => {
+  const { method, headers: sent = {}, body, signal } = init;
+  if (method !== 'POST' || typeof body !== 'string') return fetch(url, init);
+  const answer = await request(url, {
+    method,
+    headers: sent,
+    body,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const bytes = await answer.body.arrayBuffer();
+  const text = async () => new TextDecoder().decode(bytes);
+  const headers = new Map(
+    Object.entries(answer.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  );
+  return {
+    ok: answer.statusCode >= 200 && answer.statusCode < 300,
+    status: answer.statusCode,
+    statusText: '',
+    url: String(url),
+    headers: { get: (name) => headers.get(name.toLowerCase()) ?? null, entries: () => headers.entries() },
+    arrayBuffer: async () => bytes,
+    text,
+    json: async () => JSON.parse(await text()),
+  };
+};
