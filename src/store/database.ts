@@ -56,6 +56,13 @@ const ANSWER_MS = 12_000;
 /** The server closes a transaction of ours in which nothing happens. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
+/**
+ * Set by a statement and not as the connection starts, where PgBouncer refuses it. Prisma's adapter leaves the offset off
+ * the moments that it writes and passes over it in those that it reads, hence UTC.
+ */
+const SESSION = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
+  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`;
+
 /** Opens the database; connects with the first query. No query hangs for ever, whatever the server does. */
 export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: DatabaseOptions): Database {
   const broken = (err: Error) => log?.warn({ err }, 'a connection to the database broke');
@@ -66,12 +73,9 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
-    statement_timeout: STATEMENT_MS,
     query_timeout: ANSWER_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    // Prisma's adapter leaves the offset off the moments that it writes and passes over it in those that it reads.
     onConnect: async (client) => {
-      await client.query("SET TIME ZONE 'UTC'");
+      await client.query(SESSION);
     },
   });
   // What breaks under a query is told to whoever runs it; without a listener it would end the process.

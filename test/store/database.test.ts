@@ -1,10 +1,11 @@
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createJobs } from '../../src/jobs/jobs.ts';
 import { createLog } from '../../src/log.ts';
 import { during, openDatabase, StoreError } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder, type Rig, SHOW, startRig } from './order-rig.ts';
 
@@ -13,6 +14,17 @@ beforeAll(async () => {
   rig = await startRig();
 });
 afterAll(() => rig.end());
+
+/** Lets something else stand in for the database's server, until the test is over. */
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
 
 describe('a database that answers', () => {
   test('answers a ping', async () => {
@@ -24,6 +36,34 @@ describe('a database that answers', () => {
       SELECT current_setting('statement_timeout') AS statement,
         current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
     expect(settings).toEqual([{ statement: '10s', idle: '15s', zone: 'UTC' }]);
+  });
+
+  test('may stand behind PgBouncer, which takes no settings as a connection starts', async () => {
+    const started: string[][] = [];
+    const bouncer = createServer((socket) => {
+      socket.once('data', (packet) => {
+        // Length and version, then names and values, each ended by a zero.
+        started.push(
+          packet
+            .subarray(8)
+            .toString()
+            .split('\0')
+            .filter((_, at) => at % 2 === 0),
+        );
+        socket.destroy();
+      });
+    });
+    const port = await portOf(bouncer);
+    const url = `postgresql://bot:hunter2@127.0.0.1:${port}/steward`;
+    const database = openDatabase({ url });
+    onTestFinished(() => database.close());
+    await expect(database.run({ text: 'SELECT 1', values: [] })).rejects.toThrow();
+    await expect(migrate({ url })).rejects.toThrow();
+    const jobs = createJobs({ connectionString: url, log: createLog('silent'), now: () => new Date() });
+    await expect(jobs.start()).rejects.toThrow();
+    expect(started.length).toBeGreaterThanOrEqual(3);
+    const known = ['user', 'database', 'client_encoding', 'application_name', ''];
+    expect(started.flat().filter((name) => !known.includes(name))).toEqual([]);
   });
 
   test('that closes our connection is connected to again', async () => {
@@ -71,14 +111,8 @@ describe('a database that answers', () => {
 
 describe('a database that does not answer', () => {
   test('is reported within seconds, without a secret', async () => {
-    const deaf = createServer((socket) => socket.on('error', () => undefined));
-    await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      deaf.close();
-    });
-    const address = deaf.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${address.port}/steward` });
+    const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
+    const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
     onTestFinished(() => database.close());
     const store = createOrderStore(database, {
       enqueue: async () => undefined,
