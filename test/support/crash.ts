@@ -39,7 +39,7 @@ const LONGEST_LIFE_MS = 700;
 /** About how long a bot takes to start. */
 const START_MS = 900;
 /** Asked for in one life. */
-const MOST_ORDERS = 5;
+const MOST_ORDERS = 3;
 const SLOWEST_ANSWER_MS = 300;
 const SHARE_OF_BULK = 0.2;
 const SHARE_OF_STILLBORN = 0.15;
