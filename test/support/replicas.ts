@@ -26,7 +26,7 @@ export class Replicas {
   #turn = 0;
   #days = 0;
   /** How often something was asked again because the bot said that it could not be done. */
-  #askedAgain = 0;
+  askedAgain = 0;
 
   private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
     this.site = site;
@@ -130,9 +130,9 @@ export class Replicas {
       // It may have been another one's: whatever comes of this one comes within that time.
       await thereIsCard(() => false, TOLD_WITHIN_MS).catch(() => undefined);
       if (isThere()) return;
-      this.#askedAgain += 1;
+      this.askedAgain += 1;
       expect(
-        this.#askedAgain,
+        this.askedAgain,
         `orders that were not kept, and nobody was told\n${this.complaints()}`,
       ).toBeLessThanOrEqual(this.#refusals());
     }

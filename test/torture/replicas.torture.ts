@@ -58,7 +58,7 @@ describe.each([
         expect(site.requests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
       }
       process.stdout.write(
-        `${mode}, ${ORDERS} orders, ${kills} kills: ${JSON.stringify(Object.fromEntries(ends))}\n`,
+        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} asked again: ${JSON.stringify(Object.fromEntries(ends))}\n`,
       );
     },
     HOUR_MS,
