@@ -20,7 +20,7 @@ async function serving(respond: Respond): Promise<RawService> {
 }
 
 function client(origin: string, options: Partial<ServiceClientOptions> = {}): ServiceClient {
-  const made = clientOf(origin, password, { timeoutMs: 100, ...options });
+  const made = clientOf(origin, password, { timeoutMs: 250, ...options });
   closers.push(() => made.close());
   return made;
 }
