@@ -45,7 +45,7 @@ afterEach(async () => {
 afterAll(() => service.close());
 
 function client(credential: Credential, jsonAuth: 'basic' | 'session' = 'basic'): ServiceClient {
-  const made = clientOf(service.origin, credential, { jsonAuth, timeoutMs: 2_000, now: () => 59_000 });
+  const made = clientOf(service.origin, credential, { jsonAuth, timeoutMs: 15_000, now: () => 59_000 });
   clients.push(made);
   return made;
 }
