@@ -228,7 +228,7 @@ function saysItAll(state: OrderItem['state'], result: ItemResult, said: string):
 }
 
 /** What an answer that came after the settling says of it. */
-export function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
+function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
   if (agrees) return 'The service answered later, and agrees.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
