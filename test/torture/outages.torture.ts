@@ -1,0 +1,327 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { seeded } from '../support/crash.ts';
+import { TEMPLATE_DATABASE } from '../support/database.ts';
+import {
+  ask,
+  buttonsOf,
+  DOMAINS,
+  link,
+  orderOf,
+  requestsOf,
+  startTestDemo,
+  type TestDemo,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
+import { Line } from '../support/line.ts';
+import { numberFrom, seedFromEnvironment } from './seed.ts';
+
+/*
+ * Half a minute without a database, a disk that is really full, and everything that can fail failing at once, while
+ * people go on.
+ */
+
+const MINUTE_MS = 60_000;
+const AWAY_MS = 30_000;
+const ORDERS = numberFrom('ORDERS', 60);
+const seed = seedFromEnvironment();
+
+/** A running bot with a line to its database, Alice linked. */
+async function withDemo(
+  work: (t: TestDemo, line: Line) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const line = new Line();
+  const t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8, settings });
+  try {
+    await link(t.workspace, t.workspace.as('U0ALICE'));
+    await work(t, line);
+  } finally {
+    line.mend();
+    await t.stop();
+    line.close();
+  }
+}
+
+describe('the database is away for 30 s while people click', () => {
+  test.each(['cut', 'goDead'] as const)(
+    '%s: each is told within 3 s, and afterwards each press works, once',
+    (how) =>
+      withDemo(async (t, line) => {
+        const alice = t.workspace.as('U0ALICE');
+        const people = [t.workspace.as('U0BOB'), t.workspace.as('U0CAROL')];
+        const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest'];
+        const orders = [];
+        for (const name of names) orders.push(await ask(t.workspace, alice, `/domain renew ${name}`));
+        await t.allShown();
+        line[how]();
+        const until30 = performance.now() + AWAY_MS;
+        for (let turn = 0; performance.now() < until30; turn += 1) {
+          const person = people[turn % people.length];
+          const order = orders[turn % orders.length];
+          if (person === undefined || order === undefined) throw new Error('nobody is there');
+          const startedAt = performance.now();
+          const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
+          expect(told).toMatch(/database does not answer|takes longer than usual/);
+          expect(performance.now() - startedAt, 'ms until it was said').toBeLessThan(3_000);
+          await sleep(500);
+        }
+        for (const order of orders) expect(requestsOf(t.service, order)).toEqual([]);
+        line.mend();
+        for (const order of orders) {
+          if (buttonsOf(order.card).includes('order_approve')) {
+            await people[0]?.click(order.card, 'order_approve');
+          }
+          await order.ends('SUCCEEDED', 30_000);
+          expect(requestsOf(t.service, order)).toHaveLength(1);
+        }
+      }),
+    3 * MINUTE_MS,
+  );
+});
+
+test(
+  'the disk is really full (needs root, for a small disk): people are told, nothing is sent, then all goes on',
+  async () => {
+    const disk = mkdtempSync(join(tmpdir(), 'domain-steward-disk-'));
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+    await admin.connect();
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
+    try {
+      // It must belong to whoever PostgreSQL runs as.
+      const { rows } = await admin.query<{ folder: string }>('SELECT current_setting($1) AS folder', [
+        'data_directory',
+      ]);
+      const { uid, gid } = statSync(rows[0]?.folder ?? '');
+      chownSync(disk, uid, gid);
+      await admin.query(`CREATE TABLESPACE small LOCATION '${disk}'`);
+      await admin.query(`CREATE DATABASE small TEMPLATE ${TEMPLATE_DATABASE} TABLESPACE small`);
+      const url = new URL(inject('postgresUrl'));
+      url.pathname = '/small';
+      const t = await startTestDemo({ databaseUrl: () => url.href, hurry: 8 });
+      const filler = new pg.Client({ connectionString: url.href });
+      await filler.connect();
+      try {
+        const alice = t.workspace.as('U0ALICE');
+        const bob = t.workspace.as('U0BOB');
+        await link(t.workspace, alice);
+        const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+        await filler.query('CREATE TABLE filler (bytes text)');
+        await filler.query('ALTER TABLE filler ALTER bytes SET STORAGE EXTERNAL');
+        // A page is what the last row of a table may still find room in.
+        let problem: unknown;
+        for (const size of [1_000_000, 100_000, 8_000, 1]) {
+          problem = undefined;
+          while (problem === undefined) {
+            problem = await filler
+              .query(`INSERT INTO filler SELECT repeat('x', $1)`, [size])
+              .then(() => undefined)
+              .catch((error: unknown) => error);
+          }
+        }
+        expect(problem).toMatchObject({ code: '53100' });
+        // Rows that fit into pages that are there go on for a while; then people are told.
+        let told = '';
+        for (let tries = 0; tries < 200 && !/no room left/.test(told); tries += 1) {
+          const reason = 'x'.repeat(2_000);
+          t.service.state.addDomain({ name: `full-${tries}.rest`, context: 4 });
+          const before = alice.ephemerals().length;
+          const cards = t.workspace.messages(DOMAINS).length;
+          await alice.command(DOMAINS, `/domain renew full-${tries}.rest -- ${reason}`);
+          await until(
+            'it is answered',
+            () => alice.ephemerals().length > before || t.workspace.messages(DOMAINS).length > cards,
+            20_000,
+          );
+          const said = alice.ephemerals()[before];
+          told = said === undefined ? '' : textOf(said);
+        }
+        expect(told).toMatch(/My database has no room left/);
+        expect(requestsOf(t.service, order)).toEqual([]);
+        await filler.query('DROP TABLE filler');
+        await bob.click(order.card, 'order_approve');
+        await order.ends('SUCCEEDED', 30_000);
+        expect(requestsOf(t.service, order)).toHaveLength(1);
+      } finally {
+        await filler.end();
+        await t.stop();
+      }
+    } finally {
+      await admin.query('DROP DATABASE IF EXISTS small WITH (FORCE)');
+      await admin.query('DROP TABLESPACE IF EXISTS small');
+      await admin.end();
+      execFileSync('umount', [disk]);
+      rmSync(disk, { recursive: true, force: true });
+    }
+  },
+  3 * MINUTE_MS,
+);
+
+const SERVICE_FAULTS = [
+  'hang',
+  'drop_before',
+  'drop_after',
+  'status_500',
+  'status_503',
+  'status_429',
+  'cut_json',
+  'html',
+  'redirect_307',
+  'wrong_type',
+] as const;
+const SLACK_FAULTS = [
+  { kind: 'ratelimited', retryAfter: 1 },
+  { kind: 'http_500' },
+  { kind: 'error', code: 'internal_error' },
+  { kind: 'error', code: 'not_in_channel' },
+  { kind: 'lost_answer' },
+] as const;
+const SLACK_METHODS = ['chat.postMessage', 'chat.update', 'chat.postEphemeral', 'response_url'] as const;
+
+const orderRow = z.object({
+  id: z.string(),
+  state: z.string(),
+  name: z.string(),
+  cards: z.array(z.string()),
+});
+
+test(
+  `everything fails at once, SEED=${seed}: at most one charge an order, each end true, each card right`,
+  () =>
+    withDemo(
+      async (t, line) => {
+        const random = seeded(seed);
+        const below = (n: number) => Math.floor(random() * n);
+        const oneOf = <T>(all: readonly T[]): T => {
+          const one = all[below(all.length)];
+          if (one === undefined) throw new Error('there is nothing to choose from');
+          return one;
+        };
+        const alice = t.workspace.as('U0ALICE');
+        const approvers: readonly Actor[] = [t.workspace.as('U0BOB'), t.workspace.as('U0CAROL')];
+        const database = new pg.Client({ connectionString: t.databaseUrl });
+        // It ends with its database where the test fails before.
+        database.on('error', () => undefined);
+        await database.connect();
+        const rows = async () => {
+          const found = await database.query(`
+            SELECT o.id, o.state, o.names[1] AS name, ARRAY(
+              SELECT m.ts FROM message_refs m WHERE m.order_id = o.id AND m.purpose LIKE 'card%') AS cards
+            FROM orders o`);
+          return z.array(orderRow).parse(found.rows);
+        };
+        const move = (ms: number) => t.demo.moveTime(ms).catch(() => undefined);
+        const pressAll = async () => {
+          const waiting = new Set(
+            (await rows()).filter(({ state }) => state === 'PENDING').map(({ id }) => id),
+          );
+          const cards = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE'].flatMap((channel) =>
+            t.workspace.messages(channel),
+          );
+          for (const card of cards) {
+            const id = orderOf(card)?.id;
+            if (id === undefined || !waiting.has(id) || !buttonsOf(card).includes('order_approve')) continue;
+            // Where the bot could not post in the channel only Alice has the card.
+            if (card.channel === 'D0ALICE') await alice.click(card, 'order_cancel');
+            else await oneOf(approvers).click(card, 'order_approve');
+          }
+        };
+        const troubles: readonly (() => unknown)[] = [
+          () =>
+            t.service.faults.set({
+              kind: oneOf(SERVICE_FAULTS),
+              times: 1 + below(3),
+              match: { task: 'domain.renew' },
+            }),
+          () =>
+            t.workspace.faults.set({
+              method: oneOf(SLACK_METHODS),
+              times: 1 + below(2),
+              ...oneOf(SLACK_FAULTS),
+            }),
+          async () => {
+            if (below(2) === 0) line.cut();
+            else line.goDead();
+            await sleep(50 + below(1_500));
+            line.mend();
+          },
+          () => move((below(3) === 0 ? -1 : 1) * below(2 * 60) * MINUTE_MS),
+          () => pressAll(),
+        ];
+        await move(24 * 60 * MINUTE_MS);
+        for (let n = 0; n < ORDERS; n += 1) {
+          const name = `chaos-${n}.rest`;
+          t.service.state.addDomain({ name, context: 4 });
+          if (below(3) > 0) void Promise.resolve(oneOf(troubles)()).catch(() => undefined);
+          const acked = await alice.command(below(2) === 0 ? DOMAINS : 'C0GENERAL', `/domain renew ${name}`);
+          expect(acked.acked, `SEED=${seed}: the command for ${name} is acknowledged`).toBe(true);
+          await sleep(below(150));
+          if (below(4) === 0) await pressAll();
+        }
+        t.service.faults.clear();
+        t.workspace.faults.clear();
+        line.mend();
+        const isOver = ({ state }: { readonly state: string }) =>
+          !['PENDING', 'APPROVED', 'EXECUTING'].includes(state);
+        await until(
+          `SEED=${seed}: every order has ended`,
+          async () => {
+            await move(20 * MINUTE_MS);
+            await pressAll();
+            await sleep(300);
+            return (await rows()).every(isOver);
+          },
+          3 * MINUTE_MS,
+        );
+        await until(
+          `SEED=${seed}: every order is shown as it is`,
+          async () => {
+            const { rows: behind } = await database.query(
+              'SELECT id FROM orders WHERE shown_version < version',
+            );
+            if (behind.length > 0) await move(11 * MINUTE_MS);
+            await sleep(500);
+            return behind.length === 0;
+          },
+          MINUTE_MS,
+        );
+
+        const ends = new Map<string, number>();
+        for (const { id, state, name, cards } of await rows()) {
+          const what = `SEED=${seed}: order ${id} for ${name}, ${state}`;
+          ends.set(state, (ends.get(state) ?? 0) + 1);
+          const sent = t.service.requestsFor({ ctid: id });
+          const charges = t.service.state.charges.filter(({ ctid }) => ctid === id).length;
+          expect(sent.filter(({ status }) => status !== 429).length, `${what}: requests`).toBeLessThanOrEqual(
+            1,
+          );
+          expect(charges, `${what}: charges`).toBeLessThanOrEqual(1);
+          if (state === 'SUCCEEDED') expect(charges, `${what}: told as done`).toBe(1);
+          if (state === 'FAILED') expect(charges, `${what}: told as failed`).toBe(0);
+          const seen = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE']
+            .flatMap((channel) => t.workspace.messages(channel))
+            .filter((message) => orderOf(message)?.id === id);
+          expect(cards.length, `${what}: cards that the bot knows`).toBeGreaterThan(0);
+          const known = seen.filter(({ ts }) => cards.includes(ts));
+          const right = known.filter((card) => orderOf(card)?.state === state);
+          const told = seen.filter(({ ts }) => !cards.includes(ts)).map((reply) => orderOf(reply)?.state);
+          // A card that Slack did not let change says less than its thread.
+          if (right.length < known.length) expect(told, `${what}: its thread`).toContain(state);
+        }
+        process.stdout.write(`SEED=${seed}: ${JSON.stringify(Object.fromEntries(ends))}\n`);
+        expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(ORDERS / 3);
+        await database.end();
+      },
+      { SERVICE_TIMEOUT: '1s', APPROVAL_TTL: '90d', APPROVAL_REMIND_AFTER: '80d' },
+    ),
+  8 * MINUTE_MS,
+);
