@@ -51,7 +51,7 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
     },
     async recordMessage(orderId, purpose, channelId, ts) {
       reached(purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
-      await store.recordMessage(orderId, purpose, channelId, ts);
+      return store.recordMessage(orderId, purpose, channelId, ts);
     },
   };
   return { ...store, ...watched };

@@ -130,8 +130,8 @@ export interface MessageStore {
   /** Slack is away: nobody tries before `until`. */
   postponeShow(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
-  /** Keeps where a message stands; the first one for a purpose stays. */
-  recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<void>;
+  /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
+  recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<boolean>;
 }
 
 /** Reads the audit log. Implemented by the store. */

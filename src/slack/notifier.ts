@@ -121,8 +121,12 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   let { card } = updated;
   if (card === undefined) {
     const at = await postCard(deps, order, extras, since);
-    card = { purpose: cards.length === 0 ? CARD : `${CARD}:${at.ts}`, ...at };
-    await deps.messages.recordMessage(order.id, card.purpose, card.channelId, card.ts);
+    const copy = { purpose: `${CARD}:${at.ts}`, ...at };
+    // Who was so slow that another one took over keeps a second card up to date as well.
+    const isFirst =
+      cards.length === 0 && (await deps.messages.recordMessage(order.id, CARD, at.channelId, at.ts));
+    if (!isFirst) await deps.messages.recordMessage(order.id, copy.purpose, at.channelId, at.ts);
+    card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;

@@ -50,9 +50,11 @@ export function createMessageStore({ run }: Database): MessageStore {
 
     recordMessage: (orderId, purpose, channelId, ts) =>
       during(`recording a message of order ${orderId}`, async () => {
-        await run(Prisma.sql`
+        const kept = await run(Prisma.sql`
           INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-          VALUES (${orderId}, ${purpose}, ${channelId}, ${ts}, ${new Date()}) ON CONFLICT DO NOTHING`);
+          VALUES (${orderId}, ${purpose}, ${channelId}, ${ts}, ${new Date()}) ON CONFLICT DO NOTHING
+          RETURNING order_id AS id`);
+        return touched.parse(kept).length === 1;
       }),
   };
 }

@@ -5,7 +5,7 @@ import { type Message, startWorkspace, type Workspace } from '../../src/demo/wor
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
-import { adoptCard, type NotifierDeps, showOrder } from '../../src/slack/notifier.ts';
+import { adoptCard, type NotifierDeps, SHOW_LEASE_MS, showOrder } from '../../src/slack/notifier.ts';
 import { createSlackWeb, posted, type SlackWeb } from '../../src/slack/web.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, orderOf, textOf, until } from '../support/demo.ts';
@@ -98,6 +98,24 @@ test('an outcome that was settled before anybody heard of it is told as it was s
   await showOrder(deps(), order.id, 0);
   expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
+});
+
+test('a card that comes so late that another process has posted one says the end as well', async () => {
+  const order = await underWay();
+  const later: NotifierDeps['now'] = () => new Date(Date.now() + SHOW_LEASE_MS + 1);
+  let held = 0;
+  const slow: SlackWeb = {
+    async call(method, args, answer) {
+      held += 1;
+      if (held === 1) {
+        await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+        await showOrder(deps({ now: later }), order.id, 0);
+      }
+      return web.call(method, args, answer);
+    },
+  };
+  await showOrder(deps({ web: slow }), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
 test('showing it again says nothing twice', async () => {

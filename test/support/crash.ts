@@ -64,6 +64,8 @@ export class CrashSite {
   readonly bob: Actor;
   readonly #db: pg.Pool;
   readonly #settings: Readonly<Record<string, string>>;
+  /** Cards that no bot knew of. */
+  readonly strays = new Set<string>();
   /** How often. */
   readonly #asked = new Map<Names, number>();
   #bot: RunningBot | undefined;
@@ -217,7 +219,15 @@ export class CrashSite {
           tried = Date.now();
           await this.press(card, clicks);
         }
-        return (isFinal(order.state) || order.state === 'UNKNOWN') && this.#isShown(names, order);
+        if (!isFinal(order.state) && order.state !== 'UNKNOWN') return false;
+        if (this.#isShown(names, order)) return true;
+        const stray = hasWaited ? await this.#strayCard(names, order) : undefined;
+        if (stray !== undefined) {
+          tried = Date.now();
+          this.strays.add(stray.ts);
+          await this.press(stray, 1);
+        }
+        return false;
       },
       withinMs,
     ).catch((cause: unknown) => {
@@ -234,14 +244,33 @@ export class CrashSite {
     return order;
   }
 
-  /** The newest card and a reply in the thread of a card say the order's state. */
+  #cardsOf(names: Names, order: KeptOrder): Message[] {
+    return this.#messagesOf(names).filter(
+      (message) =>
+        orderOf(message)?.id === order.id &&
+        (message.thread_ts === undefined || message.thread_ts === message.ts),
+    );
+  }
+
+  /** A card of which a bot that was killed could not say any more that it had posted it: the first press tells. */
+  async #strayCard(names: Names, order: KeptOrder): Promise<Message | undefined> {
+    const { rows } = await this.#db.query<{ ts: string }>('SELECT ts FROM message_refs WHERE order_id = $1', [
+      order.id,
+    ]);
+    const known = rows.map(({ ts }) => ts);
+    return this.#cardsOf(names, order).find(
+      (card) => !known.includes(card.ts) && buttonsOf(card).includes('order_approve'),
+    );
+  }
+
+  /** Every card and a reply in the thread of one say the order's state. */
   #isShown(names: Names, order: KeptOrder): boolean {
-    const messages = this.#messagesOf(names).filter((message) => orderOf(message)?.id === order.id);
-    const says = (message: Message | undefined) =>
-      message !== undefined && orderOf(message)?.state === order.state;
-    const cards = messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
-    const replies = messages.filter((message) => !cards.includes(message));
-    return says(cards.findLast(() => true)) && replies.some(says);
+    const says = (message: Message) => orderOf(message)?.state === order.state;
+    const cards = this.#cardsOf(names, order);
+    const replies = this.#messagesOf(names).filter(
+      (message) => orderOf(message)?.id === order.id && !cards.includes(message),
+    );
+    return cards.length > 0 && cards.every(says) && replies.some(says);
   }
 
   /** Holds the money to the promise: no request twice, and the order says no more and no less than what happened. */

@@ -56,9 +56,10 @@ describe.each([
         }
         expect(Object.fromEntries(ends), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });
         expect(site.requests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
+        expect([...site.strays], `SEED=${seed}: cards that nobody kept up to date`).toEqual([]);
       }
       process.stdout.write(
-        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} asked again: ${JSON.stringify(Object.fromEntries(ends))}\n`,
+        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} asked again, ${site.strays.size} stray cards: ${JSON.stringify(Object.fromEntries(ends))}\n`,
       );
     },
     HOUR_MS,
