@@ -126,6 +126,24 @@ describe('the clock', () => {
     expect(said()).toEqual(['cafe.rest 7']);
   });
 
+  test('jumps while a name is snoozed: quiet until the day, then one reminder', async () => {
+    const until = new Date(rig.now.getTime() + 4 * DAY_MS);
+    await rig.watch('cafe.rest', 8, { snooze: { until, by: 'U0ALICE', reason: undefined } });
+    rig.nextMorning();
+    await rig.digest();
+    const morning = rig.now.getTime();
+    for (const days of [1, 0.75, 2, 1, -0.25]) {
+      rig.now = new Date(morning + days * DAY_MS);
+      await rig.digest();
+    }
+    expect(said(), 'while it is snoozed').toEqual([]);
+    for (const days of [5, 4.5, 5, 4, 5]) {
+      rig.now = new Date(morning + days * DAY_MS);
+      await rig.digest();
+    }
+    expect(said()).toHaveLength(1);
+  });
+
   test('is put back by hours while a digest is unfinished: it is finished soon', async () => {
     await rig.watch('cafe.rest', 7);
     rig.settings = { ...rig.settings, reminderCron: '0 * * * *' };
