@@ -16,7 +16,7 @@ export interface Metrics {
 }
 
 export interface MetricsSources {
-  /** Orders by state, and how long the oldest due job waits, in seconds. */
+  /** Orders by state, and how long the oldest approved one waits to be carried out, in seconds. */
   readonly orders: () => Promise<{
     readonly byState: Readonly<Record<string, number>>;
     readonly queueAgeSeconds: number;
@@ -60,7 +60,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   });
   const age = new Gauge({
     name: 'domain_steward_queue_age_seconds',
-    help: 'How long the oldest job that is due has waited',
+    help: 'How long the oldest approved order has waited to be carried out',
     registers,
   });
 

@@ -23,7 +23,7 @@ export type OrderJob =
     }
   /** Remind approvers of a waiting order. */
   | { readonly queue: 'order.nudge'; readonly data: { readonly orderId: string }; readonly startAfter?: Date }
-  /** Put a registered, transferred or renewed name on the watch list. */
+  /** Take the success of an item into the watch list. */
   | {
       readonly queue: 'expiry.follow';
       readonly data: { readonly orderId: string; readonly n: number };
