@@ -1,6 +1,6 @@
 import type { DigestPoster } from '../expiry/ports.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './notifier.ts';
+import { withPlainFallback } from './fallback.ts';
 import { digestHead, digestMore } from './views/digest.ts';
 import { code, type Message, say } from './views/kit.ts';
 import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
@@ -18,7 +18,7 @@ const AGAIN_MS = 60_000;
 /** Posts digests of what expires in Slack. */
 export function createDigestPoster({ web, directory, admins }: DigestPosterDeps): DigestPoster {
   async function post(channelId: string, threadTs: string | undefined, message: Message) {
-    const { channel, ts } = await withPlainFallback(message, (blocks) =>
+    const { channel, ts } = await withPlainFallback(message.blocks, (blocks) =>
       web.call(
         'chat.postMessage',
         {

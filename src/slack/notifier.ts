@@ -3,10 +3,11 @@ import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
+import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
-import { hasNewBlocks, type Message, mention, withoutNewBlocks } from './views/kit.ts';
+import { type Message, mention } from './views/kit.ts';
 import { orderReply } from './views/thread.ts';
-import { done, posted, refusesBlocks, SlackProblem, type SlackWeb } from './web.ts';
+import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
   readonly web: SlackWeb;
@@ -262,7 +263,7 @@ async function updateCard(
 ): Promise<boolean> {
   const message = orderCard(order, extras);
   try {
-    await withPlainFallback(message, (blocks) =>
+    await withPlainFallback(message.blocks, (blocks) =>
       deps.web.call(
         'chat.update',
         { channel: card.channelId, ts: card.ts, text: message.text, blocks, metadata: metadataOf(order) },
@@ -303,7 +304,7 @@ async function post(
   order: Order,
   message: Message,
 ): Promise<{ channelId: string; ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, (blocks) =>
+  const { channel, ts } = await withPlainFallback(message.blocks, (blocks) =>
     deps.web.call(
       'chat.postMessage',
       {
@@ -319,19 +320,4 @@ async function post(
     ),
   );
   return { channelId: channel, ts };
-}
-
-/** Sends blocks; where Slack does not know the newer ones, sends them as text. */
-export async function withPlainFallback<T>(
-  message: Message,
-  send: (blocks: Message['blocks']) => Promise<T>,
-): Promise<T> {
-  try {
-    return await send(message.blocks);
-  } catch (error) {
-    if (refusesBlocks(error) && hasNewBlocks(message.blocks)) {
-      return send(withoutNewBlocks(message.blocks));
-    }
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Person } from './directory.ts';
+import { withPlainFallback } from './fallback.ts';
 import type { SlackDeps } from './feature.ts';
 import { fetchWhole } from './fetch.ts';
-import { withPlainFallback } from './notifier.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/kit.ts';
 import { done, SlackProblem } from './web.ts';
 
@@ -33,7 +33,7 @@ export async function tell(
   if (to.channelId !== undefined && to.channelId !== '') {
     const { channelId, threadTs } = to;
     try {
-      await withPlainFallback(message, (blocks) =>
+      await withPlainFallback(message.blocks, (blocks) =>
         deps.web.call(
           'chat.postEphemeral',
           {
@@ -53,7 +53,7 @@ export async function tell(
     }
   }
   const channel = await deps.directory.directMessage(to.person.id);
-  await withPlainFallback(message, (blocks) =>
+  await withPlainFallback(message.blocks, (blocks) =>
     deps.web.call('chat.postMessage', { channel, text: message.text, blocks }, done),
   );
 }

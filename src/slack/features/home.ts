@@ -1,8 +1,9 @@
 import { newReference } from '../../log.ts';
+import { withPlainFallback } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
-import { type AnyBlock, hasNewBlocks, withoutNewBlocks } from '../views/kit.ts';
-import { done, refusesBlocks, type SlackWeb } from '../web.ts';
+import type { AnyBlock } from '../views/kit.ts';
+import { done, type SlackWeb } from '../web.ts';
 
 /*
  * The bot's Home tab, for the person who opens it.
@@ -63,12 +64,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 }
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {
-  const send = (shown: readonly AnyBlock[]) =>
-    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, done);
-  try {
-    await send(blocks);
-  } catch (error) {
-    if (!refusesBlocks(error) || !hasNewBlocks(blocks)) throw error;
-    await send(withoutNewBlocks(blocks));
-  }
+  await withPlainFallback(blocks, (shown) =>
+    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, done),
+  );
 }
