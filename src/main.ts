@@ -81,6 +81,7 @@ const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
 /** Before whoever sent the signal loses patience. */
 const STOP_MS = 9_500;
+
 /**
  * Builds the bot out of its parts and starts it. The only place that knows all of them.
  * @throws {StartError} with what the operator has to do
@@ -268,9 +269,9 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
     );
 
-    await jobs.schedule('expiry.refresh', '*/5 * * * *', 'UTC');
+    await jobs.schedule('expiry.refresh', '*/5 * * * *');
     // Every minute, because what is due is told by the rows and the settings, not by the tick.
-    await jobs.schedule('expiry.digest', '* * * * *', 'UTC');
+    await jobs.schedule('expiry.digest', '* * * * *');
     expiring.digest().catch((err: unknown) => log.error({ err }, 'posting reminders'));
 
     const app = createSlackApp({
@@ -285,7 +286,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         web,
         settings,
         settingsStore,
-        watchedName: (name) => watchList.find(name),
         admins: config.admins,
         linkTries: createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS),
         defaultContext: config.service.defaultContext,

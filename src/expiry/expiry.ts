@@ -68,6 +68,7 @@ export interface Expiry {
   snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
+  /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
   list(days: number, offset: number, limit: number): Promise<ListPage>;

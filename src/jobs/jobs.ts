@@ -45,11 +45,11 @@ export interface Jobs {
   /** Orders for which a job of the queue is due, and no process has taken it yet. */
   waiting(queue: OrderJob['queue']): Promise<ReadonlySet<string>>;
   /** Queues a job that carries nothing, outside of any transaction. */
-  send(queue: 'expiry.refresh' | 'expiry.digest'): Promise<void>;
+  send(queue: 'expiry.refresh'): Promise<void>;
   /** Tells this process's workers that there is work, so that they need not wait for their next poll. */
-  wake(queues: Iterable<string>): void;
-  /** Runs a queue at the times of a cron line, once among all replicas. */
-  schedule(queue: QueueName, cron: string, timezone: string): Promise<void>;
+  wake(queues: Iterable<QueueName>): void;
+  /** Runs a queue at the times of a cron line in UTC, once among all replicas. */
+  schedule(queue: QueueName, cron: string): Promise<void>;
   /** Takes no more work and waits for what is under way. @returns false when `timeoutMs` was not enough */
   stop(timeoutMs: number): Promise<boolean>;
   /** Resolves when nothing is under way. */
@@ -88,9 +88,9 @@ export function createJobs(options: {
   const underWay = new Set<Promise<void>>();
   let stopping = false;
 
-  const wake = (queues: Iterable<string>) => {
+  const wake = (queues: Iterable<QueueName>) => {
     for (const name of new Set(queues)) {
-      const worker = workers.get(name as QueueName);
+      const worker = workers.get(name);
       if (worker !== undefined) boss.notifyWorker(worker);
     }
   };
@@ -181,8 +181,8 @@ export function createJobs(options: {
 
     wake,
 
-    async schedule(queue, cron, timezone) {
-      await boss.schedule(queue, cron, {}, { tz: timezone, retryLimit: 0 });
+    async schedule(queue, cron) {
+      await boss.schedule(queue, cron, {}, { tz: 'UTC', retryLimit: 0 });
     },
 
     async stop(timeoutMs) {

@@ -211,9 +211,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 
   return {
     requestListener: receiver.requestListener,
-    start: async () => {
-      await receiver.start();
-    },
+    start: receiver.start,
     connected: receiver.connected,
     async stop(timeoutMs) {
       if (!stopping) await receiver.stop();

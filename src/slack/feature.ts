@@ -3,7 +3,6 @@ import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
-import type { WatchedDomain } from '../expiry/ports.ts';
 import type { Log } from '../log.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
@@ -32,8 +31,6 @@ export interface SlackDeps {
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
-  /** A name on the watch list, by its ASCII form. */
-  readonly watchedName: (name: string) => Promise<WatchedDomain | undefined>;
   /** `ADMINS`: may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
   /** How often a person tries credentials that the service refuses: nobody guesses passwords through the bot. */

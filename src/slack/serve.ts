@@ -27,6 +27,9 @@ export const STRANGERS = say(
   'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
 );
 
+/** Said to people without an account where one is needed. */
+export const NOT_LINKED = say('You have no linked account yet. Type `/domain link` first, then try again.');
+
 /** A person of whom nothing is known yet. */
 function stranger(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false };
@@ -68,7 +71,7 @@ async function refusal(deps: SlackDeps, person: Person, needs: Needs): Promise<M
     return say('Only admins can do this. Ask a workspace admin or owner.');
   }
   if (needs === 'linked' && (await deps.accounts.active(person.id)) === undefined) {
-    return say('You have no linked account yet. Type `/domain link` first, then try again.');
+    return NOT_LINKED;
   }
   return undefined;
 }

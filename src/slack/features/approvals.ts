@@ -1,5 +1,5 @@
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
-import type { ChangeOutcome } from '../../orders/change.ts';
+import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
 import { isOpen, type Order, stateInWords } from '../../orders/order.ts';
 import {
   type Action,
@@ -165,7 +165,7 @@ function originWith(call: ActionCall, subject: string) {
 
 async function openDeny(call: ActionCall): Promise<void> {
   const order = await call.deps.orders.load(call.value);
-  if (order === undefined) return call.tell(say('There is no such order.'));
+  if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
   const refusal = await call.deps.orders.refusalToDeny(order, call.person.id);
   if (refusal !== undefined) return call.tell(say(refusal));
   await openForm(call, denyForm, originWith(call, order.id), {});
@@ -174,7 +174,7 @@ async function openDeny(call: ActionCall): Promise<void> {
 function openSettle(found: 'done' | 'failed') {
   return async (call: ActionCall): Promise<void> => {
     const order = await call.deps.orders.load(call.value);
-    if (order === undefined) return call.tell(say('There is no such order.'));
+    if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
     const refusal = await call.deps.orders.refusalToSettle(order, call.person.id);
     if (refusal !== undefined) return call.tell(say(refusal));
     await openForm(call, settleForm, originWith(call, `${order.id}:${found}`), {});

@@ -61,7 +61,7 @@ const createForm = orderForm({
   recallsFrom: ['create', 'transfer'],
 });
 
-const transferForm = orderForm({
+export const transferForm = orderForm({
   task: 'transfer',
   title: 'Transfer a domain',
   submit: 'Ask',
@@ -81,7 +81,7 @@ const transferForm = orderForm({
   recallsFrom: ['transfer', 'create'],
 });
 
-const renewForm = orderForm({
+export const renewForm = orderForm({
   task: 'renew',
   title: 'Renew domains',
   submit: 'Ask',
@@ -190,6 +190,8 @@ const restore = oneName({
   submit: 'Ask',
 });
 
+export const restoreForm = restore.form;
+
 /** In the order that help and the forms show them in. */
 const TASKS: readonly DomainTask[] = [
   {
@@ -261,7 +263,3 @@ export const domains: Feature = {
   commands: TASKS.map(({ command }) => command),
   forms: TASKS.map(({ form }) => form),
 };
-
-const restoreForm = restore.form;
-
-export { renewForm, restoreForm, transferForm };

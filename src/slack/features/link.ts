@@ -96,9 +96,10 @@ const secretText = z
   .regex(SEEN, 'It contains a character that cannot be seen. Type it again.')
   .transform((text) => new Secret(text));
 
-const schemas = {
-  password: z.object({ ...userInContext, password: secretText }),
-  trusted_application: z.object({
+const typedCredential = z.discriminatedUnion('method', [
+  z.object({ method: z.literal('password'), ...userInContext, password: secretText }),
+  z.object({
+    method: z.literal('trusted_application'),
     uuid: z
       .string('Give the application’s UUID.')
       .trim()
@@ -111,8 +112,9 @@ const schemas = {
       .regex(SEEN, 'It contains a character that cannot be seen. Type it again.'),
     password: secretText,
   }),
-  two_factor: z
+  z
     .object({
+      method: z.literal('two_factor'),
       ...userInContext,
       password: secretText,
       token: z
@@ -139,7 +141,7 @@ const schemas = {
       path: ['token'],
       error: 'Give a token or the shared secret.',
     }),
-};
+]);
 
 function methodOf(values: FormValues): Method {
   return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
@@ -149,14 +151,13 @@ function methodOf(values: FormValues): Method {
 function credentialOf(
   values: FormValues,
 ): { readonly credential: Credential } | { readonly errors: Record<string, string> } {
-  const method = methodOf(values);
-  const parsed = schemas[method].safeParse(values);
+  const parsed = typedCredential.safeParse({ ...values, method: methodOf(values) });
   if (!parsed.success) {
     return {
       errors: Object.fromEntries(parsed.error.issues.map((issue) => [String(issue.path[0]), issue.message])),
     };
   }
-  return { credential: { method, ...parsed.data } as Credential };
+  return { credential: parsed.data };
 }
 
 const linkForm: FormFeature = {

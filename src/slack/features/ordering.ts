@@ -4,6 +4,7 @@ import type { Order, OrderTaskName } from '../../orders/order.ts';
 import type { RequestOutcome } from '../../orders/request.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
+import { NOT_LINKED } from '../serve.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
 import { code, escapeText, type Message, say } from '../views/kit.ts';
@@ -41,7 +42,7 @@ export function outcomeMessage(outcome: RequestOutcome): Message | undefined {
     case 'accepted':
       return outcome.order.state === 'DRAFT' ? confirmMessage(outcome.order) : undefined;
     case 'not_linked':
-      return say('You have no linked account yet. Type `/domain link` first, then try again.');
+      return NOT_LINKED;
     case 'unsupported':
       return say(`Your account cannot do this: ${escapeText(outcome.why)}.`);
     case 'invalid':

@@ -31,14 +31,15 @@ function filterFor(
       title: 'Latest orders',
       none: 'There are no orders yet. Ask for something, such as `/domain renew cafe.rest`.',
     };
-  if (word === 'pending') {
+  const list = word.toLowerCase();
+  if (list === 'pending') {
     return {
       filter: { states: ['PENDING'] },
       title: 'Orders that wait for approval',
       none: 'Nothing waits for approval.',
     };
   }
-  if (word === 'mine') {
+  if (list === 'mine') {
     return {
       filter: { requesterId: userId },
       title: 'Your orders',

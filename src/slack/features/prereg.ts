@@ -12,6 +12,7 @@ import {
   linesOf,
   textOf,
 } from '../feature.ts';
+import { NOT_LINKED } from '../serve.ts';
 import type { FormValues } from '../views/form.ts';
 import { escapeText, type Message, say } from '../views/kit.ts';
 import { PREREG_KEYS, type PreregQuery, preregPage } from '../views/prereg.ts';
@@ -80,7 +81,7 @@ async function search(call: Interaction, wanted: PreregQuery): Promise<Message> 
   const account = await activeAccount(call);
   const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) {
-    return say('You have no linked account yet. Type `/domain link` first, then try again.');
+    return NOT_LINKED;
   }
   const { sld, tld, keys, offset } = wanted;
   const filters = [

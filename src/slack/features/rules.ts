@@ -43,7 +43,7 @@ async function datesOf(
   name: DomainName,
   timeZone: string,
 ): Promise<NameDates | undefined> {
-  const watched = await call.deps.watchedName(name.ascii);
+  const watched = await call.deps.expiry.find(name.ascii);
   if (watched?.expiry === undefined) return undefined;
   const { at, source } = watched.expiry;
   return {

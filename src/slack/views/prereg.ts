@@ -1,7 +1,6 @@
 import type { Preregistration, Preregistrations } from '../../client/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
-import { actions, button, type Message, message, section, table } from './kit.ts';
-import { escapeText, truncate } from './text.ts';
+import { actions, button, escapeText, type Message, message, section, table, truncate } from './kit.ts';
 
 /** Data that a search adds to the records when asked to. Service API, section "Preregistration search". */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;

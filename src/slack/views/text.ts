@@ -6,13 +6,11 @@
 /** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
 export const LIMITS = {
   messageBlocks: 50,
-  viewBlocks: 100,
   sectionText: 3_000,
   sectionFields: 10,
   fieldText: 2_000,
   headerText: 150,
   buttonText: 75,
-  buttonValue: 2_000,
   contextElements: 10,
   actions: 25,
   options: 100,
@@ -28,7 +26,6 @@ export const LIMITS = {
   /** Of all cells of a message's tables together. */
   tableText: 9_500,
   cellText: 300,
-  privateMetadata: 3_000,
   inputValue: 3_000,
 } as const;
 
