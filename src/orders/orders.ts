@@ -15,6 +15,8 @@ import {
   refusalOfAccount,
   requestOrder,
 } from './request.ts';
+import { type RetryOutcome, retryOrder } from './retry.ts';
+import { type RevealOutcome, revealSecret } from './reveal.ts';
 import * as settle from './settle.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -43,8 +45,8 @@ export interface Orders {
     outcome: 'SUCCEEDED' | 'FAILED',
     reason: string | undefined,
   ): Promise<ChangeOutcome>;
-  retry(orderId: string, userId: string): Promise<settle.RetryOutcome>;
-  reveal(orderId: string, userId: string): Promise<settle.RevealOutcome>;
+  retry(orderId: string, userId: string): Promise<RetryOutcome>;
+  reveal(orderId: string, userId: string): Promise<RevealOutcome>;
   /** Why a person may not deny or settle, asked before a form opens. */
   refusalToDeny(order: Order, userId: string): Promise<string | undefined>;
   refusalToSettle(order: Order, userId: string): Promise<string | undefined>;
@@ -69,8 +71,8 @@ export function createOrders(deps: OrdersDeps): Orders {
     deny: (orderId, userId, reason) => decide.denyOrder(all, orderId, userId, reason),
     cancel: (orderId, userId) => decide.cancelOrder(all, orderId, userId),
     settle: (orderId, userId, outcome, reason) => settle.settleOrder(all, orderId, userId, outcome, reason),
-    retry: (orderId, userId) => settle.retryOrder(all, orderId, userId),
-    reveal: (orderId, userId) => settle.revealSecret(all, orderId, userId),
+    retry: (orderId, userId) => retryOrder(all, orderId, userId),
+    reveal: (orderId, userId) => revealSecret(all, orderId, userId),
     refusalToDeny: (order, userId) => decide.refusalToDeny(all, order, userId),
     refusalToSettle: (order, userId) => settle.refusalToSettle(all, order, userId),
     policy: () => decide.currentPolicy(all),

@@ -14,7 +14,7 @@ import { createOrders } from '../../src/orders/orders.ts';
 import type { OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
 import { recoverOrders } from '../../src/orders/recover.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
-import type { RetryOutcome } from '../../src/orders/settle.ts';
+import type { RetryOutcome } from '../../src/orders/retry.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase } from '../support/database.ts';
