@@ -149,7 +149,7 @@ function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
     ['Period', `${periodYears.min} to ${periodYears.max} years`],
     ['Nameservers', `${nameServers.min} to ${nameServers.max}`],
     ...optional('Transfer', [
-      transfer.authCodeRequired ? 'with the auth code' : undefined,
+      transfer.authCodeRequired ? `with the auth code${inBrackets(transfer.authCodeFormat)}` : undefined,
       transfer.autoApproveDays &&
         `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
       transfer.renews === true ? 'renews the name too' : undefined,
@@ -160,6 +160,10 @@ function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
     ...optional('Contacts need', [zone.requiredContactFields.join(', ')]),
     ...optional('Premium names', [zone.premiumNames]),
   ];
+}
+
+function inBrackets(text: string | undefined): string {
+  return text === undefined ? '' : ` (${text})`;
 }
 
 /** A fact whose parts may all be unknown. */
@@ -226,7 +230,7 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
         '*Registry*',
         `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
         `• It has ${offers.join(', ')}. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
-        `• Data: ${escapeText(registry.dataSet)}.`,
+        `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
       ].join('\n'),
     ),
   ];
