@@ -19,18 +19,3 @@ export function formatDuration(ms: number): string {
   }
   return `${Math.ceil(ms / 1_000)}s`;
 }
-
-/** An amount of time in words for people: "3 days", "1 hour", "a few seconds". */
-export function durationInWords(ms: number): string {
-  const units = [
-    ['day', UNIT_MS.d],
-    ['hour', UNIT_MS.h],
-    ['minute', UNIT_MS.m],
-    ['second', UNIT_MS.s],
-  ] as const;
-  for (const [word, size] of units) {
-    const amount = Math.round(ms / size);
-    if (ms >= size && amount >= 1) return `${amount} ${word}${amount === 1 ? '' : 's'}`;
-  }
-  return 'a moment';
-}

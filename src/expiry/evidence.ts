@@ -1,6 +1,6 @@
 import type { Order, OrderItem } from '../orders/order.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { addYears, believeRegistry } from './expiry-date.ts';
+import { addYears, believeRegistry, periodOf } from './expiry-date.ts';
 import type { WatchedDomain } from './ports.ts';
 import type { RdapClient } from './rdap.ts';
 import type { RdapRegistration } from './rdap-answer.ts';
@@ -62,9 +62,8 @@ function evidenceOfRenewal(
 ): Evidence {
   const before = registryDateBefore(known, sentAt);
   if (before === undefined) return 'unclear';
-  const { input } = order;
-  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
-  if (typeof period !== 'number') return 'unclear';
+  const period = periodOf(order.input);
+  if (period === undefined) return 'unclear';
   const shown = believeRegistry(undefined, record, zoneFor(name), now).expiresAt.getTime();
   const renewed = addYears(before, period).getTime();
   if (Math.abs(shown - renewed) <= SLACK_MS) return 'done';

@@ -14,32 +14,10 @@ const DAY_MS = 86_400_000;
 /** An estimate is made from the old expiry or the clock; the registry's date may lie a little before it. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
-/**
- * The date until which a name is paid for after an order succeeded; an estimate, until the registry shows its own.
- *
- * @param task what succeeded.
- * @param known the expiry before, if there was one.
- * @param years the order's period; 1 where the task has none.
- * @param doneAt when the service said that it is done.
- * @returns undefined when nothing can be said: a renewal of a name whose expiry was not known, a restore.
- */
-export function estimateExpiry(
-  task: 'create' | 'transfer' | 'renew' | 'restore',
-  known: Date | undefined,
-  years: number,
-  doneAt: Date,
-): Date | undefined {
-  switch (task) {
-    case 'create':
-      return addYears(doneAt, years);
-    case 'renew':
-    case 'transfer':
-      return known && addYears(known, years);
-    case 'restore':
-      return undefined;
-    default:
-      return task satisfies never;
-  }
+/** The period that an order's input asks for, in years; undefined where its task has none. */
+export function periodOf(input: unknown): number | undefined {
+  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
+  return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
 }
 
 /**

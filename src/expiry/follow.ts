@@ -1,8 +1,8 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { newlyWatched } from './change.ts';
-import { addYears, estimateExpiry } from './expiry-date.ts';
+import { addYears, periodOf } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 /** What {@link followOrder} works with. */
@@ -48,25 +48,23 @@ export function afterSuccess(
   const domain = { ...(known ?? newlyWatched(item.name, order.requesterId, now)), nextCheckAt: now };
   const mine = { registeredBy: order.requesterId, checkProblem: undefined };
   const undecided = { snooze: undefined, lapse: undefined };
-  const years = yearsOf(order.input);
+  const years = periodOf(order.input) ?? 1;
 
   switch (order.task) {
     case 'create': {
-      const at = estimateExpiry('create', undefined, years, doneAt) ?? addYears(doneAt, years);
+      const at = addYears(doneAt, years);
       const fresh = { renewed: undefined, moved: undefined, deletedAt: undefined };
       return { ...domain, ...mine, ...undecided, ...fresh, expiry: { at, source: 'order' } };
     }
     case 'renew': {
-      const until =
-        estimateExpiry('renew', known?.expiry?.at, years, doneAt) ?? earliestEnd(item.name, years, doneAt);
+      const until = paidUntil(item.name, known, years, doneAt);
       const renewed = { until, at: doneAt };
       return { ...domain, ...mine, ...undecided, renewed, expiry: { at: until, source: 'order' } };
     }
     case 'transfer': {
       // It takes days and may be refused: a date of the registry stands until its record shows another.
       if (known?.expiry?.source === 'rdap') return { ...domain, ...mine };
-      const at =
-        estimateExpiry('transfer', known?.expiry?.at, years, doneAt) ?? earliestEnd(item.name, years, doneAt);
+      const at = paidUntil(item.name, known, years, doneAt);
       return { ...domain, ...mine, expiry: { at, source: 'order' } };
     }
     case 'delete':
@@ -74,24 +72,18 @@ export function afterSuccess(
     case 'restore':
       return known && { ...domain, ...undecided, deletedAt: undefined };
     default:
-      return watchedByNobody(order.task);
+      return undefined;
   }
 }
 
 /**
- * The earliest end that a name can have after it was paid for when its end before is not known: it may have been in
- * the last days of its auto-renew grace. Too early warns too soon; too late would lose the name.
+ * Until when a name is paid for after some more years were paid: an estimate, until the registry shows its own date.
+ *
+ * Where its end before is not known, the earliest that it can have: it may have been in the last days of its auto-renew
+ * grace. Too early warns too soon; too late would lose the name.
  */
-function earliestEnd(name: string, years: number, doneAt: Date): Date {
+function paidUntil(name: string, known: WatchedDomain | undefined, years: number, doneAt: Date): Date {
+  if (known?.expiry !== undefined) return addYears(known.expiry.at, years);
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
   return new Date(addYears(doneAt, years).getTime() - graceDays * DAY_MS);
-}
-
-function yearsOf(input: unknown): number {
-  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
-  return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : 1;
-}
-
-function watchedByNobody(_task: OrderTaskName): undefined {
-  return undefined;
 }

@@ -166,7 +166,8 @@ function readCells(cells: readonly string[], columns: Columns): Parsed<ImportedN
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
-function registrableName(text: string): Parsed<DomainName> {
+/** Reads a name that can be registered, and so watched; what its zone has against it is the problem. */
+export function registrableName(text: string): Parsed<DomainName> {
   const name = parseDomainName(text);
   if (!name.ok) return name;
   const [first] = checkName(name.value);

@@ -8,10 +8,8 @@ export interface RdapRegistration {
   readonly registeredAt?: Date;
   /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
   readonly deletedAt?: Date;
-  readonly registrar?: string;
   /** Lower case, such as `active`, `auto renew period`, `redemption period` (RFC 8056). */
   readonly statuses: readonly string[];
-  readonly nameServers: readonly string[];
 }
 
 /** An answer that is none: the reason completes “the registry's record cannot be read: …”. */
@@ -35,13 +33,8 @@ const domainObject = z.object({
   unicodeName: text,
   status: list,
   events: list,
-  entities: list,
-  nameservers: list,
 });
 const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
-const nameServer = z.object({ ldhName: z.string() });
-const entity = z.object({ roles: z.array(z.string()), handle: text, vcardArray: z.unknown().optional() });
-const vcard = z.tuple([z.literal('vcard'), z.array(z.array(z.unknown()))]);
 
 /**
  * Reads the record of one domain. What is not needed may be missing or odd; the name and the expiry must be right,
@@ -73,18 +66,12 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
   const deletedAt = statuses.some((status) => status === 'redemption period' || status === 'pending delete')
     ? (dateOf('deletion') ?? dateOf('last changed'))
     : undefined;
-  const registrar = registrarName(each(entity, record.entities));
   return {
     kind: 'found',
     expiresAt,
     ...(registeredAt && { registeredAt }),
     ...(deletedAt && { deletedAt }),
-    ...(registrar && { registrar }),
     statuses: statuses.slice(0, MAX_ITEMS),
-    nameServers: each(nameServer, record.nameservers)
-      .map(({ ldhName }) => asciiName(clean(ldhName)))
-      .filter((host) => host !== '')
-      .slice(0, MAX_ITEMS),
   };
 }
 
@@ -108,14 +95,6 @@ export function readRfc3339(value: unknown): Date | undefined {
   const sign = offset.startsWith('-') ? -1 : 1;
   const minutes = Number(hour) * 60 + Number(minute) - sign * (offsetHours * 60 + offsetMinutes);
   return new Date(date.getTime() + minutes * 60_000 + Math.min(Number(second), 59) * 1000);
-}
-
-function registrarName(entities: readonly z.infer<typeof entity>[]): string | undefined {
-  const registrar = entities.find(({ roles }) => roles.some((role) => role.toLowerCase() === 'registrar'));
-  const card = vcard.safeParse(registrar?.vcardArray);
-  const fullName = card.success ? card.data[1].find(([property]) => property === 'fn')?.[3] : undefined;
-  const name = typeof fullName === 'string' && fullName.trim() !== '' ? fullName : registrar?.handle;
-  return name === undefined ? undefined : clean(name) || undefined;
 }
 
 function each<T>(schema: z.ZodType<T>, values: readonly unknown[]): T[] {

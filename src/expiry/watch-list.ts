@@ -1,8 +1,7 @@
 import { calendarDay } from '../zones/lifecycle.ts';
-import { type DomainName, parseDomainName } from '../zones/names.ts';
-import { checkName } from '../zones/rules.ts';
+import { parseDomainName } from '../zones/names.ts';
 import { changeWatched, newlyWatched } from './change.ts';
-import { parseExpiryDate, parseImport, type RejectedLine } from './import.ts';
+import { parseExpiryDate, parseImport, type RejectedLine, registrableName } from './import.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import { type RefreshDeps, refreshName } from './refresh.ts';
@@ -42,16 +41,6 @@ const LOOKUP_MS = 6_000;
 const IMPORT_BATCH = 1_000;
 const MAX_SNOOZE_DAYS = 365;
 
-/** Reads a name that people want watched: one that can be registered. */
-function readWatchedName(
-  text: string,
-): { readonly ok: true; readonly name: DomainName } | { readonly ok: false; readonly why: string } {
-  const parsed = parseDomainName(text);
-  if (!parsed.ok) return { ok: false, why: parsed.problem };
-  const [problem] = checkName(parsed.value);
-  return problem === undefined ? { ok: true, name: parsed.value } : { ok: false, why: problem };
-}
-
 /**
  * Puts a name on the list and asks its registry. The registry's date counts, else the one that is known from an order,
  * else the one that is given. A name that was to be let go is watched again.
@@ -64,11 +53,11 @@ export async function watchName(
   date: string | undefined,
   by: string,
 ): Promise<WatchedOutcome> {
-  const read = readWatchedName(text);
-  if (!read.ok) return read;
+  const read = registrableName(text);
+  if (!read.ok) return { ok: false, why: read.problem };
   const given = date === undefined ? undefined : parseExpiryDate(date);
   if (given?.ok === false) return { ok: false, why: given.problem };
-  const name = read.name.ascii;
+  const name = read.value.ascii;
   const expiry = given && ({ at: given.value, source: 'person' } as const);
 
   const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry });

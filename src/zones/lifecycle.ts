@@ -35,8 +35,6 @@ export interface Lifecycle {
   readonly current: LifeStage;
   /** All stages in order. */
   readonly stages: readonly LifeStage[];
-  /** First moment at which a restore is too late; undefined where that is not documented. */
-  readonly restorePossibleUntil: Date | undefined;
   /** The deletion is a fact; otherwise it is assumed for the end of the auto-renew grace. */
   readonly deletionKnown: boolean;
 }
@@ -81,7 +79,6 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   return {
     current,
     stages,
-    restorePossibleUntil: stages.find(({ phase }) => phase === 'redemption')?.until,
     deletionKnown: dates.deletedAt !== undefined,
   };
 }

@@ -24,7 +24,6 @@ const found = (expiresAt: Date, registeredAt?: Date): RdapResult => ({
   expiresAt,
   ...(registeredAt && { registeredAt }),
   statuses: ['active'],
-  nameServers: [],
 });
 const later = (days: number) => new Date(SENT.getTime() + days * DAY_MS);
 const AWAY: RdapResult = { kind: 'unavailable', reason: 'away' };

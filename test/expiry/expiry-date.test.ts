@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addYears, believeRegistry, estimateExpiry, type KnownExpiry } from '../../src/expiry/expiry-date.ts';
+import { addYears, believeRegistry, type KnownExpiry, periodOf } from '../../src/expiry/expiry-date.ts';
 import type { RdapRegistration } from '../../src/expiry/rdap-answer.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
@@ -7,29 +7,26 @@ import { rest } from '../../src/zones/rest.ts';
 const now = new Date('2026-06-10T00:00:00Z');
 
 function record(expiresAt: string, ...statuses: string[]): RdapRegistration {
-  return { kind: 'found', expiresAt: new Date(expiresAt), statuses, nameServers: [] };
+  return { kind: 'found', expiresAt: new Date(expiresAt), statuses };
 }
 
-describe('after an order', () => {
-  const known = new Date('2026-07-01T10:00:00Z');
-
-  test('a renewal and a transfer add to the expiry, a registration to the clock', () => {
-    expect(estimateExpiry('renew', known, 2, now)).toEqual(new Date('2028-07-01T10:00:00Z'));
-    expect(estimateExpiry('transfer', known, 1, now)).toEqual(new Date('2027-07-01T10:00:00Z'));
-    expect(estimateExpiry('create', undefined, 1, now)).toEqual(new Date('2027-06-10T00:00:00Z'));
-  });
-
-  test('nothing is made up', () => {
-    expect(estimateExpiry('renew', undefined, 2, now)).toBeUndefined();
-    expect(estimateExpiry('transfer', undefined, 1, now)).toBeUndefined();
-    expect(estimateExpiry('restore', known, 1, now)).toBeUndefined();
-  });
-
+describe('adding years', () => {
   test('a leap day becomes the day before, never the day after', () => {
     expect(addYears(new Date('2028-02-29T23:00:00Z'), 1)).toEqual(new Date('2029-02-28T23:00:00Z'));
     expect(addYears(new Date('2028-02-29T23:00:00Z'), 4)).toEqual(new Date('2032-02-29T23:00:00Z'));
     expect(addYears(new Date('2027-03-31T00:00:00Z'), -1)).toEqual(new Date('2026-03-31T00:00:00Z'));
   });
+});
+
+test.each([
+  [{ period: 2 }, 2],
+  [{ name: 'cafe.rest' }, undefined],
+  [{ period: '2' }, undefined],
+  [{ period: 0 }, undefined],
+  [{ period: 1.5 }, undefined],
+  [null, undefined],
+])('the period of %j is %j', (input, years) => {
+  expect(periodOf(input)).toBe(years);
 });
 
 describe('the registry is believed', () => {

@@ -13,7 +13,7 @@ function inDays(days: number, from = NOW): Date {
 }
 
 function found(expiresAt: Date, more: object = {}): RdapResult {
-  return { kind: 'found', expiresAt, statuses: ['active'], nameServers: [], ...more };
+  return { kind: 'found', expiresAt, statuses: ['active'], ...more };
 }
 
 const known: WatchedDomain = {

@@ -31,7 +31,6 @@ const found = (expiresAt: string): RdapResult => ({
   kind: 'found',
   expiresAt: new Date(expiresAt),
   statuses: [],
-  nameServers: [],
 });
 
 describe('watch', () => {

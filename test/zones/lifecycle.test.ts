@@ -34,7 +34,9 @@ describe('a .rest name that nobody renews', () => {
       ['pending_delete', '2026-05-19'],
       ['released', undefined],
     ]);
-    expect(life.restorePossibleUntil).toEqual(new Date('2026-05-15T10:00:00Z'));
+    expect(life.stages.find(({ phase }) => phase === 'redemption')?.until).toEqual(
+      new Date('2026-05-15T10:00:00Z'),
+    );
     expect(life.deletionKnown).toBe(false);
   });
 });
@@ -45,7 +47,7 @@ describe('a deletion that is known', () => {
     expect(phaseAt('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
     expect(phaseAt('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
     const life = lifecycleAt(rest, { expiresAt, deletedAt }, deletedAt);
-    expect(life.restorePossibleUntil).toEqual(new Date('2026-04-09T00:00:00Z'));
+    expect(life.current.until).toEqual(new Date('2026-04-09T00:00:00Z'));
     expect(life.deletionKnown).toBe(true);
   });
 
@@ -71,7 +73,7 @@ test('where no periods are documented a name is registered or expired', () => {
   expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
   expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
   expect(at('2036-01-01T00:00:00Z').current.phase).toBe('expired');
-  expect(at('2026-03-01T10:00:00Z').restorePossibleUntil).toBeUndefined();
+  expect(at('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual(['registered', 'expired']);
 });
 
 test('an unknown time zone is refused', () => {
