@@ -17,6 +17,48 @@ const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number(
 const unfollowedRows = z.array(z.object({ orderId: z.string(), n: z.number() }));
 const imported = z.array(z.object({ added: z.boolean() }));
 
+const text = z.string().nullable();
+const moment = z.date().nullable();
+
+/** Rows of {@link DOMAIN_COLUMNS}. */
+export const domainRows = z.array(
+  z.object({
+    name: z.string(),
+    version: z.number(),
+    expiresAt: moment,
+    expirySource: text,
+    addedBy: z.string(),
+    addedAt: z.date(),
+    saidThreshold: z.number(),
+    registeredBy: text,
+    renewedUntil: moment,
+    renewedAt: moment,
+    previousExpiresAt: moment,
+    movedAt: moment,
+    deletedAt: moment,
+    checkedAt: moment,
+    nextCheckAt: z.date(),
+    checkProblem: text,
+    snoozedUntil: moment,
+    snoozedBy: text,
+    snoozeReason: text,
+    lapseReason: text,
+    lapseRequestedBy: text,
+    lapseConfirmedBy: text,
+    lapseConfirmedAt: moment,
+  }) satisfies z.ZodType<Prisma.DomainModel>,
+);
+
+/** Every column of `domains`, under the names of Prisma's model. */
+export const DOMAIN_COLUMNS = Prisma.sql`
+  name, version, expires_at AS "expiresAt", expiry_source AS "expirySource", added_by AS "addedBy",
+  added_at AS "addedAt", said_threshold AS "saidThreshold", registered_by AS "registeredBy",
+  renewed_until AS "renewedUntil", renewed_at AS "renewedAt", previous_expires_at AS "previousExpiresAt",
+  moved_at AS "movedAt", deleted_at AS "deletedAt", checked_at AS "checkedAt", next_check_at AS "nextCheckAt",
+  check_problem AS "checkProblem", snoozed_until AS "snoozedUntil", snoozed_by AS "snoozedBy",
+  snooze_reason AS "snoozeReason", lapse_reason AS "lapseReason", lapse_requested_by AS "lapseRequestedBy",
+  lapse_confirmed_by AS "lapseConfirmedBy", lapse_confirmed_at AS "lapseConfirmedAt"`;
+
 /** A name of the watch list out of its row. */
 export function domainFromRow(row: Prisma.DomainModel): WatchedDomain {
   const { expiresAt, renewedUntil, renewedAt, previousExpiresAt, movedAt, snoozedUntil, lapseReason } = row;

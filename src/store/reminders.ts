@@ -5,7 +5,7 @@ import { asReminder } from '../expiry/digest.ts';
 import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
-import { domainFromRow, NOTHING_SAID } from './domains.ts';
+import { DOMAIN_COLUMNS, domainFromRow, domainRows, NOTHING_SAID } from './domains.ts';
 
 const BATCH = 500;
 const DAY_MS = 86_400_000;
@@ -54,7 +54,7 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
 }
 
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createReminderStore({ prisma }: Database): ReminderStore {
+export function createReminderStore({ prisma, run }: Database): ReminderStore {
   const ask = (query: Prisma.Sql): Promise<unknown> =>
     during('looking for names that are due', () => prisma.$queryRaw(query));
 
@@ -62,8 +62,10 @@ export function createReminderStore({ prisma }: Database): ReminderStore {
   async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
     if (found.length === 0) return [];
     const names = found.map(({ name }) => name);
-    const domains = await during('reading names that are due', () =>
-      prisma.domain.findMany({ where: { name: { in: names } } }),
+    const domains = await during('reading names that are due', async () =>
+      domainRows.parse(
+        await run(Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${names})`),
+      ),
     );
     const byName = new Map(domains.map((row) => [row.name, domainFromRow(row)]));
     return found.flatMap(({ name, said }) => {
