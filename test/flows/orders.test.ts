@@ -43,6 +43,7 @@ describe('/domain orders', () => {
     ['/domain orders', ['waiting', 'cancelled']],
     ['/domain orders pending', ['waiting']],
     ['/domain orders mine', ['waiting', 'cancelled']],
+    ['/domain orders Mine', ['waiting', 'cancelled']],
     ['/domain orders BISTRO.rest', ['cancelled']],
   ])('%s', async (text, shown) => {
     const list = await told(alice, text);
