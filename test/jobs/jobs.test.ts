@@ -13,6 +13,8 @@ let replicas: Jobs[] = [];
 beforeEach(async () => {
   database = await createTestDatabase();
   pool = new pg.Pool({ connectionString: database.url });
+  // The database is dropped while the last connections are still closing.
+  pool.on('connect', (client) => client.on('error', () => undefined));
 });
 afterEach(async () => {
   await Promise.all(replicas.map((jobs) => jobs.close()));

@@ -84,7 +84,8 @@ export class CrashSite {
   ): Promise<CrashSite> {
     const s = await startSurroundings();
     const db = new pg.Pool({ connectionString: s.databaseUrl, max: 2 });
-    // The database is dropped at the end of it.
+    // The database is dropped while the last connections are still closing.
+    db.on('connect', (client) => client.on('error', () => undefined));
     db.on('error', () => undefined);
     const site = new CrashSite(s, db, settings(s));
     await site.restart();
