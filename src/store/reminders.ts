@@ -56,7 +56,7 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ prisma, run }: Database): ReminderStore {
   const ask = (query: Prisma.Sql): Promise<unknown> =>
-    during('looking for names that are due', () => prisma.$queryRaw(query));
+    during('looking for names that are due', () => run(query));
 
   /** Reads the rows of names that a query found, in its order. */
   async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
