@@ -20,7 +20,11 @@ export class StartError extends Error {
 /** How long a database or Slack may be away at start before the process gives up. */
 const PATIENCE_MS = 120_000;
 
-/** The database that the settings name, else the embedded one, which is started. @returns its address */
+/**
+ * The database that the settings name, else the embedded one, which is started.
+ * @param closers takes what stops it again
+ * @returns its address
+ */
 export async function findDatabase(
   config: Config,
   log: Log,
@@ -54,7 +58,7 @@ export function slackMode(config: Config): SlackMode {
   const { appToken, signingSecret } = config.slack;
   if (appToken !== undefined) return { kind: 'socket', appToken };
   if (signingSecret !== undefined) return { kind: 'http', signingSecret };
-  throw new StartError('Neither SLACK_SIGNING_SECRET nor SLACK_APP_TOKEN is set.');
+  throw new StartError('Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode.');
 }
 
 /** Tries again while something is away that is expected to come; what is refused is refused at once. */
@@ -81,7 +85,10 @@ export async function withPatience<T>(
         (error instanceof MigrationError && error.problem === 'unreachable');
       if (!away) throw error;
       if (Date.now() > deadline)
-        throw new StartError(`${what} did not answer for ${PATIENCE_MS / 1_000} seconds.`, { cause: error });
+        throw new StartError(
+          `Starting: ${what} did not answer for ${PATIENCE_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
+          { cause: error },
+        );
       log.warn({ err: error }, `waiting for ${what}`);
       await sleep(wait, undefined, { signal });
     }

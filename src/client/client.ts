@@ -116,7 +116,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (json && wanted !== 'xml') return { interface: 'json' };
     if (task.xml !== undefined && wanted !== 'json') {
       if (line.xmlAddress !== undefined) return { interface: 'xml' };
-      return { unsupported: `${task.name} needs the XML interface here: set SERVICE_XML_URL` };
+      return {
+        unsupported: `${task.name} needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL`,
+      };
     }
     if (wanted === 'xml' || task.json === undefined) {
       return {
@@ -175,7 +177,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         throw serviceError(
           'unsupported',
           activity,
-          'two-factor accounts need the XML interface: set SERVICE_XML_URL',
+          'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
         );
       }
       return wayIn.verify(budgetOf(call));

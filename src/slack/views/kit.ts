@@ -144,10 +144,10 @@ export function button(options: ButtonOptions): Button {
       ? {}
       : {
           confirm: {
-            title: plainText(confirm.title, 100),
-            text: plainText(confirm.text, 300),
-            confirm: plainText(confirm.yes, 30),
-            deny: plainText('Back', 30),
+            title: plainText(confirm.title, LIMITS.confirmTitle),
+            text: plainText(confirm.text, LIMITS.confirmText),
+            confirm: plainText(confirm.yes, LIMITS.confirmButton),
+            deny: plainText('Back', LIMITS.confirmButton),
           },
         }),
   };
@@ -171,7 +171,7 @@ export interface Table {
 }
 
 /** Rows that one table shows; more belong on a next page of ours. */
-export const TABLE_ROWS = 100;
+export const TABLE_ROWS = LIMITS.tableRows;
 
 /**
  * A table with sorting and paging. Text in its cells is raw: nothing in it is markup. Where all of it would be too
@@ -187,12 +187,12 @@ export function table({ caption, columns, rows, pageSize }: Table): AnyBlock {
   );
   return {
     type: 'data_table',
-    caption: truncate(caption, 150),
+    caption: truncate(caption, LIMITS.tableCaption),
     rows: [
       columns.map((title) => tableCell(title, limit)),
       ...shown.map((row) => row.map((cell) => tableCell(cell, limit))),
     ],
-    page_size: Math.min(Math.max(pageSize ?? 10, 1), 100),
+    page_size: Math.min(Math.max(pageSize ?? 10, 1), LIMITS.tableRows),
     row_header_column_index: 0,
   };
 }
@@ -232,19 +232,21 @@ export interface BarChart {
   readonly yLabel: string;
 }
 
-/** A bar chart of up to 20 bars. */
+/** A bar chart; bars beyond what Slack takes are left out. */
 export function barChart(chart: BarChart): DataVisualizationBlock {
-  const bars = chart.bars.slice(0, 20).map(({ label, value }) => ({ label: truncate(label, 20), value }));
+  const bars = chart.bars
+    .slice(0, LIMITS.chartBars)
+    .map(({ label, value }) => ({ label: truncate(label, LIMITS.chartLabel), value }));
   return {
     type: 'data_visualization',
-    title: truncate(chart.title, 50),
+    title: truncate(chart.title, LIMITS.chartTitle),
     chart: {
       type: 'bar',
-      series: [{ name: truncate(chart.series, 20), data: bars }],
+      series: [{ name: truncate(chart.series, LIMITS.chartLabel), data: bars }],
       axis_config: {
         categories: bars.map(({ label }) => label),
-        x_label: truncate(chart.xLabel, 50),
-        y_label: truncate(chart.yLabel, 50),
+        x_label: truncate(chart.xLabel, LIMITS.chartTitle),
+        y_label: truncate(chart.yLabel, LIMITS.chartTitle),
       },
     },
   };

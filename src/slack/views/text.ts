@@ -26,6 +26,15 @@ export const LIMITS = {
   /** Of all cells of a message's tables together. */
   tableText: 9_500,
   cellText: 300,
+  tableCaption: 150,
+  tableRows: 100,
+  chartTitle: 50,
+  chartBars: 20,
+  chartLabel: 20,
+  confirmTitle: 100,
+  confirmText: 300,
+  confirmButton: 30,
+  richText: 3_000,
   inputValue: 3_000,
 } as const;
 
