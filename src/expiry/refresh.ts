@@ -61,13 +61,13 @@ export async function refreshDue(deps: RefreshDeps, signal: AbortSignal): Promis
  * Looks one name up and keeps what was found.
  *
  * @param signal gives up; the name is then due again later.
- * @returns the name as the list has it then, and what the registry said; undefined when it is not on the list.
+ * @returns the name as the list has it then; undefined when it is not on the list, or the look-up was given up.
  */
 export async function refreshName(
   deps: RefreshDeps,
   name: string,
   signal: AbortSignal,
-): Promise<{ readonly domain: WatchedDomain; readonly result: RdapResult } | undefined> {
+): Promise<WatchedDomain | undefined> {
   let result: RdapResult;
   try {
     result = await deps.rdap.lookup(name, signal);
@@ -76,10 +76,9 @@ export async function refreshName(
     deps.log.error({ err, name }, 'looking a name up at its registry');
     result = { kind: 'unavailable', reason: 'the look-up ended with an error of mine' };
   }
-  const domain = await changeWatched(deps.store, name, (known) =>
+  return changeWatched(deps.store, name, (known) =>
     afterLookup(known, result, deps.now(), deps.random ?? Math.random),
   );
-  return domain && { domain, result };
 }
 
 /** The name on the list after its registry was asked. */

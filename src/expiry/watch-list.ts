@@ -68,7 +68,7 @@ export async function watchName(
     });
   }
   const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
-  const domain = looked?.domain ?? (await deps.store.find(name));
+  const domain = looked ?? (await deps.store.find(name));
   if (domain === undefined) return { ok: false, why: 'Somebody took it off the list at the same moment.' };
   const dateNotTaken =
     given?.value !== undefined && domain.expiry?.at.getTime() !== given.value.getTime()

@@ -68,11 +68,11 @@ export function formView({ form, origin, values = {}, intro = [], problems = [] 
 }
 
 /** A modal that only says something. */
-export function noticeView(title: string, blocks: readonly KnownBlock[], close = 'Close'): ModalView {
+export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalView {
   return {
     type: 'modal',
     title: plainText(title, LIMITS.title),
-    close: plainText(close, LIMITS.submit),
+    close: plainText('Close', LIMITS.submit),
     blocks: [...blocks],
   };
 }

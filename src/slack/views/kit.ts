@@ -64,11 +64,10 @@ export function header(text: string): KnownBlock {
 }
 
 /** @param text mrkdwn whose foreign parts are escaped already */
-export function section(text: string, accessory?: Button): SectionBlock {
+export function section(text: string): SectionBlock {
   return {
     type: 'section',
     text: { type: 'mrkdwn', text: truncateMarkup(text, LIMITS.sectionText), verbatim: true },
-    ...(accessory === undefined ? {} : { accessory }),
   };
 }
 
@@ -123,14 +122,11 @@ export interface ButtonOptions {
   /** An id, never content: on a click everything is read again. */
   readonly value: string;
   readonly style?: 'primary' | 'danger';
-  /** Asks before it acts. */
-  readonly confirm?: { readonly title: string; readonly text: string; readonly yes: string };
   /** What a screen reader says, where the text alone does not tell which thing it is about. */
   readonly label?: string;
 }
 
 export function button(options: ButtonOptions): Button {
-  const { confirm } = options;
   return {
     type: 'button',
     action_id: options.actionId,
@@ -140,16 +136,6 @@ export function button(options: ButtonOptions): Button {
     ...(options.label === undefined
       ? {}
       : { accessibility_label: truncate(options.label, LIMITS.buttonText) }),
-    ...(confirm === undefined
-      ? {}
-      : {
-          confirm: {
-            title: plainText(confirm.title, LIMITS.confirmTitle),
-            text: plainText(confirm.text, LIMITS.confirmText),
-            confirm: plainText(confirm.yes, LIMITS.confirmButton),
-            deny: plainText('Back', LIMITS.confirmButton),
-          },
-        }),
   };
 }
 

@@ -31,10 +31,6 @@ export const LIMITS = {
   chartTitle: 50,
   chartBars: 20,
   chartLabel: 20,
-  confirmTitle: 100,
-  confirmText: 300,
-  confirmButton: 30,
-  richText: 3_000,
   inputValue: 3_000,
 } as const;
 
