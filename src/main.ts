@@ -162,7 +162,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         }),
     });
     closers.push(() => accounts.close());
-    const findAccount = accounts.find;
     const orders = createOrders({
       store,
       vault,
@@ -170,7 +169,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       directory,
       now,
       clientFor: accounts.clientFor,
-      findAccount,
+      findAccount: accounts.find,
     });
     const { hurry = 1 } = overrides;
     const notifier = {
@@ -192,7 +191,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       now,
       log,
       clientFor: accounts.clientFor,
-      accountExists: async (id: string) => (await findAccount(id)) !== undefined,
+      accountExists: async (id: string) => (await accounts.find(id)) !== undefined,
       accepted: accounts.accepted,
       workerId: randomUUID(),
       leaseMs: LEASE_MS / hurry,

@@ -5,7 +5,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
@@ -66,8 +65,10 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       resolve(),
     );
   });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('the HTTP server has no port');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: address.port,
     close: () => close(server),
   };
 }

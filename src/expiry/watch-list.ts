@@ -69,7 +69,11 @@ export async function watchName(
   }
   const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
   const domain = looked ?? (await deps.store.find(name));
-  if (domain === undefined) return { ok: false, why: 'Somebody took it off the list at the same moment.' };
+  if (domain === undefined)
+    return {
+      ok: false,
+      why: 'Somebody took it off the list at the same moment. Type it again if it is still wanted.',
+    };
   const dateNotTaken =
     given?.value !== undefined && domain.expiry?.at.getTime() !== given.value.getTime()
       ? given.value
