@@ -1,4 +1,5 @@
 import { Agent, errors, request } from 'undici';
+import { readRetryAfter } from '../client/answer.ts';
 import { HostBusyError, HostGate } from './host-gate.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from './public-address.ts';
 import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './rdap-answer.ts';
@@ -201,11 +202,12 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
         headers: { accept: 'application/rdap+json, application/json;q=0.9', 'user-agent': userAgent },
       });
       const busy = statusCode === 429 || statusCode === 503;
+      const asked = readRetryAfter(headers['retry-after'], now().getTime());
       return {
         status: statusCode,
         text: await body.text(),
         location: single(headers['location']),
-        retryAfterMs: retryAfter(single(headers['retry-after']), now()) ?? (busy ? DEFAULT_WAIT_MS : 0),
+        retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
       };
     } finally {
       clearTimeout(timer);
@@ -216,23 +218,6 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
 
 class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
-}
-
-/**
- * Reads `Retry-After` (RFC 9110, section 10.2.3).
- *
- * @param value seconds or a date.
- * @returns milliseconds from `now`, a day at most; undefined when there is none or it cannot be read.
- */
-export function retryAfter(value: string | undefined, now: Date): number | undefined {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  const ms = /^\d{1,10}$/.test(text)
-    ? Number(text) * 1000
-    : /^[A-Za-z]{3,9},? /.test(text)
-      ? Date.parse(text) - now.getTime()
-      : Number.NaN;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), DAY_MS);
 }
 
 function interpret({ status, text }: Answer, name: string): RdapResult {

@@ -101,6 +101,7 @@ describe('Retry-After', () => {
     ['soon', undefined],
     ['-5', undefined],
     ['1.5', undefined],
+    ['2026-06-01', undefined],
     ['', undefined],
     [undefined, undefined],
   ])('%j means %j milliseconds', (header, wait) => {
