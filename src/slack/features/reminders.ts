@@ -84,7 +84,11 @@ function openWith(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
     const domain = await call.deps.expiry.find(call.value);
     if (domain === undefined)
-      return call.tell(say(`${nameInWords(call.value)} is not on the watch list any more.`));
+      return call.tell(
+        say(
+          `${nameInWords(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
+        ),
+      );
     await openForm(call, form, threadOrigin(call), {});
   };
 }
