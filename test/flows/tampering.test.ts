@@ -123,7 +123,7 @@ test('a secret result that was changed is not shown, and says so', async () => {
     [order.id],
   );
   expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
-    'cannot be opened any more',
+    'This cannot be opened: its key is missing, or it was changed.',
   );
   expect(alice.openedViews()).toEqual([]);
 });

@@ -14,6 +14,7 @@ const EMOJI: Readonly<Record<string, string>> = {
   hourglass: '⌛',
   hourglass_flowing_sand: '⏳',
   inbox_tray: '📥',
+  incoming_envelope: '📨',
   information_source: 'ℹ️',
   key: '🔑',
   large_blue_circle: '🔵',
