@@ -117,17 +117,17 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (task.xml !== undefined && wanted !== 'json') {
       if (line.xmlAddress !== undefined) return { interface: 'xml' };
       return {
-        unsupported: `${task.name} needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL`,
+        unsupported: 'this needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL',
       };
     }
     if (wanted === 'xml' || task.json === undefined) {
       return {
-        unsupported: `${task.name} is not documented for the interface that was asked for: use the other one`,
+        unsupported: 'this is not documented for the interface that was asked for: use the other one',
       };
     }
     return {
       unsupported:
-        `${task.name} is documented for the JSON interface, which has no two-factor sign-in: ` +
+        'this is documented for the JSON interface, which has no two-factor sign-in: ' +
         'link an account with a password or a trusted application',
     };
   }

@@ -98,13 +98,17 @@ export function nudgeApprovers(
   return changeOrder(deps, orderId, () => ({ event: { type: 'nudged' } }));
 }
 
+/** Said of an order whose account has gone. */
+export const ACCOUNT_GONE =
+  'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
+
 /** What an order needs and no longer has: its account, or the zone's leave. Undefined when all is there. */
 export async function groundGone(
   deps: Pick<DecideDeps, 'accountExists'>,
   order: Order,
 ): Promise<string | undefined> {
   if (!(await deps.accountExists(order.account.id))) {
-    return 'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
+    return ACCOUNT_GONE;
   }
   const checked = taskNamed(order.task).check(order.input);
   if (!checked.ok) {

@@ -6,7 +6,7 @@ import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
-import { groundGone } from './decide.ts';
+import { ACCOUNT_GONE, groundGone } from './decide.ts';
 import { afterDoubt, FOLLOWED_TASKS, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
@@ -141,9 +141,7 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
   }
   if (means === undefined) {
     await keepTrying(deps, signal, () =>
-      change(deps, () => ({
-        event: { type: 'stopped', summary: 'The account is no longer linked, so nothing was sent.' },
-      })),
+      change(deps, () => ({ event: { type: 'stopped', summary: ACCOUNT_GONE } })),
     );
     return;
   }

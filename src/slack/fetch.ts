@@ -1,5 +1,10 @@
 import type { FetchFunction } from '@slack/web-api';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
+
+/** More than Slack ever says at once. */
+const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+
+const agent = new Agent({ maxResponseSize: MAX_ANSWER_BYTES });
 
 /**
  * `fetch` for Slack's client, which posts a text and reads the answer whole. Node's own goes through streams and takes
@@ -13,6 +18,7 @@ export const fetchWhole: FetchFunction = async (url, init = {}) => {
     method,
     headers: sent,
     body,
+    dispatcher: agent,
     ...(signal === undefined ? {} : { signal }),
   });
   const bytes = await answer.body.arrayBuffer();

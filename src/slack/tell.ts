@@ -75,7 +75,6 @@ async function respond(url: string, message: Message, replace: boolean): Promise
         text: message.text,
         blocks: message.blocks,
       }),
-      redirect: 'error',
       signal: AbortSignal.timeout(RESPONSE_MS),
     });
     const text = await response.text();

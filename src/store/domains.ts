@@ -20,34 +20,32 @@ const imported = z.array(z.object({ added: z.boolean() }));
 const text = z.string().nullable();
 const moment = z.date().nullable();
 
-/** Rows of {@link DOMAIN_COLUMNS}. */
-export const domainRows = z.array(
-  z.object({
-    name: z.string(),
-    version: z.number(),
-    expiresAt: moment,
-    expirySource: text,
-    addedBy: z.string(),
-    addedAt: z.date(),
-    saidThreshold: z.number(),
-    registeredBy: text,
-    renewedUntil: moment,
-    renewedAt: moment,
-    previousExpiresAt: moment,
-    movedAt: moment,
-    deletedAt: moment,
-    checkedAt: moment,
-    nextCheckAt: z.date(),
-    checkProblem: text,
-    snoozedUntil: moment,
-    snoozedBy: text,
-    snoozeReason: text,
-    lapseReason: text,
-    lapseRequestedBy: text,
-    lapseConfirmedBy: text,
-    lapseConfirmedAt: moment,
-  }) satisfies z.ZodType<Prisma.DomainModel>,
-);
+/** A row of {@link DOMAIN_COLUMNS}. */
+export const domainRow = z.object({
+  name: z.string(),
+  version: z.number(),
+  expiresAt: moment,
+  expirySource: text,
+  addedBy: z.string(),
+  addedAt: z.date(),
+  saidThreshold: z.number(),
+  registeredBy: text,
+  renewedUntil: moment,
+  renewedAt: moment,
+  previousExpiresAt: moment,
+  movedAt: moment,
+  deletedAt: moment,
+  checkedAt: moment,
+  nextCheckAt: z.date(),
+  checkProblem: text,
+  snoozedUntil: moment,
+  snoozedBy: text,
+  snoozeReason: text,
+  lapseReason: text,
+  lapseRequestedBy: text,
+  lapseConfirmedBy: text,
+  lapseConfirmedAt: moment,
+}) satisfies z.ZodType<Prisma.DomainModel>;
 
 /** Every column of `domains`, under the names of Prisma's model. */
 export const DOMAIN_COLUMNS = Prisma.sql`

@@ -5,7 +5,7 @@ import { asReminder } from '../expiry/digest.ts';
 import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
-import { DOMAIN_COLUMNS, domainFromRow, domainRows, NOTHING_SAID } from './domains.ts';
+import { DOMAIN_COLUMNS, domainFromRow, domainRow, NOTHING_SAID } from './domains.ts';
 
 const BATCH = 500;
 const DAY_MS = 86_400_000;
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const FARTHEST_LEASE_MS = 2 * 3_600_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
-const candidateRow = z.object({ name: z.string(), expires_at: z.date(), said: z.array(z.number()) });
+const candidateRow = domainRow.extend({ expiresAt: z.date(), said: z.array(z.number()) });
 const candidate = z.array(candidateRow);
 const inRange = z.array(candidateRow.extend({ range: z.number() }));
 const key = z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() });
@@ -34,7 +34,7 @@ export interface CandidateStep {
 /** The query behind `candidates`; apart, so that its plan can be looked at. */
 export function candidatesQuery({ threshold, from, afterName, until }: CandidateStep): Prisma.Sql {
   return Prisma.sql`
-    SELECT d.name, d.expires_at, ${SAID} FROM domains d
+    SELECT ${DOMAIN_COLUMNS}, ${SAID} FROM domains d
     WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
       AND (d.expires_at, d.name) > (${from}::timestamptz, ${afterName})
       AND d.said_threshold > ${threshold} AND d.lapse_confirmed_at IS NULL
@@ -53,26 +53,14 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
     FROM freed WHERE d.name = freed.name`;
 }
 
+function remindersOf(rows: z.infer<typeof candidate>): WatchedReminder[] {
+  return rows.flatMap((row) => asReminder(domainFromRow(row), row.said) ?? []);
+}
+
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ prisma, run }: Database): ReminderStore {
   const ask = (query: Prisma.Sql): Promise<unknown> =>
     during('looking for names that are due', () => run(query));
-
-  /** Reads the rows of names that a query found, in its order. */
-  async function read(found: z.infer<typeof candidate>): Promise<WatchedReminder[]> {
-    if (found.length === 0) return [];
-    const names = found.map(({ name }) => name);
-    const domains = await during('reading names that are due', async () =>
-      domainRows.parse(
-        await run(Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${names})`),
-      ),
-    );
-    const byName = new Map(domains.map((row) => [row.name, domainFromRow(row)]));
-    return found.flatMap(({ name, said }) => {
-      const domain = byName.get(name);
-      return (domain && asReminder(domain, said)) ?? [];
-    });
-  }
 
   return {
     takeDigest: (scheduledFor, now, leaseUntil) =>
@@ -186,10 +174,10 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       for (const [index, range] of ranges.entries()) {
         let found: z.infer<typeof candidate> = first.filter((row) => row.range === index);
         for (;;) {
-          yield await read(found);
+          yield remindersOf(found);
           const last = found.at(-1);
           if (last === undefined || found.length < BATCH) break;
-          const step = { ...range, from: last.expires_at, afterName: last.name };
+          const step = { ...range, from: last.expiresAt, afterName: last.name };
           found = candidate.parse(await ask(candidatesQuery(step)));
         }
       }
@@ -199,12 +187,12 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       for (let after = ''; ; ) {
         const found = candidate.parse(
           await ask(Prisma.sql`
-            SELECT d.name, d.expires_at, ${SAID} FROM domains d
+            SELECT ${DOMAIN_COLUMNS}, ${SAID} FROM domains d
             WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
               AND d.lapse_confirmed_at IS NULL
             ORDER BY d.name LIMIT ${BATCH}`),
         );
-        yield await read(found);
+        yield remindersOf(found);
         const last = found.at(-1);
         if (last === undefined || found.length < BATCH) return;
         after = last.name;

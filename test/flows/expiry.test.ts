@@ -168,6 +168,7 @@ describe('the digest', () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
     }
+    expect(JSON.stringify(form.blocks)).toContain('become one order, of 50 at most');
     const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
     const order = await orderAfter(running.workspace, () => alice.submit(form, values), EXPIRY);
     await bob.click(order.card, 'order_approve');

@@ -18,7 +18,6 @@ async function serve(listener: RequestListener): Promise<string> {
 const POST = {
   method: 'POST',
   headers: { 'content-type': 'text/plain', authorization: 'Bearer t' },
-  redirect: 'error',
 } as const;
 
 test('what is posted arrives, and the answer comes back whole', async () => {
@@ -71,4 +70,17 @@ test('an answer that stops in the middle is given up', async () => {
   await expect(fetchWhole(url, { ...POST, body: 'a=1', signal: AbortSignal.timeout(50) })).rejects.toThrow(
     /timeout|abort/i,
   );
+});
+
+test('an answer without end is given up', async () => {
+  const url = await serve((_request, response) => {
+    const more = () => {
+      while (response.write('x'.repeat(1024 * 1024)));
+      response.once('drain', more);
+    };
+    more();
+  });
+  await expect(fetchWhole(url, { ...POST, body: '' })).rejects.toMatchObject({
+    code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  });
 });

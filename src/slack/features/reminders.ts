@@ -1,6 +1,7 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import { snoozedUntilDay } from '../../expiry/watch-list.ts';
+import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type Action,
@@ -15,7 +16,17 @@ import {
 } from '../feature.ts';
 import { byWhom, dayInWords, daysInWords, nameInWords } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
-import { actions, button, escapeText, type Message, mention, message, say, section } from '../views/kit.ts';
+import {
+  actions,
+  button,
+  escapeText,
+  LIMITS,
+  type Message,
+  mention,
+  message,
+  say,
+  section,
+} from '../views/kit.ts';
 import { posted, SlackProblem } from '../web.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
@@ -101,7 +112,7 @@ const renewManyFields: Form = {
   title: 'Renew domains',
   submit: 'Ask',
   fields: [
-    { name: 'names', label: 'Names', kind: 'picks', hint: 'Those you tick become one order.' },
+    { name: 'names', label: 'Names', kind: 'picks' },
     PERIOD,
     { ...REASON, hint: 'Shown to the approvers.' },
   ],
@@ -120,8 +131,12 @@ const renewManyForm: FormFeature = {
         value: domain.name,
         text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${daysInWords(daysLeft)}`,
       }));
+    const hint =
+      options.length > LIMITS.options
+        ? `The ${LIMITS.options} most urgent of ${options.length} stand here; ${MAX_NAMES} become one order at most. Press the button again for more.`
+        : `Those you tick become one order, of ${MAX_NAMES} at most.`;
     const fields = renewManyFields.fields.map((field) =>
-      field.name === 'names' ? { ...field, options } : field,
+      field.name === 'names' ? { ...field, options, hint } : field,
     );
     return { form: { ...renewManyFields, fields }, origin, values };
   },
