@@ -16,7 +16,7 @@ import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
-import { recoverOrders, SILENT_MS } from './orders/recover.ts';
+import { keepRecovering } from './orders/recover.ts';
 import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
 import { type HttpServer, type Readiness, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
@@ -68,8 +68,6 @@ export interface Bot {
   stop(): Promise<void>;
 }
 
-/** An order that ran out is noticed within 5 s even if its job is lost. */
-const RECOVERY_MS = 4_000;
 /** How the registries are told who asks. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 /** How long a jump of the clock waits for the registries before it looks at what is due. */
@@ -248,21 +246,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       'expiry.refresh': async () => void (await Promise.all([lookForEvidence(false), expiring.refresh()])),
       'expiry.digest': async () => void (await expiring.digest()),
     });
-    const recover = (silentMs = SILENT_MS / hurry) =>
-      recoverOrders({ store, now, log, waiting: jobs.waiting, silentMs }).catch((err: unknown) =>
-        log.error({ err }, 'looking for neglected orders'),
-      );
-    // Whatever this process finds at its start, another one left behind.
-    await recover(0);
-    let isRecovering = false;
-    const recovery = setInterval(async () => {
-      // A database that is slow already is not asked the same thing twice at once.
-      if (isRecovering) return;
-      isRecovering = true;
-      await recover();
-      isRecovering = false;
-    }, RECOVERY_MS / hurry);
-    closers.push(async () => clearInterval(recovery));
+    const recovery = await keepRecovering({ store, now, log, waiting: jobs.waiting, hurry });
+    closers.push(async () => recovery.stop());
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
@@ -323,7 +308,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     let stopped: Promise<void> | undefined;
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
-      clearInterval(recovery);
+      recovery.stop();
       // Look-ups and digests are resumed where they were left.
       stopExpiry.abort();
       const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
@@ -337,7 +322,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       port: server.port,
       expiry: expiring,
       catchUp: async () => {
-        await recover();
+        await recovery.now();
         const looking = Promise.all([lookForEvidence(true), expiring.refresh()]);
         await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
         await expiring.digest();

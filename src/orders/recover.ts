@@ -5,23 +5,53 @@ import { expireOrder, nudgeApprovers } from './decide.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
 
 /** An order that has not moved for so many milliseconds may have lost its job. */
-export const SILENT_MS = 15_000;
+const SILENT_MS = 15_000;
+/** An order that ran out is noticed within 5 s even if its job is lost. */
+const RECOVERY_MS = 4_000;
 
-/**
- * Takes up what a crash or a lost job left behind: at start and again and again while the bot runs.
- * Safe on several replicas at once, for every step is a compare-and-swap.
- */
-export async function recoverOrders(deps: {
+export interface RecoverDeps {
   readonly store: OrderStore;
   readonly now: () => Date;
   readonly log: Log;
   /** Orders whose job of a queue is due and not taken yet, as when Slack or the database is slow. */
   readonly waiting?: (queue: OrderJob['queue']) => Promise<ReadonlySet<string>>;
-  /** {@link SILENT_MS} when left out. */
-  readonly silentMs?: number;
-}): Promise<void> {
+}
+
+export interface Recovery {
+  /** Looks at once. Never throws. */
+  now(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Recovers orders now, whatever another process left behind, and every few seconds from then on.
+ * @param deps.hurry how many times faster than usual
+ */
+export async function keepRecovering(deps: RecoverDeps & { readonly hurry: number }): Promise<Recovery> {
+  const { hurry } = deps;
+  const recover = (silentMs = SILENT_MS / hurry) =>
+    recoverOrders(deps, silentMs).catch((err: unknown) =>
+      deps.log.error({ err }, 'looking for neglected orders'),
+    );
+  await recover(0);
+  let isRecovering = false;
+  const timer = setInterval(async () => {
+    // A database that is slow already is not asked the same thing twice at once.
+    if (isRecovering) return;
+    isRecovering = true;
+    await recover();
+    isRecovering = false;
+  }, RECOVERY_MS / hurry);
+  return { now: () => recover(), stop: () => clearInterval(timer) };
+}
+
+/**
+ * Takes up what a crash or a lost job left behind: at start and again and again while the bot runs.
+ * Safe on several replicas at once, for every step is a compare-and-swap.
+ */
+export async function recoverOrders(deps: RecoverDeps, silentMs = SILENT_MS): Promise<void> {
   const now = deps.now();
-  const neglected = await deps.store.neglected(now, deps.silentMs ?? SILENT_MS);
+  const neglected = await deps.store.neglected(now, silentMs);
   // One order that fails holds up no other.
   const each = async (orderIds: readonly string[], take: (orderId: string) => Promise<unknown>) => {
     for (const orderId of orderIds) {
