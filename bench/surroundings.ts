@@ -35,7 +35,9 @@ export class Postgres {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-bench-'));
     // For root: PostgreSQL's user must get into it.
     await chmod(dataDir, 0o755);
-    return new Postgres(await startEmbeddedPostgres({ dataDir }), dataDir);
+    // Three replicas and their references need more connections than the embedded one has for one bot.
+    const server = await startEmbeddedPostgres({ dataDir, settings: { max_connections: '100' } });
+    return new Postgres(server, dataDir);
   }
 
   /** A database of its own with the present schema. @returns its address */
