@@ -294,8 +294,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
   }
   if (!parsed.success || problems.size > 0) {
+    const examples = new Map<string, string>(Object.entries(VARIABLES));
     const lines = [...problems].map(
-      ([name, problem]) => `  ${name} ${problem} (example: ${VARIABLES[name as Variable]})`,
+      ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
     );
     throw new ConfigError(
       `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`,

@@ -179,7 +179,7 @@ export function snoozedUntilDay(domain: WatchedDomain, timeZone: string): string
 }
 
 function notWatched(name: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why: `${name} is not on the watch list.` };
+  return { ok: false, why: `${name} is not on the watch list. /domain watch ${name} puts it there.` };
 }
 
 function later(now: Date, days: number): Date {
