@@ -7,7 +7,7 @@ import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { type Message, mention } from './views/kit.ts';
 import { orderReply } from './views/thread.ts';
-import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
+import { done, posted, refusesToken, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
   readonly web: SlackWeb;
@@ -192,6 +192,8 @@ const PATIENCE_MS = 60_000;
 function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
   if (!(error instanceof SlackProblem) || error.kind !== 'refused' || error.code === undefined) return false;
   if (CANNOT_POST.has(error.code)) return true;
+  // No other place takes a refused token either: what is to be said waits for a good one.
+  if (refusesToken(error)) return false;
   return !SLACK_FAILED.has(error.code) && now().getTime() - since.getTime() > PATIENCE_MS;
 }
 

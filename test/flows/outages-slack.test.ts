@@ -282,7 +282,8 @@ describe('refuses for good', () => {
   test('the bot’s token, for an hour: orders go on, and afterwards everything is told', async () => {
     const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
     await shown(order);
-    t.service.faults.set({ kind: 'slow', delayMs: 300, times: 1, match: { task: 'domain.renew' } });
+    // Long enough to be shown as under way.
+    t.service.faults.set({ kind: 'slow', delayMs: 1_500, times: 1, match: { task: 'domain.renew' } });
     // Who may approve is asked of Slack: that comes before.
     await bob.click(order.card, 'order_approve');
     await until('the request is under way', () => requestsOf(t.service, order).length === 1);
