@@ -12,6 +12,11 @@ export type Transaction = Prisma.TransactionClient;
 
 /** A statement of SQL: `Prisma.sql` makes them. */
 export interface Statement {
+  /**
+   * Of a text that never changes: each connection has it parsed once, and planned anew when the tables have changed. Two
+   * texts never share a name.
+   */
+  readonly name?: string;
   readonly text: string;
   readonly values: unknown[];
 }
@@ -137,9 +142,10 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
   };
 }
 
-async function runOn(client: pg.Pool | pg.PoolClient, { text, values }: Statement): Promise<unknown> {
+async function runOn(client: pg.Pool | pg.PoolClient, statement: Statement): Promise<unknown> {
+  const { name, text, values } = statement;
   try {
-    return (await client.query(text, values)).rows;
+    return (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;
   } catch (error) {
     // They quote rows.
     if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
