@@ -6,6 +6,7 @@ import { collectDue } from '../../src/expiry/digest.ts';
 import type { ReminderStore } from '../../src/expiry/ports.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
+import { fillWatchList } from '../../test/support/watch-list.ts';
 import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
@@ -31,7 +32,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       const database = openDatabase({ url });
       await client.connect();
       try {
-        await fill(client, size, due);
+        await fillWatchList(client, NOW, { names: size, due });
         const reminders = createReminderStore(database);
         const ours = () => timed(async () => (await collectDue(reminders, OPTIONS)).due.length, due);
         const theirs = () => timed(() => dueByHand(client), due);
@@ -114,31 +115,6 @@ async function memoryOf(reminders: ReminderStore): Promise<number> {
     OPTIONS,
   );
   return (most - before) / 2 ** 20;
-}
-
-async function fill(client: pg.Client, names: number, due: number): Promise<void> {
-  await client.query("SET TIME ZONE 'UTC'");
-  await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
-     SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365) + interval '3 hours', 'rdap', 'U0ALICE',
-            $1, $1::timestamptz + interval '1 second' * n,
-            COALESCE((SELECT min(t) FROM unnest(ARRAY[60, 30, 14, 7, 3, 1]) t WHERE t >= n % 365), 2147483647)
-     FROM generate_series(1, $2::int) n`,
-    [NOW, names],
-  );
-  await client.query(
-    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), said_threshold, 'before', $1, $1
-     FROM domains WHERE said_threshold <= 60`,
-    [NOW],
-  );
-  await client.query(
-    `UPDATE domains SET expires_at = $1::timestamptz + interval '60 days'
-     WHERE name IN (SELECT name FROM domains WHERE expires_at > $1::timestamptz + interval '100 days' LIMIT $2::int)`,
-    [NOW, due],
-  );
-  await client.query('VACUUM ANALYZE domains');
-  await client.query('VACUUM ANALYZE reminders');
 }
 
 export const due: Row = { id: 'due', seconds: 90, measure };

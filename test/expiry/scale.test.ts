@@ -5,6 +5,7 @@ import { collectDue } from '../../src/expiry/digest.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { candidatesQuery, createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillWatchList } from '../support/watch-list.ts';
 
 const NAMES = 100_000;
 const DUE_TODAY = 137;
@@ -15,36 +16,11 @@ let testDatabase: TestDatabase;
 let client: pg.Client;
 let database: Database;
 
-/**
- * A list in its everyday state: names that expire through the year, everything said that was due before today, and
- * some names that pass a threshold today.
- */
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   client = new pg.Client({ connectionString: testDatabase.url });
   await client.connect();
-  await client.query("SET TIME ZONE 'UTC'");
-  await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
-     SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365) + interval '3 hours', 'rdap', 'U0ALICE',
-            $1, $1::timestamptz + interval '1 second' * n,
-            COALESCE((SELECT min(t) FROM unnest(ARRAY[60, 30, 14, 7, 3, 1]) t WHERE t >= n % 365), 2147483647)
-     FROM generate_series(1, $2::int) n`,
-    [NOW, NAMES],
-  );
-  await client.query(
-    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), said_threshold, 'before', $1, $1
-     FROM domains WHERE said_threshold <= 60`,
-    [NOW],
-  );
-  await client.query(
-    `UPDATE domains SET expires_at = $1::timestamptz + interval '60 days'
-     WHERE name IN (SELECT name FROM domains WHERE expires_at > $1::timestamptz + interval '100 days' LIMIT $2::int)`,
-    [NOW, DUE_TODAY],
-  );
-  await client.query('VACUUM ANALYZE domains');
-  await client.query('VACUUM ANALYZE reminders');
+  await fillWatchList(client, NOW, { names: NAMES, due: DUE_TODAY });
   database = openDatabase({ url: testDatabase.url });
 });
 
