@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
+  chargesFor,
   DOMAINS,
   link,
   openForm,
@@ -92,7 +93,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
-  expect(t.service.state.data.charges.filter(({ name }) => name === 'soup.rest')).toHaveLength(1);
+  expect(chargesFor(t.service, 'soup.rest')).toBe(1);
 
   const told = await toldAfter(t.workspace, alice, () => alice.click(order.card, 'order_retry'));
   expect(told, 'one order is retried once').toMatch(

@@ -3,6 +3,7 @@ import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
+  chargesFor,
   DOMAINS,
   link,
   orderAfter,
@@ -43,9 +44,6 @@ async function approved(text: string, channel?: string): Promise<SeenOrder> {
   return order;
 }
 
-/** Renewals of a name that were charged for. */
-const charged = (name: string) => t.service.state.charges.filter((charge) => charge.name === name).length;
-
 describe('nobody knows whether the service carried it out', () => {
   test('UNKNOWN, and never sent again, whatever went wrong', async () => {
     const cases = [
@@ -78,7 +76,7 @@ describe('nobody knows whether the service carried it out', () => {
       // The registry may show meanwhile that it was carried out; that it was not, a person says.
       expect(order.state, what).toMatch(charges === 0 ? /^UNKNOWN$/ : /^(UNKNOWN|SUCCEEDED)$/);
       expect(requestsOf(t.service, order), what).toHaveLength(1);
-      expect(charged(name), what).toBe(charges);
+      expect(chargesFor(t.service, name), what).toBe(charges);
     }
   });
 
@@ -105,7 +103,7 @@ describe('nobody knows whether the service carried it out', () => {
     const again = await orderAfter(t.workspace, () => alice.click(failed.card, 'order_retry'));
     await bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
-    expect(charged('sushi.rest')).toBe(1);
+    expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
   });
 
   async function settle(reply: Parameters<Actor['click']>[0], button: string, reason: string): Promise<void> {
@@ -134,7 +132,7 @@ describe('the service surely did not carry it out', () => {
     expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
     await bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
-    expect(charged('tapas.rest')).toBe(1);
+    expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
     await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
     expect(
       t.workspace
@@ -164,7 +162,7 @@ describe('the service surely did not carry it out', () => {
     const [refused, taken] = requestsOf(t.service, order);
     expect([refused?.status, taken?.status]).toEqual([429, 200]);
     expect((taken?.at ?? 0) - (refused?.at ?? 0), 'ms between the two').toBeGreaterThanOrEqual(2_000);
-    expect(charged('tables.example')).toBe(1);
+    expect(chargesFor(t.service, 'tables.example')).toBe(1);
   });
 });
 
@@ -177,7 +175,7 @@ describe('Slack', () => {
     const order = await held;
     await bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED', 15_000);
-    expect(charged('buffet.rest')).toBe(1);
+    expect(chargesFor(t.service, 'buffet.rest')).toBe(1);
   });
 
   test('fails, and what it did is said all the same', async () => {
@@ -196,7 +194,7 @@ describe('Slack', () => {
     await order.ends('SUCCEEDED');
     await t.allShown();
     expect(order.state).toBe('SUCCEEDED');
-    expect(charged('locked.rest')).toBe(1);
+    expect(chargesFor(t.service, 'locked.rest')).toBe(1);
   });
 
   test('loses its answer to a card: both copies are right from the first press on either', async () => {
@@ -219,7 +217,7 @@ describe('Slack', () => {
         .filter(({ thread_ts }) => thread_ts === undefined)
         .every((card) => orderOf(card)?.state === 'SUCCEEDED'),
     );
-    expect(charged('harvest.rest')).toBe(1);
+    expect(chargesFor(t.service, 'harvest.rest')).toBe(1);
   });
 
   test('will not let a card be changed any more: the result still comes', async () => {

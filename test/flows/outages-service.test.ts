@@ -12,7 +12,7 @@ import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { clientOf } from '../client/clients.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { DOMAINS, link, startTestDemo, toldAfter } from '../support/demo.ts';
+import { chargesFor, DOMAINS, link, startTestDemo, toldAfter } from '../support/demo.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
@@ -93,7 +93,6 @@ const CONTEXT = 4;
 const CONTACTS = { ownerc: '1001', adminc: '1002', techc: '1003' };
 const NS = ['ns1.new.example', 'ns2.new.example'];
 const domain = (name: string) => service.state.domain(name, CONTEXT);
-const charges = (name: string) => service.state.charges.filter((charge) => charge.name === name).length;
 
 function newDomain(id: number, more: object = {}): string {
   const name = `outage-${id}.rest`;
@@ -330,7 +329,7 @@ async function judge(each: Asked, expected: string, sent: number): Promise<void>
   if (state === 'SUCCEEDED') expect(happened ?? true, `${what}: told as done`).toBe(true);
   if (state === 'FAILED') expect(happened ?? false, `${what}: told as failed`).toBe(false);
   expect(requestsOf(each), `${what}: requests`).toHaveLength(sent);
-  expect(charges(name), `${what}: charges`).toBeLessThanOrEqual(1);
+  expect(chargesFor(service, name), `${what}: charges`).toBeLessThanOrEqual(1);
   const carriedOut = requestsOf(each).filter((request) => request.carriedOut).length;
   const { effect, idempotent } = ORDER_TASKS[of.task];
   if (effect === 'charge' || !idempotent) expect(carriedOut, `${what}: carried out`).toBeLessThanOrEqual(1);

@@ -3,6 +3,7 @@ import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
+  chargesFor,
   DOMAINS,
   link,
   openForm,
@@ -36,8 +37,6 @@ beforeAll(async () => {
 });
 afterEach(() => t.service.faults.clear());
 afterAll(() => t.stop());
-
-const charges = (name: string) => t.service.state.charges.filter((charge) => charge.name === name).length;
 
 async function approved(order: SeenOrder): Promise<SeenOrder> {
   await bob.click(order.card, 'order_approve');
@@ -87,7 +86,7 @@ test('a registration: the name that is there now settles it as done, by nobodyâ€
   expect(textOf(reply)).toMatch(
     /registryâ€™s public record settled this as done.*registered when this was sent/s,
   );
-  expect(charges('brand-new.rest')).toBe(1);
+  expect(chargesFor(t.service, 'brand-new.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
   await until('the name is on the watch list', async () => {
     return (await t.demo.bot.expiry.find('brand-new.rest'))?.expiry !== undefined;
@@ -109,7 +108,7 @@ test('a registration that nobody carried out: settled as not done a day later, a
   expect(buttonsOf(reply)).toEqual(['order_retry']);
   const again = await approved(await orderAfter(t.workspace, () => alice.click(reply, 'order_retry')));
   await again.ends('SUCCEEDED');
-  expect(charges('never-made.rest')).toBe(1);
+  expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
 });
 
 test('several names: each is settled by itself, by whoever knows, and the thread names it', async () => {
@@ -142,14 +141,17 @@ test('several names: each is settled by itself, by whoever knows, and the thread
   await settle(first, 'order_resolve_failed', 'Not on the invoice');
   const last = await order.ends('FAILED');
   expect(textOf(last)).toMatch(/<@U0BOB> settled this as not done: \*cafe\.rest\*.*Not on the invoice/s);
-  expect(names.map(charges)).toEqual([1, 0, 1]);
+  expect(names.map((name) => chargesFor(t.service, name))).toEqual([1, 0, 1]);
   const lines = (await audited(order)).filter((line) => line.includes(',settled,'));
   expect(lines.map((line) => line.split(',')[2])).toEqual(['Registry record (RDAP)', 'Bob (U0BOB)']);
   expect(lines[1]).toContain('Not on the invoice');
 
   const again = await approved(await orderAfter(t.workspace, () => alice.click(last, 'order_retry')));
   await again.ends('SUCCEEDED');
-  expect(names.map(charges), 'only what failed was asked for again').toEqual([1, 1, 1]);
+  expect(
+    names.map((name) => chargesFor(t.service, name)),
+    'only what failed was asked for again',
+  ).toEqual([1, 1, 1]);
 });
 
 test('the rest of several names is answered after one was settled: the end is told', async () => {
@@ -170,13 +172,14 @@ test('the rest of several names is answered after one was settled: the end is to
   expect(textOf(told)).toMatch(/<@U0BOB> settled it as not done. The service says that it was carried out/);
   await t.allShown();
   expect(order.state, 'what was settled stays').toBe('FAILED');
-  expect(charges('sushi.rest')).toBe(1);
+  expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
 
   const again = await approved(await orderAfter(t.workspace, () => alice.click(order.card, 'order_retry')));
   await again.ends('SUCCEEDED');
-  expect([charges('soup.rest'), charges('sushi.rest')], 'what was done is not asked for again').toEqual([
-    1, 1,
-  ]);
+  expect(
+    [chargesFor(t.service, 'soup.rest'), chargesFor(t.service, 'sushi.rest')],
+    'what was done is not asked for again',
+  ).toEqual([1, 1]);
   const said = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain order ${order.id}`));
   expect(said).toMatch(/service answered after it was settled.*succeeded/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);

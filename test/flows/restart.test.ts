@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import { ask, DOMAINS, link, requestsOf, type SeenOrder, textOf, toldAfter, until } from '../support/demo.ts';
+import {
+  ask,
+  chargesFor,
+  DOMAINS,
+  link,
+  requestsOf,
+  type SeenOrder,
+  textOf,
+  toldAfter,
+  until,
+} from '../support/demo.ts';
 import {
   IMPATIENT,
   MAIN,
@@ -29,7 +39,6 @@ beforeAll(async () => {
 }, PATIENCE_MS);
 afterAll(() => s.stop());
 
-const charges = (name: string) => s.service.state.charges.filter((charge) => charge.name === name).length;
 const underWay = (order: SeenOrder) =>
   until(`the request of order ${order.id} is under way`, () => requestsOf(s.service, order).length === 1);
 
@@ -68,10 +77,10 @@ test(
     expect(textOf(unknown)).toMatch(/may have reached the service.*not sent again/s);
     expect(requestsOf(s.service, hanging), 'requests of the order that hung').toHaveLength(1);
     await heldOff.becomes('SUCCEEDED', 20_000);
-    expect(charges('bar.rest')).toBe(1);
+    expect(chargesFor(s.service, 'bar.rest')).toBe(1);
     await bob.click(waiting.card, 'order_approve');
     await waiting.becomes('SUCCEEDED', 20_000);
-    expect(charges('deli.rest')).toBe(1);
+    expect(chargesFor(s.service, 'deli.rest')).toBe(1);
     for (const { name, order } of clicked) {
       // The click was taken, or it was lost with the bot: then it is pressed again.
       if (order.state === 'PENDING') await bob.click(order.card, 'order_approve');
@@ -80,7 +89,7 @@ test(
         { what: `the order for ${name} (${order.state}) to end`, timeoutMs: 20_000 },
       );
       expect(requestsOf(s.service, order), `requests for ${name}`).toHaveLength(1);
-      if (state === 'SUCCEEDED') expect(charges(name), `charges for ${name}`).toBe(1);
+      if (state === 'SUCCEEDED') expect(chargesFor(s.service, name), `charges for ${name}`).toBe(1);
     }
 
     await bob.click(unknown, 'order_resolve_failed');

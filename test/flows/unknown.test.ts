@@ -3,6 +3,7 @@ import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
+  chargesFor,
   DOMAINS,
   link,
   requestsOf,
@@ -36,8 +37,6 @@ beforeAll(async () => {
 afterEach(() => t.service.faults.clear());
 afterAll(() => t.stop());
 
-const charges = (name: string) => t.service.state.charges.filter((charge) => charge.name === name).length;
-
 /** A renewal with an unknown outcome, of a name whose date the registry has told before. */
 async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
   await alice.command(DOMAINS, `/domain watch ${name}`);
@@ -59,7 +58,7 @@ test('the expiry moved: it is settled as done, by evidence, and the audit log sa
   expect(textOf(reply)).toMatch(/expiry date has moved by the years asked for/);
   expect(textOf(reply), 'mentions of nobody').not.toContain('<@evidence>');
   expect(buttonsOf(reply), 'buttons that would settle it again').toEqual([]);
-  expect(charges('cafe.rest')).toBe(1);
+  expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
   const history = await toldAfter(t.workspace, alice, () =>
     alice.command(DOMAINS, `/domain order ${order.id}`),
@@ -75,7 +74,7 @@ test('the expiry has not moved in a day: it is settled as not done, and can be t
   const reply = await order.ends('FAILED');
   expect(textOf(reply)).toMatch(/settled this as not done/);
   expect(buttonsOf(reply)).toContain('order_retry');
-  expect(charges('bar.rest')).toBe(0);
+  expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
 test('what the registry does not tell is settled by an approver; no Retry before, one after', async () => {

@@ -7,7 +7,7 @@ import { type Actor, startWorkspace, type Workspace } from '../../src/demo/works
 import { createLog } from '../../src/log.ts';
 import { type Bot, startBot } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { ask, link, requestsOf, type SeenOrder, textOf, until } from '../support/demo.ts';
+import { ask, chargesFor, link, requestsOf, type SeenOrder, textOf, until } from '../support/demo.ts';
 
 /*
  * A database that is put back from a backup tells of orders as they were. What went out since must not go out again.
@@ -103,8 +103,6 @@ async function approvedAndUnsent(name: string): Promise<SeenOrder> {
   return order;
 }
 
-const charged = (name: string) => service.state.charges.filter((charge) => charge.name === name).length;
-
 test('a backup that is put back sends nothing that may have gone out since; what waits needs its approval', async () => {
   const order = await approvedAndUnsent('cafe.rest');
   const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
@@ -115,7 +113,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   service.faults.clear();
   await startAt(MINUTE_MS);
   await order.ends('SUCCEEDED', 15_000);
-  expect(charged('cafe.rest')).toBe(1);
+  expect(chargesFor(service, 'cafe.rest')).toBe(1);
   await stop();
 
   await copyDatabase(backupName, nameOf(database.url));
@@ -125,7 +123,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   await bob.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
   // Whatever was waiting in the queue before it has had its turn.
-  expect(charged('cafe.rest'), 'charges for the order of the backup').toBe(1);
+  expect(chargesFor(service, 'cafe.rest'), 'charges for the order of the backup').toBe(1);
 
   await bob.click(reply, 'order_resolve_done');
   const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
@@ -141,12 +139,12 @@ test('after a short stop an approved order goes on; after a long one it is a per
   service.faults.clear();
   await startAt(12 * MINUTE_MS);
   await short.ends('SUCCEEDED');
-  expect(charged('sushi.rest')).toBe(1);
+  expect(chargesFor(service, 'sushi.rest')).toBe(1);
 
   const long = await approvedAndUnsent('olive.rest');
   await stop();
   service.faults.clear();
   await startAt(40 * MINUTE_MS);
   expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
-  expect(charged('olive.rest')).toBe(0);
+  expect(chargesFor(service, 'olive.rest')).toBe(0);
 });

@@ -294,6 +294,11 @@ export function requestsOf(service: SandboxService, order: SeenOrder): SandboxSe
   return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
 }
 
+/** How often the service charged for a name. */
+export function chargesFor(service: SandboxService, name: string): number {
+  return service.state.charges.filter((charge) => charge.name === name).length;
+}
+
 /** Waits until something is so that no event tells of. */
 export async function until(
   what: string,
