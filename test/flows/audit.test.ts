@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
 import {
   ask,
+  auditLog,
   DOMAINS,
   link,
   openForm,
@@ -71,21 +72,9 @@ afterAll(() => t.stop());
 
 /** Asks for the audit log and reads the file that comes. */
 async function audit(text: string): Promise<string> {
-  const before = workspace.messages('D0ADA').length;
-  // That it is there is said last: the next test begins with nothing left to be said.
-  await toldAfter(workspace, ada, () => ada.command(DOMAINS, text));
-  const file = await workspace.waitFor(
-    () =>
-      workspace
-        .messages('D0ADA')
-        .slice(before)
-        .find(({ files }) => files)?.files?.[0],
-    { what: `the file of ${text}` },
-  );
-  expect(file.name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
-  // As it is on the wire: reading it as text would take the byte order mark away.
-  const bytes = await (await fetch(new URL(file.url_private_download, workspace.url))).arrayBuffer();
-  return Buffer.from(bytes).toString('utf8');
+  const { name, csv } = await auditLog(workspace, text);
+  expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
+  return csv;
 }
 
 /** Reads RFC 4180. */

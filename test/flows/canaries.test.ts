@@ -17,6 +17,7 @@ import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   ask,
+  auditLog,
   buttonsOf,
   type Credentials,
   DOMAINS,
@@ -239,17 +240,7 @@ async function everything(): Promise<void> {
 
 async function collect(): Promise<void> {
   const { workspace } = demo;
-  const before = workspace.messages('D0ADA').length;
-  await ada.command(DOMAINS, '/domain audit');
-  const file = await workspace.waitFor(
-    () =>
-      workspace
-        .messages('D0ADA')
-        .slice(before)
-        .find(({ files }) => files)?.files?.[0],
-    { what: 'the audit log' },
-  );
-  places.set('audit log', await (await fetch(new URL(file.url_private_download, workspace.url))).text());
+  places.set('audit log', (await auditLog(workspace)).csv);
   places.set('metrics', await (await fetch(`http://127.0.0.1:${demo.bot.port}/metrics`)).text());
   places.set('readiness', await (await fetch(`http://127.0.0.1:${demo.bot.port}/readyz`)).text());
   places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !reveals.has(call))));

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import {
   ask,
+  auditLog,
   buttonsOf,
   chargesFor,
   DOMAINS,
@@ -28,11 +29,10 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 let t: TestDemo;
 let alice: Actor;
 let bob: Actor;
-let ada: Actor;
 
 beforeAll(async () => {
   t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '4s' } });
-  [alice, bob, ada] = [t.workspace.as('U0ALICE'), t.workspace.as('U0BOB'), t.workspace.as('U0ADA')];
+  [alice, bob] = [t.workspace.as('U0ALICE'), t.workspace.as('U0BOB')];
   await link(t.workspace, alice);
 });
 afterEach(() => t.service.faults.clear());
@@ -62,17 +62,7 @@ async function settle(reply: Message, button: string, reason: string): Promise<v
 
 /** The audit log's lines about an order. */
 async function audited(order: SeenOrder): Promise<string[]> {
-  const before = t.workspace.messages('D0ADA').length;
-  await ada.command(DOMAINS, '/domain audit');
-  const file = await t.workspace.waitFor(
-    () =>
-      t.workspace
-        .messages('D0ADA')
-        .slice(before)
-        .flatMap(({ files }) => files ?? [])[0],
-    { what: 'the audit log' },
-  );
-  const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  const { csv } = await auditLog(t.workspace);
   return csv.split('\r\n').filter((line) => line.includes(order.id));
 }
 

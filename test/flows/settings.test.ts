@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Actor, View, Workspace } from '../../src/demo/workspace/index.ts';
-import { ask, DOMAINS, link, openForm, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+import {
+  ask,
+  auditLog,
+  DOMAINS,
+  link,
+  openForm,
+  startTestDemo,
+  type TestDemo,
+  toldAfter,
+} from '../support/demo.ts';
 
 let t: TestDemo;
 let workspace: Workspace;
@@ -163,14 +172,7 @@ describe('settings', () => {
   });
 
   it('stand in the audit log with who changed them', async () => {
-    await ada.command(DOMAINS, '/domain audit');
-    const file = await workspace.waitFor(
-      () => workspace.messages('D0ADA').find(({ files }) => files)?.files?.[0],
-      {
-        what: 'the audit log in the direct message',
-      },
-    );
-    const csv = await (await fetch(new URL(file.url_private_download, workspace.url))).text();
+    const { csv } = await auditLog(workspace);
     expect(csv).toMatch(/setting_changed,Ada \(U0ADA\),.*approvals_required,.*from ""1"" to ""2""/);
   });
 });

@@ -259,6 +259,24 @@ export async function toldAfter(
   );
 }
 
+/** Has Ada, who is an admin, ask for the audit log, and reads the file that comes. */
+export async function auditLog(
+  workspace: Workspace,
+  command = '/domain audit',
+): Promise<{ readonly name: string; readonly csv: string }> {
+  const ada = workspace.as('U0ADA');
+  const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
+  const before = directly().length;
+  // That it is there is said last: whoever asks next begins with nothing left to be said.
+  await toldAfter(workspace, ada, () => ada.command(DOMAINS, command));
+  const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
+    what: `the file of ${command}`,
+  });
+  // As it is on the wire: reading it as text would take the byte order mark away.
+  const bytes = await (await fetch(new URL(file.url_private_download, workspace.url))).arrayBuffer();
+  return { name: file.name, csv: Buffer.from(bytes).toString('utf8') };
+}
+
 /** All texts of a message or view, blocks included, as one. */
 export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: string }): string {
   const texts: string[] = message.text === undefined ? [] : [message.text];
