@@ -23,6 +23,7 @@ import {
   until,
 } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
+import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
@@ -166,18 +167,6 @@ test(
   3 * MINUTE_MS,
 );
 
-const SERVICE_FAULTS = [
-  'hang',
-  'drop_before',
-  'drop_after',
-  'status_500',
-  'status_503',
-  'status_429',
-  'cut_json',
-  'html',
-  'redirect_307',
-  'wrong_type',
-] as const;
 const SLACK_FAULTS = [
   { kind: 'ratelimited', retryAfter: 1 },
   { kind: 'http_500' },
@@ -238,7 +227,7 @@ test(
         const troubles: readonly (() => unknown)[] = [
           () =>
             t.service.faults.set({
-              kind: oneOf(SERVICE_FAULTS),
+              kind: oneOf(JSON_FAULTS),
               times: 1 + below(3),
               match: { task: 'domain.renew' },
             }),
