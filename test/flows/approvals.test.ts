@@ -7,6 +7,7 @@ import {
   buttonsOf,
   DOMAINS,
   link,
+  openedAfter,
   openForm,
   orderAfter,
   pressed,
@@ -63,8 +64,7 @@ describe('denying', () => {
   test('asks for a reason, which stands in the thread', async () => {
     const order = await ask(t.workspace, alice, '/domain renew catering.rest');
     expect(await told(alice, () => alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
-    await bob.click(order.card, 'order_deny');
-    const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
+    const form = await openedAfter(t.workspace, bob, () => bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
     expect(await bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.ends('DENIED');
@@ -78,8 +78,7 @@ describe('denying', () => {
   test('an approval that comes later changes nothing', async () => {
     const order = await ask(t.workspace, alice, '/domain renew catering.rest');
     const stale = order.card;
-    await bob.click(order.card, 'order_deny');
-    const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
+    const form = await openedAfter(t.workspace, bob, () => bob.click(order.card, 'order_deny'));
     await carol.click(stale, 'order_approve');
     await order.ends('SUCCEEDED');
     const late = await bob.submit(form, { reason: 'too late' });

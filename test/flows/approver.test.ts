@@ -10,6 +10,7 @@ import {
   textOf,
   toldAfter,
 } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 let t: TestDemo;
 let workspace: Workspace;
@@ -78,9 +79,7 @@ describe('the card', () => {
       alice,
       '/domain renew cafe.rest -- <!channel> <!here> <@U0DAVE> @everyone <!subteam^S0ELSE|x>',
     );
-    await bob.click(order.card, 'order_deny');
-    const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
-    await bob.submit(form, { reason: '<!channel> no <@U0DAVE>' });
+    await giveReason(workspace, bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
     await order.ends('DENIED');
     const meant = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
     const pinged = order.messages().flatMap(({ notifies }) => notifies);

@@ -13,6 +13,7 @@ import {
   type TestDemo,
   toldAfter,
 } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 const PASSWORD = 'never-shown-9431';
 const AUTH = 'Auth-Code-77aa';
@@ -40,9 +41,7 @@ beforeAll(async () => {
   await renewed.ends('SUCCEEDED');
 
   const denied = await ask(workspace, alice, '/domain renew cafe.rest -- twice');
-  await bob.click(denied.card, 'order_deny');
-  const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
-  await bob.submit(form, { reason: '@too expensive\nthis year' });
+  await giveReason(workspace, bob, denied.card, 'order_deny', '@too expensive\nthis year');
   await denied.ends('DENIED');
 
   const transfer = await openForm(workspace, alice, '/domain transfer bistro.rest');

@@ -18,7 +18,6 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   ask,
   auditLog,
-  buttonsOf,
   type Credentials,
   DOMAINS,
   link,
@@ -27,7 +26,7 @@ import {
   type SeenOrder,
   toldAfter,
 } from '../support/demo.ts';
-import { linkApplication, linkTwoFactor, openLink } from '../support/people.ts';
+import { giveReason, linkApplication, linkTwoFactor, openLink, reveal } from '../support/people.ts';
 
 /*
  * Every kind of secret goes through every flow, with the log at `trace`, with a service that says secrets back, a
@@ -142,14 +141,8 @@ async function newUser(name: string, password?: string): Promise<SeenOrder> {
   );
 }
 
-async function reveal(order: SeenOrder): Promise<void> {
-  const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
-  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
-  await watchReveal(async () => {
-    await alice.click(reply, 'order_reveal');
-    const view = await demo.workspace.waitFor(() => alice.openedViews()[0], { what: 'the secret' });
-    await alice.close(view);
-  });
+async function revealed(order: SeenOrder): Promise<void> {
+  await watchReveal(async () => alice.close(await reveal(demo.workspace, alice, order)));
 }
 
 async function watchReveal(act: () => Promise<unknown>): Promise<void> {
@@ -190,9 +183,7 @@ async function everything(): Promise<void> {
   service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
   const lost = await transfer(WRONG_AUTH);
   const unknown = await lost.ends('UNKNOWN');
-  await bob.click(unknown, 'order_resolve_failed');
-  const settle = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-  await bob.submit(settle, { reason: 'not done' });
+  await giveReason(workspace, bob, unknown, 'order_resolve_failed', 'not done');
   await lost.becomes('FAILED');
   // Slack limits and fails while the good one is told.
   workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
@@ -208,11 +199,11 @@ async function everything(): Promise<void> {
   secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
   workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
   await watchReveal(() => toldAfter(workspace, alice, () => alice.click(reply, 'order_reveal')));
-  await reveal(fetched);
+  await revealed(fetched);
   const made = await newUser('waiter-1');
   await made.ends('SUCCEEDED');
   secrets.set('generated password', service.state.user('waiter-1', 4)?.password ?? '');
-  await reveal(made);
+  await revealed(made);
   await (await newUser('waiter-2', GIVEN_PASSWORD)).ends('SUCCEEDED');
   echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
   await (await newUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');

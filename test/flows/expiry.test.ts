@@ -1,11 +1,12 @@
 import ICAL from 'ical.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Actor, Message, View } from '../../src/demo/workspace/index.ts';
+import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
   deliverSigned,
   link,
+  openedAfter,
   openForm,
   orderAfter,
   startTestDemo,
@@ -64,14 +65,6 @@ async function digest(days = 1): Promise<Message> {
   const posted = await nextDay(days);
   if (posted === undefined) throw new Error('the morning brought no digest');
   return posted;
-}
-
-async function opened(person: Actor, act: () => Promise<unknown>): Promise<View> {
-  const before = new Set(person.openedViews().map(({ id }) => id));
-  await act();
-  return running.workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), {
-    what: 'a form',
-  });
 }
 
 /** What a message's thread says after something is done, once it says it. */
@@ -141,7 +134,9 @@ describe('the digest', () => {
     await watched('renew.rest', 8);
     const message = await digest();
     expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
-    const form = await opened(alice, () => alice.click(message, 'reminder_renew', { value: 'renew.rest' }));
+    const form = await openedAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
+    );
     expect(form).toMatchObject({ callback_id: 'renew' });
     const order = await orderAfter(running.workspace, () => alice.submit(form), EXPIRY);
     expect(textOf(order.card)).toContain('Renew renew.rest for 1 year');
@@ -163,7 +158,9 @@ describe('the digest', () => {
   test('renews those that are ticked as one order', async () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
     const message = await digest();
-    const form = await opened(alice, () => alice.click(message, 'reminder_renew_many'));
+    const form = await openedAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_renew_many'),
+    );
     expect(form).toMatchObject({ callback_id: 'renew_many' });
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
@@ -175,7 +172,9 @@ describe('the digest', () => {
     await order.ends('SUCCEEDED');
     for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
     // What was renewed is no longer offered.
-    const again = await opened(alice, () => alice.click(message, 'reminder_renew_many'));
+    const again = await openedAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_renew_many'),
+    );
     expect(JSON.stringify(again.blocks)).toContain('many2.rest');
     expect(JSON.stringify(again.blocks)).not.toContain('many1.rest');
     await alice.close(again);
@@ -185,7 +184,9 @@ describe('the digest', () => {
   test('is quiet about a snoozed name until the snooze ends', async () => {
     await watched('tired.rest', 8);
     const message = await digest();
-    const form = await opened(alice, () => alice.click(message, 'reminder_snooze', { value: 'tired.rest' }));
+    const form = await openedAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_snooze', { value: 'tired.rest' }),
+    );
     const reply = await repliedAfter(message, () =>
       alice.submit(form, { days: '5', reason: 'client decides' }),
     );
@@ -203,7 +204,9 @@ describe('the digest', () => {
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
-    const form = await opened(alice, () => alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }));
+    const form = await openedAfter(running.workspace, alice, () =>
+      alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
+    );
     expect(await alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);

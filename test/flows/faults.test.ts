@@ -16,6 +16,7 @@ import {
   toldAfter,
   until,
 } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 /*
  * What goes wrong at the service and at Slack, and what people see of it. Money is never spent twice, and no
@@ -89,7 +90,8 @@ describe('nobody knows whether the service carried it out', () => {
       await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_resolve_done')),
       'the person who asked is no approver',
     ).toMatch(/only approvers/i);
-    await settle(reply, 'order_resolve_done', 'The invoice shows it');
+    const form = await giveReason(t.workspace, bob, reply, 'order_resolve_done', 'The invoice shows it');
+    expect(form.callback_id).toBe('settle');
     expect(textOf(await done.ends('SUCCEEDED'))).toMatch(
       /<@U0BOB> settled this as done.*The invoice shows it/s,
     );
@@ -97,7 +99,8 @@ describe('nobody knows whether the service carried it out', () => {
       /nothing to settle/,
     );
 
-    await settle(await failed.ends('UNKNOWN'), 'order_resolve_failed', 'It is not there');
+    const unknown = await failed.ends('UNKNOWN');
+    await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'It is not there');
     expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as not done.*It is not there/s);
     expect(buttonsOf(failed.card)).toEqual(['order_retry']);
     const again = await orderAfter(t.workspace, () => alice.click(failed.card, 'order_retry'));
@@ -105,13 +108,6 @@ describe('nobody knows whether the service carried it out', () => {
     await again.ends('SUCCEEDED');
     expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
   });
-
-  async function settle(reply: Parameters<Actor['click']>[0], button: string, reason: string): Promise<void> {
-    await bob.click(reply, button);
-    const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-    expect(form.callback_id).toBe('settle');
-    expect(await bob.submit(form, { reason })).toEqual({ outcome: 'closed' });
-  }
 });
 
 describe('the service surely did not carry it out', () => {

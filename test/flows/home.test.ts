@@ -4,12 +4,14 @@ import {
   ask,
   DOMAINS,
   link,
+  openedAfter,
   type SeenOrder,
   startTestDemo,
   type TestDemo,
   textOf,
   toldAfter,
 } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 let t: TestDemo;
 let workspace: Workspace;
@@ -63,9 +65,7 @@ describe('the Home tab', () => {
 
   it('takes a decision, and no longer shows what was decided', async () => {
     const view = await home(bob, 'order_approve');
-    await bob.click(view, 'order_deny', { value: order.id });
-    const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
-    await bob.submit(form, { reason: 'not now' });
+    await giveReason(workspace, bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
     await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
 
@@ -95,9 +95,7 @@ describe('the Home tab', () => {
     await bob.click(lost.card, 'order_approve');
     await lost.ends('UNKNOWN');
     const view = await home(bob, 'order_resolve_done');
-    await bob.click(view, 'order_resolve_done', { value: lost.id });
-    const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form for the reason' });
-    await bob.submit(form, { reason: 'seen there' });
+    await giveReason(workspace, bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
     await lost.becomes('SUCCEEDED');
     await homeShows(bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
@@ -105,8 +103,7 @@ describe('the Home tab', () => {
   it('opens the settings for admins, and shows what they changed', async () => {
     const ada = workspace.as('U0ADA');
     const view = await home(ada, 'home_settings');
-    await ada.click(view, 'home_settings');
-    const form = await workspace.waitFor(() => ada.openedViews()[0], { what: 'the settings' });
+    const form = await openedAfter(workspace, ada, () => ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
     expect(await ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
     const told = await workspace.waitFor(() => workspace.messages('D0ADA').at(-1), { what: 'a word to Ada' });

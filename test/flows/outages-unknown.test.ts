@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Actor, Message } from '../../src/demo/workspace/index.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   auditLog,
@@ -17,6 +17,7 @@ import {
   toldAfter,
   until,
 } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 /*
  * Unknown outcomes from the lost answer to the last word: what the registry's record settles, what people settle, what
@@ -52,12 +53,6 @@ async function registration(name: string): Promise<SeenOrder> {
     nameServers: 'ns1.dns.example\nns2.dns.example',
   };
   return approved(await orderAfter(t.workspace, () => alice.submit(form, values), DOMAINS, name));
-}
-
-async function settle(reply: Message, button: string, reason: string): Promise<void> {
-  await bob.click(reply, button);
-  const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-  expect(await bob.submit(form, { reason })).toEqual({ outcome: 'closed' });
 }
 
 /** The audit log's lines about an order. */
@@ -128,7 +123,7 @@ test('several names: each is settled by itself, by whoever knows, and the thread
   expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
   expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
-  await settle(first, 'order_resolve_failed', 'Not on the invoice');
+  await giveReason(t.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
   const last = await order.ends('FAILED');
   expect(textOf(last)).toMatch(/<@U0BOB> settled this as not done: \*cafe\.rest\*.*Not on the invoice/s);
   expect(names.map((name) => chargesFor(t.service, name))).toEqual([1, 0, 1]);
@@ -151,7 +146,8 @@ test('the rest of several names is answered after one was settled: the end is to
   await until('both are sent', () => requestsOf(t.service, order).length === 2);
   // Its worker is taken for dead, and somebody settles what it left behind.
   await t.demo.moveTime(MINUTE_MS);
-  await settle(await order.ends('UNKNOWN'), 'order_resolve_failed', 'Nothing there');
+  const unknown = await order.ends('UNKNOWN');
+  await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'Nothing there');
   await order.ends('FAILED');
   const told = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('answered after all')),

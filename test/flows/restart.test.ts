@@ -18,6 +18,7 @@ import {
   type Surroundings,
   startSurroundings,
 } from '../support/harness.ts';
+import { giveReason } from '../support/people.ts';
 
 /*
  * The bot ends in the middle of its work, killed or told to, and another one goes on.
@@ -92,9 +93,7 @@ test(
       if (state === 'SUCCEEDED') expect(chargesFor(s.service, name), `charges for ${name}`).toBe(1);
     }
 
-    await bob.click(unknown, 'order_resolve_failed');
-    const form = await s.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-    await bob.submit(form, { reason: 'It was not done' });
+    await giveReason(s.workspace, bob, unknown, 'order_resolve_failed', 'It was not done');
     await hanging.ends('FAILED');
   },
   PATIENCE_MS,

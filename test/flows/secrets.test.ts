@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import type { Actor, View } from '../../src/demo/workspace/index.ts';
+import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
   link,
+  openedAfter,
   openForm,
   orderAfter,
   requestsOf,
-  type SeenOrder,
   startTestDemo,
   type TestDemo,
   textOf,
   toldAfter,
 } from '../support/demo.ts';
-import { clickAs, filledOf } from '../support/people.ts';
+import { clickAs, filledOf, reveal } from '../support/people.ts';
 
 /*
  * Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else.
@@ -33,13 +33,6 @@ beforeAll(async () => {
 afterAll(() => t.stop());
 
 const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
-
-async function reveal(order: SeenOrder): Promise<View> {
-  const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
-  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
-  await alice.click(reply, 'order_reveal');
-  return t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the view with the secret' });
-}
 
 /** Everywhere that people, operators or other programs could find it; the view that showed it is Slack's alone. */
 async function expectUnseen(secret: string): Promise<void> {
@@ -68,7 +61,7 @@ describe('an auth code', () => {
     );
     expect(bob.openedViews()).toEqual([]);
 
-    const view = await reveal(order);
+    const view = await reveal(t.workspace, alice, order);
     expect(textOf(view)).toContain(code);
     await alice.close(view);
     expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
@@ -99,7 +92,7 @@ describe('an auth code', () => {
     expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
       'Try once more',
     );
-    const view = await reveal(order);
+    const view = await reveal(t.workspace, alice, order);
     expect(textOf(view)).toContain(authCodeOf('sushi.rest'));
     await alice.close(view);
   });
@@ -127,7 +120,7 @@ test('a generated password is shown once, and a given one never', async () => {
   expect(
     await toldAfter(t.workspace, bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
   ).toContain('Only the person who asked');
-  const shown = await reveal(order);
+  const shown = await reveal(t.workspace, alice, order);
   expect(textOf(shown)).toContain(password);
   await alice.close(shown);
 
@@ -161,8 +154,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_retry'))).toContain(
     'Only the person who asked',
   );
-  await alice.click(reply, 'order_retry');
-  const again = await t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the form again' });
+  const again = await openedAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...fields, reason: 'they asked' });
   const retried = await orderAfter(t.workspace, () =>
     alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),

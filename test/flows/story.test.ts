@@ -10,6 +10,7 @@ import {
   buttonsOf,
   DOMAINS,
   link,
+  openedAfter,
   openForm,
   orderAfter,
   orderOf,
@@ -267,8 +268,7 @@ test('several names are one order with a request each', async () => {
 
 test('from a message, the card and the result go into that message’s thread', async () => {
   const message = alice().say(DOMAINS, 'deli.rest runs out soon, who renews it?');
-  await alice().shortcut('domain_here', message);
-  const menu = await t.workspace.waitFor(() => alice().openedViews().at(-1), { what: 'the menu' });
+  const menu = await openedAfter(t.workspace, alice(), () => alice().shortcut('domain_here', message));
   const next = await alice().submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
   const order = await orderAfter(t.workspace, () =>

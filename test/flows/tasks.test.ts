@@ -4,6 +4,7 @@ import {
   ask,
   DOMAINS,
   link,
+  openedAfter,
   openForm,
   orderAfter,
   requestsOf,
@@ -310,8 +311,7 @@ describe('a two-factor account', () => {
 
   test('is offered by the message shortcut only what it can do', async () => {
     const message = alice.say(DOMAINS, 'where does the shop lead?');
-    await carol.shortcut('domain_here', message);
-    const menu = await t.workspace.waitFor(() => carol.openedViews()[0], { what: 'the menu' });
+    const menu = await openedAfter(t.workspace, carol, () => carol.shortcut('domain_here', message));
     expect(choicesOf(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
     const next = await carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');

@@ -14,7 +14,7 @@ import {
   toldAfter,
   until,
 } from '../support/demo.ts';
-import { clickAs } from '../support/people.ts';
+import { clickAs, giveReason } from '../support/people.ts';
 
 /*
  * Nobody knows whether the service carried an order out: the registry's public record settles what it can, people
@@ -87,10 +87,7 @@ test('what the registry does not tell is settled by an approver; no Retry before
   expect(textOf(unknown)).toContain('<@U0BOB>');
   expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
-  const bars = await order.reply('UNKNOWN');
-  await bob.click(bars, 'order_resolve_failed');
-  const form = await t.workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-  await bob.submit(form, { reason: 'Not on the invoice' });
+  await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'Not on the invoice');
   const settled = await order.ends('FAILED');
   expect(textOf(settled)).toMatch(/<@U0BOB> settled this as not done.*Not on the invoice/s);
   expect(requestsOf(t.service, order)).toHaveLength(1);

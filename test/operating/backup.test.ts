@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { type Bot, startBot } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ask, chargesFor, link, requestsOf, type SeenOrder, textOf, until } from '../support/demo.ts';
+import { giveReason } from '../support/people.ts';
 
 /*
  * A database that is put back from a backup tells of orders as they were. What went out since must not go out again.
@@ -125,9 +126,7 @@ test('a backup that is put back sends nothing that may have gone out since; what
   // Whatever was waiting in the queue before it has had its turn.
   expect(chargesFor(service, 'cafe.rest'), 'charges for the order of the backup').toBe(1);
 
-  await bob.click(reply, 'order_resolve_done');
-  const form = await workspace.waitFor(() => bob.openedViews()[0], { what: 'the form to settle' });
-  await bob.submit(form, { reason: 'The service shows it' });
+  await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
   await order.becomes('SUCCEEDED');
   await stop();
 });

@@ -101,18 +101,26 @@ async function dumpOf(url: string, table?: string): Promise<string> {
   }
 }
 
-/** The view on top of what a person has open, once the command has opened it. */
-export async function openForm(
+/** Does something and waits for the view that it opens for a person. */
+export async function openedAfter(
+  workspace: Workspace,
+  person: Actor,
+  act: () => Promise<unknown>,
+  what = `a view that opens for ${person.user.real_name}`,
+): Promise<View> {
+  const before = new Set(person.openedViews().map(({ id }) => id));
+  await act();
+  return workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), { what });
+}
+
+/** The form that a command opens. */
+export function openForm(
   workspace: Workspace,
   person: Actor,
   text: string,
   channel = DOMAINS,
 ): Promise<View> {
-  const before = new Set(person.openedViews().map(({ id }) => id));
-  await person.command(channel, text);
-  return workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), {
-    what: `the form of ${text}`,
-  });
+  return openedAfter(workspace, person, () => person.command(channel, text), `the form of ${text}`);
 }
 
 export interface Credentials {

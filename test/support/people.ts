@@ -3,7 +3,7 @@ import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
 import type { Delivery } from '../../src/demo/workspace/deliver.ts';
 import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
 import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
-import { openForm } from './demo.ts';
+import { buttonsOf, openedAfter, openForm, type SeenOrder } from './demo.ts';
 
 /** Opens the link form and chooses a method, as a person does: the fields change with it. */
 export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
@@ -62,6 +62,33 @@ export async function linkApplication(
 
 function closed(result: SubmitResult): void {
   if (result.outcome !== 'closed') throw new Error(`the form did not close: ${JSON.stringify(result)}`);
+}
+
+/** Presses a button that asks for a reason, and gives it. @returns the form that asked */
+export async function giveReason(
+  workspace: Workspace,
+  person: Actor,
+  target: Message | View,
+  actionId: string,
+  reason: string,
+  which: { readonly value?: string } = {},
+): Promise<View> {
+  const click = () => person.click(target, actionId, which);
+  const form = await openedAfter(workspace, person, click, `the form for the reason of ${actionId}`);
+  closed(await person.submit(form, { reason }));
+  return form;
+}
+
+/** Has the secret of an order shown to whoever asked for it. @returns the view that shows it */
+export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): Promise<View> {
+  const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
+  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
+  return openedAfter(
+    workspace,
+    person,
+    () => person.click(reply, 'order_reveal'),
+    'the view with the secret',
+  );
 }
 
 /** The names of a form's fields, in order. */
