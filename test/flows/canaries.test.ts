@@ -5,12 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../src/demo/demo.ts';
-import {
-  SANDBOX_ACCOUNTS,
-  SANDBOX_CONTACTS,
-  SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
-} from '../../src/demo/service/accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { SandboxTask } from '../../src/demo/service/tasks.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
@@ -26,7 +21,14 @@ import {
   type SeenOrder,
   toldAfter,
 } from '../support/demo.ts';
-import { giveReason, linkApplication, linkTwoFactor, openLink, reveal } from '../support/people.ts';
+import {
+  DELEGATION,
+  giveReason,
+  linkApplication,
+  linkTwoFactor,
+  openLink,
+  reveal,
+} from '../support/people.ts';
 
 /*
  * Every kind of secret goes through every flow, with the log at `trace`, with a service that says secrets back, a
@@ -122,10 +124,7 @@ async function transfer(auth: string): Promise<SeenOrder> {
   const form = await openForm(demo.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await orderAfter(demo.workspace, () =>
     alice.submit(form, {
-      ownerc: String(SANDBOX_CONTACTS[0]),
-      adminc: String(SANDBOX_CONTACTS[1]),
-      techc: String(SANDBOX_CONTACTS[2]),
-      nameServers: SANDBOX_NAMESERVERS.join('\n'),
+      ...DELEGATION,
       auth,
     }),
   );

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { tokenAt } from '../../src/client/auth.ts';
 import { Secret } from '../../src/client/secret.ts';
-import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import {
   ask,
@@ -14,7 +14,7 @@ import {
   textOf,
   toldAfter,
 } from '../support/demo.ts';
-import { chooseMethod, fieldsOf, filledOf, openLink } from '../support/people.ts';
+import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
 /*
  * Forms that help: filled in, errors at the field, and no wait that breaks them.
@@ -33,13 +33,6 @@ beforeAll(async () => {
 });
 afterAll(() => t.stop());
 afterEach(() => t.service.faults.clear());
-
-const DELEGATION = {
-  ownerc: String(SANDBOX_CONTACTS[0]),
-  adminc: String(SANDBOX_CONTACTS[1]),
-  techc: String(SANDBOX_CONTACTS[2]),
-  nameServers: SANDBOX_NAMESERVERS.join('\n'),
-};
 
 const onTop = (person: Actor): View => {
   const view = person.openedViews().at(-1);

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
 import { COMMANDS } from '../../src/slack/features/index.ts';
 import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
 import { DOMAINS, link, openForm, orderOf, startTestDemo, type TestDemo, textOf } from '../support/demo.ts';
-import { fieldsOf, linkTwoFactor } from '../support/people.ts';
+import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
 /*
@@ -175,12 +174,6 @@ test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
   await expectNothingOrdered();
 });
 
-const DELEGATION = {
-  ownerc: String(SANDBOX_CONTACTS[0]),
-  adminc: String(SANDBOX_CONTACTS[1]),
-  techc: String(SANDBOX_CONTACTS[2]),
-  nameServers: SANDBOX_NAMESERVERS.join('\n'),
-};
 const RIGHT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   create: { name: 'fresh.rest', ...DELEGATION },
   transfer: { name: 'bistro.rest', auth: 'a-code', ...DELEGATION },

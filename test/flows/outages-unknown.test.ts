@@ -17,7 +17,7 @@ import {
   toldAfter,
   until,
 } from '../support/demo.ts';
-import { giveReason } from '../support/people.ts';
+import { DELEGATION, giveReason } from '../support/people.ts';
 
 /*
  * Unknown outcomes from the lost answer to the last word: what the registry's record settles, what people settle, what
@@ -46,13 +46,7 @@ async function approved(order: SeenOrder): Promise<SeenOrder> {
 
 async function registration(name: string): Promise<SeenOrder> {
   const form = await openForm(t.workspace, alice, `/domain create ${name}`);
-  const values = {
-    ownerc: '1001',
-    adminc: '1002',
-    techc: '1003',
-    nameServers: 'ns1.dns.example\nns2.dns.example',
-  };
-  return approved(await orderAfter(t.workspace, () => alice.submit(form, values), DOMAINS, name));
+  return approved(await orderAfter(t.workspace, () => alice.submit(form, DELEGATION), DOMAINS, name));
 }
 
 /** The audit log's lines about an order. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
+import { SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
@@ -14,7 +14,7 @@ import {
   textOf,
   toldAfter,
 } from '../support/demo.ts';
-import { clickAs, filledOf, reveal } from '../support/people.ts';
+import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
 /*
  * Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else.
@@ -136,14 +136,8 @@ test('a generated password is shown once, and a given one never', async () => {
 });
 
 test('the retry of a transfer asks for its auth code again, with the rest filled in', async () => {
-  const fields = {
-    ownerc: String(SANDBOX_CONTACTS[0]),
-    adminc: String(SANDBOX_CONTACTS[1]),
-    techc: String(SANDBOX_CONTACTS[2]),
-    nameServers: SANDBOX_NAMESERVERS.join('\n'),
-  };
   const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`);
-  expect(await alice.submit(form, { ...fields, auth: '  ' })).toMatchObject({
+  expect(await alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
     errors: { auth: expect.stringContaining('losing registrar') },
   });
   const order = await orderAfter(t.workspace, () => alice.submit(form, { auth: 'a-mistyped-auth-code' }));
@@ -155,7 +149,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
     'Only the person who asked',
   );
   const again = await openedAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
-  expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...fields, reason: 'they asked' });
+  expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
   const retried = await orderAfter(t.workspace, () =>
     alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
   );

@@ -21,6 +21,7 @@ import {
   textOf,
   toldAfter,
 } from '../support/demo.ts';
+import { DELEGATION } from '../support/people.ts';
 
 /*
  * The main job from the command to the result in the thread: one person asks, another one approves.
@@ -41,12 +42,6 @@ async function approved(order: SeenOrder): Promise<SeenOrder> {
   return order;
 }
 
-const DELEGATION = {
-  ownerc: String(SANDBOX_CONTACTS[0]),
-  adminc: String(SANDBOX_CONTACTS[1]),
-  techc: String(SANDBOX_CONTACTS[2]),
-  nameServers: SANDBOX_NAMESERVERS.join('\n'),
-};
 const DELEGATION_ON_THE_WIRE = {
   ownerc: { id: SANDBOX_CONTACTS[0] },
   adminc: { id: SANDBOX_CONTACTS[1] },

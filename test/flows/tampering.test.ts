@@ -1,11 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import {
-  SANDBOX_ACCOUNTS,
-  SANDBOX_CONTACTS,
-  SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
-} from '../../src/demo/service/accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
@@ -20,6 +15,7 @@ import {
   textOf,
   toldAfter,
 } from '../support/demo.ts';
+import { DELEGATION } from '../support/people.ts';
 
 /*
  * Somebody writes into the database: what is sealed does not open for anybody else, and the bot says what to do.
@@ -98,10 +94,7 @@ test('an auth code moved to another order opens for neither', async () => {
   const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await orderAfter(t.workspace, () =>
     alice.submit(form, {
-      ownerc: String(SANDBOX_CONTACTS[0]),
-      adminc: String(SANDBOX_CONTACTS[1]),
-      techc: String(SANDBOX_CONTACTS[2]),
-      nameServers: SANDBOX_NAMESERVERS.join('\n'),
+      ...DELEGATION,
       auth: SANDBOX_TRANSFER.authCode,
     }),
   );

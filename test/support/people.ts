@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
 import type { Delivery } from '../../src/demo/workspace/deliver.ts';
 import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
 import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
@@ -90,6 +90,14 @@ export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): P
     'the view with the secret',
   );
 }
+
+/** What the forms for a new name ask for, of the sandbox. */
+export const DELEGATION = {
+  ownerc: String(SANDBOX_CONTACTS[0]),
+  adminc: String(SANDBOX_CONTACTS[1]),
+  techc: String(SANDBOX_CONTACTS[2]),
+  nameServers: SANDBOX_NAMESERVERS.join('\n'),
+};
 
 /** The names of a form's fields, in order. */
 export function fieldsOf(view: View): string[] {
