@@ -13,38 +13,24 @@ import {
   pressed,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
  * Who decides, and what becomes of an order that nobody lets go.
  */
 
-let t: TestDemo;
+const t = useTestDemo();
 let database: Database;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
 
-beforeAll(async () => {
-  t = await startTestDemo();
-  database = openDatabase({ url: t.databaseUrl });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  carol = t.workspace.as('U0CAROL');
-  await link(t.workspace, alice);
-});
+beforeAll(() => (database = openDatabase({ url: t.databaseUrl })));
 afterEach(async () => {
   await database.prisma.setting.deleteMany();
   t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
 });
-afterAll(async () => {
-  await database.close();
-  await t.stop();
-});
+afterAll(() => database.close());
 
 /** As `/domain settings` saves them. */
 async function settings(entries: Readonly<Record<string, string>>): Promise<void> {
@@ -62,11 +48,11 @@ function nothingSent(order: SeenOrder): void {
 
 describe('denying', () => {
   test('asks for a reason, which stands in the thread', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew catering.rest');
-    expect(await told(alice, () => alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
-    const form = await openedAfter(t.workspace, bob, () => bob.click(order.card, 'order_deny'));
+    const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+    expect(await told(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
-    expect(await bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
+    expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.ends('DENIED');
     expect(textOf(reply)).toMatch(/<@U0BOB> denied.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
     expect(reply.notifies, 'whom the reply pings').not.toContain('channel');
@@ -76,65 +62,69 @@ describe('denying', () => {
   });
 
   test('an approval that comes later changes nothing', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew catering.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     const stale = order.card;
-    const form = await openedAfter(t.workspace, bob, () => bob.click(order.card, 'order_deny'));
-    await carol.click(stale, 'order_approve');
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    await t.carol.click(stale, 'order_approve');
     await order.ends('SUCCEEDED');
-    const late = await bob.submit(form, { reason: 'too late' });
+    const late = await t.bob.submit(form, { reason: 'too late' });
     expect(late).toMatchObject({ outcome: 'errors', errors: { reason: expect.stringContaining('done') } });
     expect(order.state).toBe('SUCCEEDED');
-    await bob.close(form);
+    await t.bob.close(form);
   });
 });
 
 test('only the person who asked can cancel', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew chef.rest');
-  expect(await told(bob, () => bob.click(order.card, 'order_cancel'))).toMatch(/only the person who asked/i);
+  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+  expect(await told(t.bob, () => t.bob.click(order.card, 'order_cancel'))).toMatch(
+    /only the person who asked/i,
+  );
   expect(order.state).toBe('PENDING');
   const [cancelled] = t.workspace.deliveries.filter(({ payload }) => pressed(payload) === 'order_cancel');
   if (cancelled === undefined) throw new Error('no click was delivered');
-  await alice.click(order.card, 'order_cancel');
+  await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
   expect(buttonsOf(order.card)).toEqual([]);
   // Bob presses Approve on the card as he still has it on his screen.
   const late = JSON.parse(JSON.stringify(cancelled.payload).replaceAll('order_cancel', 'order_approve'));
-  expect(await told(bob, () => t.workspace.redeliver({ ...cancelled, payload: late }))).toMatch(/cancelled/);
+  expect(await told(t.bob, () => t.workspace.redeliver({ ...cancelled, payload: late }))).toMatch(
+    /cancelled/,
+  );
   nothingSent(order);
 });
 
 describe('time', () => {
   test('an order expires, which is noticed within 5 s', async () => {
     await settings({ approval_ttl: '1s' });
-    const order = await ask(t.workspace, alice, '/domain renew cocktail.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
     expect(textOf(expired)).toMatch(/<@U0ALICE>.*nobody approved in time/is);
     expect(buttonsOf(order.card)).toEqual([]);
     nothingSent(order);
-    const next = await ask(t.workspace, alice, '/domain renew cocktail.rest');
+    const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     expect(next.id, 'its name is free again').not.toBe(order.id);
   });
 
   test('approvers are reminded once', async () => {
     await settings({ approval_remind_after: '1s' });
-    const order = await ask(t.workspace, alice, '/domain renew curry.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const nudge = await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('still waits')),
       { what: 'the reminder' },
     );
     expect(nudge.notifies).toEqual(expect.arrayContaining(['U0BOB', 'S0APPROVERS']));
     await t.demo.bot.catchUp();
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     expect(order.replies().filter((reply) => textOf(reply).includes('still waits'))).toHaveLength(1);
   });
 
   test('commands and clicks are taken while the clock of the demo runs ahead', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew diner.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
     await t.demo.moveTime(4 * 86_400_000);
     await order.ends('EXPIRED');
-    const next = await ask(t.workspace, alice, '/domain renew diner.rest');
-    await bob.click(next.card, 'order_approve');
+    const next = await ask(t.workspace, t.alice, '/domain renew diner.rest');
+    await t.bob.click(next.card, 'order_approve');
     await next.ends('SUCCEEDED');
   });
 });
@@ -142,161 +132,162 @@ describe('time', () => {
 describe('several approvals', () => {
   test('the order goes with the last one needed, and each person counts once', async () => {
     await settings({ approvals_required: '2' });
-    const order = await ask(t.workspace, alice, '/domain renew dessert.rest');
-    await bob.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew dessert.rest');
+    await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => (textOf(order.card).includes('1 of 2') ? true : undefined), {
       what: 'the card to count the approval',
     });
-    expect(await told(bob, () => bob.click(order.card, 'order_approve'))).toMatch(/already/);
+    expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toMatch(/already/);
     expect(order.state).toBe('PENDING');
     nothingSent(order);
-    await carol.click(order.card, 'order_approve');
+    await t.carol.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
   test('who has left the approvers by then does not count', async () => {
     await settings({ approvals_required: '2', approvers: 'U0BOB,U0ADA,S0APPROVERS' });
-    const order = await ask(t.workspace, alice, '/domain renew espresso.rest');
-    await carol.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
+    await t.carol.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => (textOf(order.card).includes('1 of 2') ? true : undefined), {
       what: 'the card to count the approval',
     });
     t.workspace.setUsergroup('S0APPROVERS', []);
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => order.replies()[1], { what: 'the reply about Bob’s approval' });
     expect(order.state, 'with Carol out of the group').toBe('PENDING');
     nothingSent(order);
-    expect(await told(carol, () => carol.click(order.card, 'order_approve'))).toMatch(/only approvers/i);
-    const ada = t.workspace.as('U0ADA');
-    await ada.click(order.card, 'order_approve');
+    expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toMatch(/only approvers/i);
+    await t.ada.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
   test('nobody is taken for an approver while Slack does not say who is in the group', async () => {
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500', times: 1 });
-    const order = await ask(t.workspace, alice, '/domain renew fondue.rest');
-    expect(await told(carol, () => carol.click(order.card, 'order_approve'))).toMatch(
+    const order = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
+    expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toMatch(
       /Reference `[0-9a-f]{8}`/,
     );
     expect(order.state).toBe('PENDING');
     nothingSent(order);
-    await carol.click(order.card, 'order_approve');
+    await t.carol.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 });
 
 test('a member of the user group can approve', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew gelato.rest');
-  await carol.click(order.card, 'order_approve');
+  const order = await ask(t.workspace, t.alice, '/domain renew gelato.rest');
+  await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
 });
 
 test('where it is allowed, an approver approves their own order', async () => {
   await settings({ approvers: 'U0ALICE,U0BOB' });
-  const order = await ask(t.workspace, alice, '/domain renew grill.rest');
-  expect(await told(alice, () => alice.click(order.card, 'order_approve'))).toMatch(/somebody else/);
+  const order = await ask(t.workspace, t.alice, '/domain renew grill.rest');
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(/somebody else/);
   nothingSent(order);
   await settings({ approvers: 'U0BOB', allow_self_approval: 'true' });
-  expect(await told(alice, () => alice.click(order.card, 'order_approve')), 'no approver').toMatch(
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve')), 'no approver').toMatch(
     /only approvers/i,
   );
   nothingSent(order);
   await settings({ approvers: 'U0ALICE,U0BOB', allow_self_approval: 'true' });
-  await alice.click(order.card, 'order_approve');
+  await t.alice.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
 });
 
 test('a task outside of those that wait goes out at once', async () => {
   await settings({ approval_tasks: 'create,transfer' });
-  const order = await ask(t.workspace, alice, '/domain renew harvest.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew harvest.rest');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
 describe('an order whose account has gone', () => {
   test('fails at the approval, before anything is sent', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew juice.rest');
-    await alice.command(DOMAINS, '/domain unlink');
-    await bob.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
+    await t.alice.command(DOMAINS, '/domain unlink');
+    await t.bob.click(order.card, 'order_approve');
     expect(textOf(await order.ends('FAILED'))).toMatch(/no longer linked, so nothing was sent/);
     nothingSent(order);
-    await link(t.workspace, alice);
+    await link(t.workspace, t.alice);
     expect(
-      await told(alice, () => alice.click(order.card, 'order_retry')),
+      await told(t.alice, () => t.alice.click(order.card, 'order_retry')),
       'the account that is linked now is another one',
     ).toMatch(/no longer linked/);
   });
 
   test('goes on when the same account was only linked anew', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew juice.rest');
-    await link(t.workspace, alice);
-    await bob.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
+    await link(t.workspace, t.alice);
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 
   test('fails when another user took its place in the context', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew kitchen.rest');
-    await link(t.workspace, alice, SANDBOX_ACCOUNTS.frontdesk);
-    await bob.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew kitchen.rest');
+    await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.frontdesk);
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('FAILED');
     nothingSent(order);
-    await link(t.workspace, alice);
+    await link(t.workspace, t.alice);
   });
 });
 
 test('a second order for the same task and name is refused with the way to the open one', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew ladle.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew ladle.rest');
   for (const text of ['/domain renew ladle.rest 3', '/domain renew lunch.rest LADLE.rest']) {
-    expect(await told(alice, () => alice.command(DOMAINS, text)), text).toContain(order.id);
+    expect(await told(t.alice, () => t.alice.command(DOMAINS, text)), text).toContain(order.id);
   }
-  await alice.click(order.card, 'order_cancel');
+  await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
-  const both = await ask(t.workspace, alice, '/domain renew lunch.rest ladle.rest');
-  await alice.click(both.card, 'order_cancel');
+  const both = await ask(t.workspace, t.alice, '/domain renew lunch.rest ladle.rest');
+  await t.alice.click(both.card, 'order_cancel');
   await both.ends('CANCELLED');
 });
 
 describe('a delete', () => {
   test('is a draft that only the person who asked sees, until they confirm', async () => {
     const before = t.workspace.messages(DOMAINS).length;
-    expect(await told(alice, () => alice.command(DOMAINS, '/domain delete mezze.rest'))).toMatch(
+    expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain delete mezze.rest'))).toMatch(
       /Delete mezze\.rest/,
     );
-    const draft = alice.ephemerals().at(-1);
+    const draft = t.alice.ephemerals().at(-1);
     if (draft === undefined) throw new Error('there is no draft');
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
     await t.demo.bot.catchUp();
     expect(t.workspace.messages(DOMAINS), 'nobody else hears of a draft').toHaveLength(before);
-    const order = await orderAfter(t.workspace, () => alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([
       { method: 'DELETE', path: '/v1/domain/mezze.rest', status: 200 },
     ]);
-    expect(await told(alice, () => alice.click(draft, 'order_confirm')), 'pressed once more').toMatch(/done/);
+    expect(await told(t.alice, () => t.alice.click(draft, 'order_confirm')), 'pressed once more').toMatch(
+      /done/,
+    );
     expect(t.service.requestsFor({ name: 'mezze.rest', task: 'domain.delete' })).toHaveLength(1);
   });
 
   test('is forgotten after 15 minutes', async () => {
-    await told(alice, () => alice.command(DOMAINS, '/domain delete noodle.rest'));
-    const draft = alice.ephemerals().at(-1);
+    await told(t.alice, () => t.alice.command(DOMAINS, '/domain delete noodle.rest'));
+    const draft = t.alice.ephemerals().at(-1);
     if (draft === undefined) throw new Error('there is no draft');
     await t.demo.moveTime(16 * 60_000);
-    expect(await told(alice, () => alice.click(draft, 'order_confirm'))).toMatch(/not confirmed in time/);
+    expect(await told(t.alice, () => t.alice.click(draft, 'order_confirm'))).toMatch(/not confirmed in time/);
     expect(t.service.requestsFor({ name: 'noodle.rest' })).toEqual([]);
   });
 });
 
 test('bad values are answered with every problem named, and nothing is asked for', async () => {
   const before = t.workspace.messages(DOMAINS).length;
-  const answer = await told(alice, () => alice.command(DOMAINS, '/domain renew -bad-.rest café 99'));
+  const answer = await told(t.alice, () => t.alice.command(DOMAINS, '/domain renew -bad-.rest café 99'));
   expect(answer).toContain('-bad-');
   expect(answer).toContain('café');
-  expect(await told(alice, () => alice.command(DOMAINS, '/domain renew olive.rest 11'))).toMatch(/1.*10/);
+  expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain renew olive.rest 11'))).toMatch(/1.*10/);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
-  const form = await openForm(t.workspace, alice, '/domain renew');
-  expect(await alice.submit(form, { names: 'olive.rest', period: '0' })).toMatchObject({
+  const form = await openForm(t.workspace, t.alice, '/domain renew');
+  expect(await t.alice.submit(form, { names: 'olive.rest', period: '0' })).toMatchObject({
     outcome: 'errors',
     errors: { period: expect.any(String) },
   });

@@ -1,36 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
+import { describe, expect, it } from 'vitest';
 import {
+  approvedBy,
   ask,
   DOMAINS,
   link,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import { giveReason } from '../support/people.ts';
 
-let t: TestDemo;
-let workspace: Workspace;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo({
-    settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
-  });
-  workspace = t.workspace;
-  [alice, bob, carol] = [workspace.as('U0ALICE'), workspace.as('U0BOB'), workspace.as('U0CAROL')];
-  await link(workspace, alice);
+const t = useTestDemo({
+  settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
 });
-afterAll(() => t.stop());
 
 /** Waits until the thread says something. */
 function threadSays(order: SeenOrder, text: string): Promise<string> {
-  return workspace.waitFor(
+  return t.workspace.waitFor(
     () =>
       order
         .replies()
@@ -44,14 +31,14 @@ function threadSays(order: SeenOrder, text: string): Promise<string> {
 
 /** Waits until the card shows something. */
 function cardShows(order: SeenOrder, text: string): Promise<string> {
-  return workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
+  return t.workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
     what: `the card of ${order.id} to show “${text}”`,
   });
 }
 
 describe('the card', () => {
   it('says all that the click does, in the order in which it is read', async () => {
-    const order = await ask(workspace, alice, '/domain renew cafe.rest 2 -- client paid');
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     const card = textOf(order.card);
     const said = [
       'Renew cafe.rest for 2 years',
@@ -69,17 +56,17 @@ describe('the card', () => {
     expect(said.filter(([at]) => at < 0)).toEqual([]);
     expect(said.map(([at]) => at)).toEqual(said.map(([at]) => at).sort((a, b) => a - b));
     expect(order.card.notifies.sort()).toEqual(['S0APPROVERS', 'U0ADA', 'U0ALICE', 'U0BOB']);
-    await alice.click(order.card, 'order_cancel');
+    await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });
 
   it('pings nobody for what people type', async () => {
     const order = await ask(
-      workspace,
-      alice,
+      t.workspace,
+      t.alice,
       '/domain renew cafe.rest -- <!channel> <!here> <@U0DAVE> @everyone <!subteam^S0ELSE|x>',
     );
-    await giveReason(workspace, bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
+    await giveReason(t.workspace, t.bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
     await order.ends('DENIED');
     const meant = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
     const pinged = order.messages().flatMap(({ notifies }) => notifies);
@@ -90,48 +77,47 @@ describe('the card', () => {
 
 describe('two approvals', () => {
   it('of people who may approve at the last click', async () => {
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
-    await carol.click(order.card, 'order_approve');
+    const order = await approvedBy(t.carol, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
     expect(await threadSays(order, 'approved')).toContain('1 more approval is needed');
     await cardShows(order, '1 of 2 approvals (<@U0CAROL>)');
-    const twice = await toldAfter(workspace, carol, () => carol.click(order.card, 'order_approve'));
+    const twice = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
     expect(twice).toContain('It needs somebody else’s approval too');
 
-    workspace.setUsergroup('S0APPROVERS', []);
-    await bob.click(order.card, 'order_approve');
+    t.workspace.setUsergroup('S0APPROVERS', []);
+    await t.bob.click(order.card, 'order_approve');
     await threadSays(order, '<@U0CAROL>’s approval no longer counts');
     await cardShows(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
     expect(order.state).toBe('PENDING');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
-    const refused = await toldAfter(workspace, carol, () => carol.click(order.card, 'order_approve'));
+    const refused = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
     expect(refused).toContain('Only approvers can approve orders. Ask one of them; the card names them.');
 
-    await workspace.as('U0ADA').click(order.card, 'order_approve');
+    await t.ada.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   });
 
   it('and a reminder, once, to those who may give them', async () => {
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
     await threadSays(order, 'this still waits for approval');
     await t.demo.moveTime(61 * 60_000);
     const nudges = order.replies().filter((reply) => textOf(reply).includes('still waits'));
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
-    await alice.click(order.card, 'order_cancel');
+    await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });
 });
 
 describe('at the click', () => {
   it('an account that is gone is named, and nothing is sent', async () => {
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
-    await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain unlink'));
-    await bob.click(order.card, 'order_approve');
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain unlink'));
+    await t.bob.click(order.card, 'order_approve');
     const said = textOf(await order.ends('FAILED'));
     expect(said).toContain('The account it was asked with is no longer linked, so nothing was sent.');
     expect(said).toContain('Link it again with `/domain link` and ask again.');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
-    await link(workspace, alice);
+    await link(t.workspace, t.alice);
   });
 });

@@ -1,52 +1,32 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
-import {
-  ask,
-  auditLog,
-  DOMAINS,
-  link,
-  openForm,
-  orderAfter,
-  startTestDemo,
-  type TestDemo,
-  toldAfter,
-} from '../support/demo.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { ask, auditLog, DOMAINS, openForm, orderAfter, toldAfter, useTestDemo } from '../support/demo.ts';
 import { giveReason } from '../support/people.ts';
 
 const PASSWORD = 'never-shown-9431';
 const AUTH = 'Auth-Code-77aa';
 
-let t: TestDemo;
-let workspace: Workspace;
-let alice: Actor;
-let bob: Actor;
-let ada: Actor;
+const t = useTestDemo();
 let csv: string;
 let rows: Record<string, string>[];
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  workspace = t.workspace;
-  [alice, bob, ada] = [workspace.as('U0ALICE'), workspace.as('U0BOB'), workspace.as('U0ADA')];
-  await link(workspace, alice);
-
   const renewed = await ask(
-    workspace,
-    alice,
+    t.workspace,
+    t.alice,
     '/domain renew cafe.rest 2 -- =HYPERLINK("http://evil","x"), "quoted"',
   );
-  await bob.click(renewed.card, 'order_approve');
+  await t.bob.click(renewed.card, 'order_approve');
   await renewed.ends('SUCCEEDED');
 
-  const denied = await ask(workspace, alice, '/domain renew cafe.rest -- twice');
-  await giveReason(workspace, bob, denied.card, 'order_deny', '@too expensive\nthis year');
+  const denied = await ask(t.workspace, t.alice, '/domain renew cafe.rest -- twice');
+  await giveReason(t.workspace, t.bob, denied.card, 'order_deny', '@too expensive\nthis year');
   await denied.ends('DENIED');
 
-  const transfer = await openForm(workspace, alice, '/domain transfer bistro.rest');
-  const moved = await orderAfter(workspace, () =>
-    alice.submit(transfer, {
+  const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
+  const moved = await orderAfter(t.workspace, () =>
+    t.alice.submit(transfer, {
       auth: AUTH,
       ownerc: '11',
       adminc: '11',
@@ -54,24 +34,28 @@ beforeAll(async () => {
       nameServers: 'ns1.example.net\nns2.example.net',
     }),
   );
-  await bob.click(moved.card, 'order_approve');
-  await workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(moved.state) ? true : undefined), {
+  await t.bob.click(moved.card, 'order_approve');
+  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(moved.state) ? true : undefined), {
     what: 'the end of the transfer',
   });
 
-  const user = await openForm(workspace, alice, '/domain user');
-  const made = await orderAfter(workspace, () =>
-    alice.submit(user, { user: 'carl', context: '4', defaultEmail: 'carl@example.com', password: PASSWORD }),
+  const user = await openForm(t.workspace, t.alice, '/domain user');
+  const made = await orderAfter(t.workspace, () =>
+    t.alice.submit(user, {
+      user: 'carl',
+      context: '4',
+      defaultEmail: 'carl@example.com',
+      password: PASSWORD,
+    }),
   );
   await made.ends('SUCCEEDED');
   csv = await audit('/domain audit');
   rows = parseCsv(csv);
 });
-afterAll(() => t.stop());
 
 /** Asks for the audit log and reads the file that comes. */
 async function audit(text: string): Promise<string> {
-  const { name, csv } = await auditLog(workspace, text);
+  const { name, csv } = await auditLog(t.workspace, text);
   expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
   return csv;
 }
@@ -140,8 +124,8 @@ it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
 it('takes days, the last one included', async () => {
   const today = new Date().toISOString().slice(0, 10);
   expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
-  const none = await toldAfter(workspace, ada, () =>
-    ada.command(DOMAINS, '/domain audit 2020-01-01 2020-01-31'),
+  const none = await toldAfter(t.workspace, t.ada, () =>
+    t.ada.command(DOMAINS, '/domain audit 2020-01-01 2020-01-31'),
   );
   expect(none).toContain('Nothing happened from 2020-01-01 to 2020-01-31');
 });
@@ -153,18 +137,18 @@ it.each([
   ['2026-03-01 2026-02-01', 'Give the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
 ])('says what is wrong with “%s”', async (words, why) => {
-  const told = await toldAfter(workspace, ada, () => ada.command(DOMAINS, `/domain audit ${words}`));
+  const told = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, `/domain audit ${words}`));
   expect(told).toContain(why);
 });
 
 it('is for admins', async () => {
-  const told = await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain audit'));
+  const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain audit'));
   expect(told).toContain('Only admins can do this');
 });
 
 it('leaves nothing on disk, whether Slack takes the file or not', async () => {
-  workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
-  const told = await toldAfter(workspace, ada, () => ada.command(DOMAINS, '/domain audit'));
+  t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
+  const told = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain audit'));
   expect(told).toContain('Slack did not answer me as it should');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });

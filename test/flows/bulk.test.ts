@@ -1,35 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { expect, test } from 'vitest';
 import {
+  approvedBy,
   ask,
   chargesFor,
   DOMAINS,
-  link,
   openForm,
   orderAfter,
   orderOf,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
  * Several names in one order: one card, one approval, a request and a result a name.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  await link(t.workspace, alice);
-});
-afterAll(() => t.stop());
+const t = useTestDemo();
 
 const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);
 
@@ -37,7 +25,7 @@ test('is one card with a table, one approval, and one request a name', async () 
   const before = t.workspace.messages(DOMAINS).length;
   const order = await ask(
     t.workspace,
-    alice,
+    t.alice,
     '/domain renew sushi.rest, tapas.rest SUSHI.rest. tavern.rest 2 -- for the season',
   );
   await order.becomes('PENDING');
@@ -49,7 +37,7 @@ test('is one card with a table, one approval, and one request a name', async () 
   expect(JSON.stringify(table?.['rows'])).toMatch(/sushi\.rest.*tapas\.rest.*tavern\.rest/);
   expect(textOf(order.card)).toMatch(/3 names for 2 years/);
 
-  await bob.click(order.card, 'order_approve');
+  await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('SUCCEEDED');
   for (const name of names('sushi', 'tapas', 'tavern'))
     expect(textOf(reply)).toMatch(new RegExp(`${name}.*done`));
@@ -72,8 +60,8 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
     times: 1,
     match: { task: 'domain.renew', name: 'soup.rest' },
   });
-  const order = await ask(t.workspace, alice, '/domain renew ramen.rest soup.rest spoon.rest unheld.rest');
-  await bob.click(order.card, 'order_approve');
+  const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest soup.rest spoon.rest unheld.rest');
+  await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
   const said = textOf(reply);
   expect(said).toMatch(/ramen\.rest.*done/);
@@ -81,39 +69,37 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   expect(said).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
   expect(said).toMatch(/unheld\.rest.*failed.*EF01015/s);
 
-  const retried = await orderAfter(t.workspace, () => bob.click(reply, 'order_retry'));
+  const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'asked for by Alice still').toContain('<@U0ALICE>');
-  const history = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, `/domain order ${retried.id}`),
+  const history = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, `/domain order ${retried.id}`),
   );
   expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
-  await bob.click(retried.card, 'order_approve');
+  await t.bob.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
   expect(chargesFor(t.service, 'soup.rest')).toBe(1);
 
-  const told = await toldAfter(t.workspace, alice, () => alice.click(order.card, 'order_retry'));
+  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
   expect(told, 'one order is retried once').toMatch(
     new RegExp(`retried already.*${retried.id}.*failed`, 's'),
   );
 });
 
 test('Retry is not for everybody', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew nobody.rest');
-  await bob.click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew nobody.rest'));
   await order.ends('FAILED');
-  const ada = t.workspace.as('U0ADA');
-  const told = await toldAfter(t.workspace, ada, () => ada.click(order.card, 'order_retry'));
+  const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_retry'));
   expect(told).toContain('Only the person who asked, or an approver');
 });
 
 test('one name that is open already stops the whole line, with the way to the open order', async () => {
-  const open = await ask(t.workspace, alice, '/domain renew plate.rest');
-  const told = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, '/domain renew pasta.rest plate.rest'),
+  const open = await ask(t.workspace, t.alice, '/domain renew plate.rest');
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain renew pasta.rest plate.rest'),
   );
   expect(told).toContain(`/domain order ${open.id}`);
   expect(
@@ -122,8 +108,8 @@ test('one name that is open already stops the whole line, with the way to the op
 });
 
 test('every bad name of a line is told', async () => {
-  const told = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11'),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11'),
   );
   expect(told).toContain('Nothing was asked for yet');
   for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
@@ -131,20 +117,20 @@ test('every bad name of a line is told', async () => {
 
 test('more than 50 names are refused kindly, on the line and in the form', async () => {
   const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
-  const told = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, `/domain renew ${many.join(' ')} 1`),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, `/domain renew ${many.join(' ')} 1`),
   );
   expect(told).toContain('at most 50 names');
-  const view = await openForm(t.workspace, alice, '/domain renew');
-  expect(await alice.submit(view, { names: many.join('\n') })).toMatchObject({
+  const view = await openForm(t.workspace, t.alice, '/domain renew');
+  expect(await t.alice.submit(view, { names: many.join('\n') })).toMatchObject({
     outcome: 'errors',
     errors: { names: expect.stringContaining('at most 50 names') },
   });
   const order = await orderAfter(t.workspace, () =>
-    alice.submit(view, { names: [...many.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
+    t.alice.submit(view, { names: [...many.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
   );
   await order.becomes('PENDING');
   expect(orderOf(order.card)?.names.split(',')).toHaveLength(50);
-  await alice.click(order.card, 'order_cancel');
+  await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
 });

@@ -1,16 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { SandboxTask } from '../../src/demo/service/tasks.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import { createLog } from '../../src/log.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
+  approvedBy,
   ask,
   auditLog,
   type Credentials,
@@ -20,6 +17,7 @@ import {
   orderAfter,
   type SeenOrder,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import {
   DELEGATION,
@@ -40,14 +38,12 @@ const GIVEN_PASSWORD = 'given-user-password-canary';
 const AUTH_CODE = SANDBOX_TRANSFER.authCode;
 const WRONG_AUTH = 'a-mistyped-auth+code/canary==';
 
-let demo: Demo;
-let database: TestDatabase;
+const t = useTestDemo({
+  settings: { SERVICE_AUTH: 'session', SERVICE_TIMEOUT: '2s' },
+  logLevel: 'trace',
+  linked: [],
+});
 let client: pg.Client;
-let dataDir: string;
-let logged = '';
-let alice: Actor;
-let bob: Actor;
-let ada: Actor;
 /** By kind, the secrets themselves. */
 const secrets = new Map<string, string>();
 /** Web API calls that show a secret to its owner: the only ones that may. */
@@ -72,24 +68,9 @@ function onRequest(message: unknown): void {
 
 beforeAll(async () => {
   subscribe('undici:request:create', onRequest);
-  database = await createTestDatabase();
-  dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-canaries-'));
-  const log = createLog('trace', {
-    write: (line) => {
-      logged += line;
-    },
-  });
-  demo = await startDemo({
-    port: 0,
-    dataDir,
-    databaseUrl: database.url,
-    log,
-    settings: { SERVICE_AUTH: 'session', SERVICE_TIMEOUT: '2s' },
-  });
-  client = new pg.Client({ connectionString: database.url });
+  client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
-  [alice, bob, ada] = [demo.workspace.as('U0ALICE'), demo.workspace.as('U0BOB'), demo.workspace.as('U0ADA')];
-  const key = (await readFile(join(dataDir, 'credentials.key'), 'utf8')).trim();
+  const key = (await readFile(join(t.dataDir, 'credentials.key'), 'utf8')).trim();
   for (const [kind, secret] of [
     ['password', SANDBOX_ACCOUNTS.alice.password],
     ['password of two factors', SANDBOX_ACCOUNTS.tina.password],
@@ -99,10 +80,10 @@ beforeAll(async () => {
     ['auth code of a transfer', AUTH_CODE],
     ['refused auth code', WRONG_AUTH],
     ['given password', GIVEN_PASSWORD],
-    ['bot token', demo.workspace.botToken],
-    ['signing secret', demo.workspace.signingSecret],
+    ['bot token', t.workspace.botToken],
+    ['signing secret', t.workspace.signingSecret],
     ['key for credentials', key.slice(key.indexOf(':') + 1)],
-    ['password of the database', new URL(database.url).password],
+    ['password of the database', new URL(t.databaseUrl).password],
   ] as const) {
     secrets.set(kind, secret);
   }
@@ -112,56 +93,47 @@ beforeAll(async () => {
 afterAll(async () => {
   unsubscribe('undici:request:create', onRequest);
   await client.end();
-  await demo.stop();
-  await database.drop();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 const told = (person: Actor, text: string) =>
-  toldAfter(demo.workspace, person, () => person.command(DOMAINS, text));
+  toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
 
 async function transfer(auth: string): Promise<SeenOrder> {
-  const form = await openForm(demo.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
-  const order = await orderAfter(demo.workspace, () =>
-    alice.submit(form, {
-      ...DELEGATION,
-      auth,
-    }),
-  );
-  await bob.click(order.card, 'order_approve');
-  return order;
+  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const submit = () => t.alice.submit(form, { ...DELEGATION, auth });
+  return approvedBy(t.bob, orderAfter(t.workspace, submit));
 }
 
 async function newUser(name: string, password?: string): Promise<SeenOrder> {
-  const form = await openForm(demo.workspace, alice, '/domain user');
+  const form = await openForm(t.workspace, t.alice, '/domain user');
   const values = { user: name, defaultEmail: `${name}@team.example` };
-  return orderAfter(demo.workspace, () =>
-    alice.submit(form, password === undefined ? values : { ...values, password }),
+  return orderAfter(t.workspace, () =>
+    t.alice.submit(form, password === undefined ? values : { ...values, password }),
   );
 }
 
 async function revealed(order: SeenOrder): Promise<void> {
-  await watchReveal(async () => alice.close(await reveal(demo.workspace, alice, order)));
+  await watchReveal(async () => t.alice.close(await reveal(t.workspace, t.alice, order)));
 }
 
 async function watchReveal(act: () => Promise<unknown>): Promise<void> {
-  const before = demo.workspace.calls.length;
+  const before = t.workspace.calls.length;
   await act();
-  for (const call of demo.workspace.calls.slice(before)) {
+  for (const call of t.workspace.calls.slice(before)) {
     if (call.method === 'views.open') reveals.add(call);
   }
 }
 
 async function refusedLink(credentials: Credentials): Promise<void> {
-  const form = await openLink(demo.workspace, alice, 'password');
+  const form = await openLink(t.workspace, t.alice, 'password');
   const { user, context, password } = credentials;
-  await alice.submit(form, { user, context: String(context), password });
-  await alice.close(form);
+  await t.alice.submit(form, { user, context: String(context), password });
+  await t.alice.close(form);
 }
 
 /** Every flow that a secret takes part in, at its best and at its worst. */
 async function everything(): Promise<void> {
-  const { workspace, service } = demo;
+  const { workspace, service } = t;
 
   // Links, refused and good; the service says the password back.
   await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
@@ -171,10 +143,10 @@ async function everything(): Promise<void> {
   echo('session.create', `not "${WRONG_PASSWORD}" (${basic}, ${encodeURIComponent(WRONG_PASSWORD)})`);
   await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   service.faults.clear();
-  await link(workspace, alice);
-  await linkTwoFactor(workspace, workspace.as('U0CAROL'));
-  await linkApplication(workspace, bob);
-  await told(alice, '/domain whoami');
+  await link(workspace, t.alice);
+  await linkTwoFactor(workspace, t.carol);
+  await linkApplication(workspace, t.bob);
+  await told(t.alice, '/domain whoami');
 
   // Transfers: refused with the code said back, no answer, and good.
   echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
@@ -182,7 +154,7 @@ async function everything(): Promise<void> {
   service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
   const lost = await transfer(WRONG_AUTH);
   const unknown = await lost.ends('UNKNOWN');
-  await giveReason(workspace, bob, unknown, 'order_resolve_failed', 'not done');
+  await giveReason(workspace, t.bob, unknown, 'order_resolve_failed', 'not done');
   await lost.becomes('FAILED');
   // Slack limits and fails while the good one is told.
   workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
@@ -190,14 +162,14 @@ async function everything(): Promise<void> {
   await (await transfer(AUTH_CODE)).ends('SUCCEEDED', 15_000);
 
   // Secret results: an auth code, a generated password; a view that Slack does not open.
-  const fetched = await ask(workspace, alice, '/domain authcode tavern.rest');
+  const fetched = await ask(workspace, t.alice, '/domain authcode tavern.rest');
   await fetched.ends('SUCCEEDED');
   secrets.set('fetched auth code', service.state.domain('tavern.rest', 4)?.authCode ?? '');
-  const kept = await ask(workspace, alice, '/domain authcode olive.rest');
+  const kept = await ask(workspace, t.alice, '/domain authcode olive.rest');
   const reply = await kept.ends('SUCCEEDED');
   secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
   workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
-  await watchReveal(() => toldAfter(workspace, alice, () => alice.click(reply, 'order_reveal')));
+  await watchReveal(() => toldAfter(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')));
   await revealed(fetched);
   const made = await newUser('waiter-1');
   await made.ends('SUCCEEDED');
@@ -208,52 +180,38 @@ async function everything(): Promise<void> {
   await (await newUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
 
   // The calendar's address is for the person alone: Slack shows it, nothing else does.
-  const address = await told(alice, '/domain calendar');
+  const address = await told(t.alice, '/domain calendar');
   secrets.set('calendar token', /calendar\/([\w-]+)\.ics/.exec(address)?.[1] ?? '');
-  await fetch(`http://127.0.0.1:${demo.bot.port}/calendar/${secrets.get('calendar token')}.ics`);
+  await fetch(`${t.botUrl}/calendar/${secrets.get('calendar token')}.ics`);
 
   // The database refuses what carries secrets; its errors quote values.
   for (const table of ['accounts', 'orders', 'calendar_feeds']) {
     await client.query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
     try {
-      const form = await openLink(workspace, ada, 'password');
-      await ada.submit(form, { user: 'alice', context: '4', password: SANDBOX_ACCOUNTS.alice.password });
-      for (const open of ada.openedViews()) await ada.close(open);
-      await told(alice, '/domain calendar reset');
-      if (table !== 'calendar_feeds') await told(alice, '/domain authcode deli.rest');
+      const form = await openLink(workspace, t.ada, 'password');
+      await t.ada.submit(form, { user: 'alice', context: '4', password: SANDBOX_ACCOUNTS.alice.password });
+      for (const open of t.ada.openedViews()) await t.ada.close(open);
+      await told(t.alice, '/domain calendar reset');
+      if (table !== 'calendar_feeds') await told(t.alice, '/domain authcode deli.rest');
     } finally {
       await client.query(`ALTER TABLE ${table}_away RENAME TO ${table}`);
     }
   }
-  await told(alice, '/domain whoami');
+  await told(t.alice, '/domain whoami');
 }
 
 async function collect(): Promise<void> {
-  const { workspace } = demo;
+  const { workspace } = t;
   places.set('audit log', (await auditLog(workspace)).csv);
-  places.set('metrics', await (await fetch(`http://127.0.0.1:${demo.bot.port}/metrics`)).text());
-  places.set('readiness', await (await fetch(`http://127.0.0.1:${demo.bot.port}/readyz`)).text());
+  places.set('metrics', await (await fetch(`${t.botUrl}/metrics`)).text());
+  places.set('readiness', await (await fetch(`${t.botUrl}/readyz`)).text());
   places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !reveals.has(call))));
   places.set(
     'messages',
     JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB', 'D0ADA', 'D0CAROL'].map((id) => workspace.messages(id))),
   );
-  places.set('log', logged);
-  places.set('database', await dump());
-}
-
-/** Every row of every table, those of the job queue too; bytes in hex. */
-async function dump(): Promise<string> {
-  const tables = await client.query<{ name: string }>(
-    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
-  );
-  const rows: string[] = [];
-  for (const { name } of tables.rows) {
-    const found = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${name} t`);
-    rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
-  }
-  return rows.join('\n');
+  places.set('log', t.logged());
+  places.set('database', await t.dump());
 }
 
 /** What a secret looks like when somebody has encoded it, also in the middle of something else. */

@@ -1,15 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
-import {
-  ask,
-  DOMAINS,
-  link,
-  requestsOf,
-  startTestDemo,
-  type TestDemo,
-  toldAfter,
-  until,
-} from '../support/demo.ts';
+import { afterAll, expect, test } from 'vitest';
+import { approvedBy, ask, DOMAINS, requestsOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
 
 /*
@@ -17,25 +7,14 @@ import { Line } from '../support/line.ts';
  */
 
 const line = new Line();
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  await link(t.workspace, alice);
-});
-afterAll(async () => {
-  await t.stop();
-  line.close();
-});
+// Registered first, so it runs last, when the bot no longer uses the line.
+afterAll(() => line.close());
+const t = useTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
 
 const ready = async () => (await fetch(`${t.botUrl}/readyz`)).status;
 
 test('it is not ready, says so to people with a reference, and acknowledges in time all the same', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.allShown();
   line.cut();
   const { status, missing } = await (async () => {
@@ -46,8 +25,8 @@ test('it is not ready, says so to people with a reference, and acknowledges in t
   expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
   expect((await fetch(`${t.botUrl}/metrics`)).status, 'the metrics of the process are there').toBe(200);
 
-  const told = await toldAfter(t.workspace, bob, async () => {
-    const click = await bob.click(order.card, 'order_approve');
+  const told = await toldAfter(t.workspace, t.bob, async () => {
+    const click = await t.bob.click(order.card, 'order_approve');
     expect(click.acked, 'the click is acknowledged').toBe(true);
   });
   const reference = /database.*Reference `([0-9a-f]{8})`/s.exec(told)?.[1];
@@ -57,14 +36,13 @@ test('it is not ready, says so to people with a reference, and acknowledges in t
 
   line.mend();
   await until('it is ready again', async () => (await ready()) === 200);
-  await bob.click(order.card, 'order_approve');
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
 });
 
 test('an answer that arrives while it is away is kept, and the request is not sent again', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
-  const order = await ask(t.workspace, alice, '/domain renew bar.rest');
-  await bob.click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest'));
   await until('the request is under way', () => requestsOf(t.service, order).length === 1);
   line.cut();
   await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
@@ -73,6 +51,6 @@ test('an answer that arrives while it is away is kept, and the request is not se
   await order.ends('SUCCEEDED', 15_000);
   expect(requestsOf(t.service, order)).toHaveLength(1);
   expect(
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain order ${order.id}`)),
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, `/domain order ${order.id}`)),
   ).toMatch(/service answered/);
 });

@@ -1,7 +1,8 @@
 import ICAL from 'ical.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Actor, Message } from '../../src/demo/workspace/index.ts';
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../src/demo/workspace/index.ts';
 import {
+  approvedBy,
   ask,
   buttonsOf,
   deliverSigned,
@@ -9,11 +10,10 @@ import {
   openedAfter,
   openForm,
   orderAfter,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
@@ -24,29 +24,16 @@ const DOMAINS = 'C0DOMAINS';
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
 
-let running: TestDemo;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
+const t = useTestDemo({ linked: ['alice', 'bob'] });
 
-beforeAll(async () => {
-  running = await startTestDemo();
-  alice = running.workspace.as('U0ALICE');
-  bob = running.workspace.as('U0BOB');
-  carol = running.workspace.as('U0CAROL');
-  await link(running.workspace, alice);
-  await link(running.workspace, bob, { user: 'bob', context: 4, password: 'bob-sandbox-password' });
-});
-afterAll(() => running?.stop());
-
-function told(text: string, person = alice): Promise<string> {
-  return toldAfter(running.workspace, person, () => person.command(DOMAINS, text));
+function told(text: string, person = t.alice): Promise<string> {
+  return toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
 }
 
 /** A name at the registry that expires some days from the demo's present, at noon. */
 function register(name: string, days: number): void {
-  const noon = new Date(running.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
-  running.service.state.addDomain({ name, context: 4, expires: noon });
+  const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires: noon });
 }
 
 async function watched(name: string, days: number): Promise<void> {
@@ -56,9 +43,9 @@ async function watched(name: string, days: number): Promise<void> {
 
 /** Lets a day pass. @returns the digest that the morning brought, if it brought one */
 async function nextDay(days = 1): Promise<Message | undefined> {
-  const before = new Set(running.workspace.messages(EXPIRY).map(({ ts }) => ts));
-  await running.demo.moveTime(days * DAY_MS);
-  return running.workspace.messages(EXPIRY).find(({ ts }) => !before.has(ts));
+  const before = new Set(t.workspace.messages(EXPIRY).map(({ ts }) => ts));
+  await t.demo.moveTime(days * DAY_MS);
+  return t.workspace.messages(EXPIRY).find(({ ts }) => !before.has(ts));
 }
 
 async function digest(days = 1): Promise<Message> {
@@ -69,18 +56,17 @@ async function digest(days = 1): Promise<Message> {
 
 /** What a message's thread says after something is done, once it says it. */
 async function repliedAfter(digestMessage: Message, act: () => Promise<unknown>): Promise<Message> {
-  const thread = () =>
-    running.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === digestMessage.ts);
+  const thread = () => t.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === digestMessage.ts);
   const before = thread().length;
   await act();
-  return running.workspace.waitFor(() => thread()[before], { what: 'a reply in the thread of the digest' });
+  return t.workspace.waitFor(() => thread()[before], { what: 'a reply in the thread of the digest' });
 }
 
 /** Waits until the list has the name with so many days left, as the registry says. */
 async function listedWith(name: string, days: number): Promise<void> {
-  const now = () => running.service.clock.registry();
+  const now = () => t.service.clock.registry();
   await until(`the list shows ${name} with ${days} days left`, async () => {
-    const expiry = (await running.demo.bot.expiry.find(name))?.expiry;
+    const expiry = (await t.demo.bot.expiry.find(name))?.expiry;
     return expiry?.source === 'rdap' && Math.abs(expiry.at.getTime() - now() - days * DAY_MS) < 2 * DAY_MS;
   });
 }
@@ -116,11 +102,11 @@ describe('the watch list', () => {
 
   test('is filled by a form, with a report, and its dates come from the registry', async () => {
     for (const name of ['one.rest', 'two.rest']) register(name, 200);
-    const form = await openForm(running.workspace, alice, '/domain import');
-    const report = await toldAfter(running.workspace, alice, async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain import');
+    const report = await toldAfter(t.workspace, t.alice, async () => {
       const names =
         'one.rest\ntwo.rest;2027-05-05\nthree.rest, 2029-03-01\none.rest\nnot a name\nfour.rest 31.02.2027';
-      expect(await alice.submit(form, { names })).toMatchObject({ outcome: 'closed' });
+      expect(await t.alice.submit(form, { names })).toMatchObject({ outcome: 'closed' });
     });
     expect(report).toMatch(/3 names added, 1 line repeated, 2 lines not taken/);
     expect(report).toMatch(/Line 6.*does not exist/);
@@ -134,17 +120,17 @@ describe('the digest', () => {
     await watched('renew.rest', 8);
     const message = await digest();
     expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
-    const form = await openedAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
+    const form = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(form).toMatchObject({ callback_id: 'renew' });
-    const order = await orderAfter(running.workspace, () => alice.submit(form), EXPIRY);
+    const order = await orderAfter(t.workspace, () => t.alice.submit(form), EXPIRY);
     expect(textOf(order.card)).toContain('Renew renew.rest for 1 year');
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await listedWith('renew.rest', 372);
-    const told = await toldAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(told, 'by the old button').toMatch(
       /was renewed since this reminder: it expires on .*\/domain renew renew\.rest/,
@@ -158,37 +144,35 @@ describe('the digest', () => {
   test('renews those that are ticked as one order', async () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
     const message = await digest();
-    const form = await openedAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_renew_many'),
-    );
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
     expect(form).toMatchObject({ callback_id: 'renew_many' });
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
     }
     expect(JSON.stringify(form.blocks)).toContain('become one order, of 50 at most');
     const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
-    const order = await orderAfter(running.workspace, () => alice.submit(form, values), EXPIRY);
-    await bob.click(order.card, 'order_approve');
+    const order = await orderAfter(t.workspace, () => t.alice.submit(form, values), EXPIRY);
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
     // What was renewed is no longer offered.
-    const again = await openedAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_renew_many'),
+    const again = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_renew_many'),
     );
     expect(JSON.stringify(again.blocks)).toContain('many2.rest');
     expect(JSON.stringify(again.blocks)).not.toContain('many1.rest');
-    await alice.close(again);
+    await t.alice.close(again);
     await told('/domain unwatch many2.rest');
   });
 
   test('is quiet about a snoozed name until the snooze ends', async () => {
     await watched('tired.rest', 8);
     const message = await digest();
-    const form = await openedAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_snooze', { value: 'tired.rest' }),
+    const form = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_snooze', { value: 'tired.rest' }),
     );
     const reply = await repliedAfter(message, () =>
-      alice.submit(form, { days: '5', reason: 'client decides' }),
+      t.alice.submit(form, { days: '5', reason: 'client decides' }),
     );
     expect(textOf(reply)).toMatch(/tired\.rest.*snoozed until.*client decides/s);
     const days: number[] = [];
@@ -204,18 +188,18 @@ describe('the digest', () => {
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
-    const form = await openedAfter(running.workspace, alice, () =>
-      alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
+    const form = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
-    expect(await alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
-    const asked = await repliedAfter(message, () => alice.submit(form, { reason: 'campaign is over' }));
+    expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
+    const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);
-    const refused = await toldAfter(running.workspace, alice, () =>
-      alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
+    const refused = await toldAfter(t.workspace, t.alice, () =>
+      t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
     expect(refused).toContain('somebody else');
     const decided = await repliedAfter(message, () =>
-      bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
+      t.bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
     expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
     expect(await told('/domain expiring 30')).toMatch(
@@ -231,12 +215,12 @@ describe('the digest', () => {
     await watched('linked.rest', 8);
     const message = await digest();
     for (const action of ['reminder_renew', 'reminder_snooze', 'reminder_lapse']) {
-      const said = await toldAfter(running.workspace, carol, () =>
-        carol.click(message, action, { value: 'linked.rest' }),
+      const said = await toldAfter(t.workspace, t.carol, () =>
+        t.carol.click(message, action, { value: 'linked.rest' }),
       );
       expect(said).toContain('/domain link');
     }
-    expect(carol.openedViews()).toEqual([]);
+    expect(t.carol.openedViews()).toEqual([]);
     await told('/domain unwatch linked.rest');
   });
 
@@ -250,14 +234,14 @@ describe('the digest', () => {
   test('goes on in its thread after 20 names', async () => {
     const names = Array.from({ length: 45 }, (_, index) => `long${index}.rest`);
     for (const name of names) register(name, 8);
-    const form = await openForm(running.workspace, alice, '/domain import');
-    await toldAfter(running.workspace, alice, () => alice.submit(form, { names: names.join('\n') }));
+    const form = await openForm(t.workspace, t.alice, '/domain import');
+    await toldAfter(t.workspace, t.alice, () => t.alice.submit(form, { names: names.join('\n') }));
     await until(
       'all have a date',
       async () => /long44\.rest/.test(await told('/domain expiring 3000 ')) || true,
     );
     const message = await digest();
-    const thread = running.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === message.ts);
+    const thread = t.workspace.messages(EXPIRY).filter(({ thread_ts }) => thread_ts === message.ts);
     const buttons = [message, ...thread].map(
       (each) => buttonsOf(each).filter((id) => id === 'reminder_renew').length,
     );
@@ -266,14 +250,14 @@ describe('the digest', () => {
 });
 
 test('a long import is carried out however late Slack says who asked for it', async () => {
-  const form = await openForm(running.workspace, alice, '/domain import');
+  const form = await openForm(t.workspace, t.alice, '/domain import');
   const names = Array.from({ length: 1_001 }, (_, index) => `late${index}.rest`).join('\n');
   // Nobody has asked Slack about her yet, so her form is late; the view is one that Slack knows.
-  running.workspace.faults.set({ kind: 'slow', delayMs: 2_300, method: 'users.info', times: 1 });
+  t.workspace.faults.set({ kind: 'slow', delayMs: 2_300, method: 'users.info', times: 1 });
   const payload = {
     type: 'view_submission',
-    team: { id: running.workspace.teamId },
-    user: { id: 'U0ADA', team_id: running.workspace.teamId },
+    team: { id: t.workspace.teamId },
+    user: { id: 'U0ADA', team_id: t.workspace.teamId },
     view: {
       id: form.id,
       callback_id: 'import',
@@ -281,52 +265,50 @@ test('a long import is carried out however late Slack says who asked for it', as
       state: { values: { names: { names: { value: names } } } },
     },
   };
-  const ada = running.workspace.as('U0ADA');
-  const said = await toldAfter(running.workspace, ada, () =>
+  const said = await toldAfter(t.workspace, t.ada, () =>
     deliverSigned(
-      running,
+      t,
       'application/x-www-form-urlencoded',
       new URLSearchParams({ payload: JSON.stringify(payload) }).toString(),
     ),
   );
   expect(said).toContain('1001');
-  await alice.close(form);
+  await t.alice.close(form);
 });
 
 test('a registered name is on the list without anybody’s help', async () => {
-  const form = await openForm(running.workspace, alice, '/domain create fresh.rest');
+  const form = await openForm(t.workspace, t.alice, '/domain create fresh.rest');
   const values = {
     ownerc: '1001',
     adminc: '1002',
     techc: '1003',
     nameServers: 'ns1.dns.example\nns2.dns.example',
   };
-  const order = await orderAfter(running.workspace, () => alice.submit(form, values));
-  await bob.click(order.card, 'order_approve');
+  const order = await orderAfter(t.workspace, () => t.alice.submit(form, values));
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   await listedWith('fresh.rest', 365);
 });
 
 test('a renewal in the demo system silences nothing', async () => {
-  await link(running.workspace, alice, { user: 'alice', context: 1, password: 'alice-sandbox-password' });
+  await link(t.workspace, t.alice, { user: 'alice', context: 1, password: 'alice-sandbox-password' });
   register('twin.rest', 30);
-  running.service.state.addDomain({
+  t.service.state.addDomain({
     name: 'twin.rest',
     context: 1,
-    expires: running.service.clock.registry() + 30 * DAY_MS,
+    expires: t.service.clock.registry() + 30 * DAY_MS,
   });
   await told('/domain watch twin.rest');
-  const order = await ask(running.workspace, alice, '/domain renew twin.rest');
-  await bob.click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew twin.rest'));
   await order.ends('SUCCEEDED');
   await told('/domain use 4');
-  await until('the success was taken in', async () => (await running.dump()).includes('"followed_at": "'));
+  await until('the success was taken in', async () => (await t.dump()).includes('"followed_at": "'));
   await listedWith('twin.rest', 30);
 });
 
 describe('the calendar feed', () => {
   async function feedOf(address: string): Promise<Response> {
-    const { port } = running.demo.bot;
+    const { port } = t.demo.bot;
     return fetch(`http://127.0.0.1:${port}${new URL(address).pathname}`);
   }
   const addressIn = (text: string) => /https?:\/\/\S+\.ics/.exec(text)?.[0] ?? '';
@@ -341,7 +323,7 @@ describe('the calendar feed', () => {
     const calendar = new ICAL.Component(ICAL.parse(text));
     const events = calendar.getAllSubcomponents('vevent').map((each) => new ICAL.Event(each));
     const event = events.find(({ uid }) => uid === 'calendar.rest@domain-steward');
-    const day = new Date(running.service.clock.registry() + 40 * DAY_MS).toISOString().slice(0, 10);
+    const day = new Date(t.service.clock.registry() + 40 * DAY_MS).toISOString().slice(0, 10);
     expect(event?.startDate.toString()).toBe(day);
     expect(events.length).toBeGreaterThan(30);
     expect(text).not.toMatch(/U0[A-Z]+/);
@@ -352,12 +334,12 @@ describe('the calendar feed', () => {
     expect((await feedOf(fresh)).status).toBe(200);
     const token = /([^/]+)\.ics$/.exec(fresh)?.[1] ?? 'no token';
     expect(token.length).toBeGreaterThanOrEqual(43);
-    expect(running.logged()).not.toContain(token);
-    expect(await running.dump()).not.toContain(token);
+    expect(t.logged()).not.toContain(token);
+    expect(await t.dump()).not.toContain(token);
   });
 
   test('is somebody’s own', async () => {
-    expect(addressIn(await told('/domain calendar', bob))).not.toBe(
+    expect(addressIn(await told('/domain calendar', t.bob))).not.toBe(
       addressIn(await told('/domain calendar')),
     );
     expect((await feedOf(`http://x/calendar/${'a'.repeat(43)}.ics`)).status).toBe(404);
@@ -367,28 +349,28 @@ describe('the calendar feed', () => {
 describe('a long list', () => {
   test('takes 10,000 names at once and shows how far it is', async () => {
     const seen: string[] = [];
-    const stop = running.workspace.onChange(() => {
-      const view = alice.openedViews()[0];
+    const stop = t.workspace.onChange(() => {
+      const view = t.alice.openedViews()[0];
       if (view !== undefined) seen.push(textOf(view));
     });
-    const form = await openForm(running.workspace, alice, '/domain import');
+    const form = await openForm(t.workspace, t.alice, '/domain import');
     const names = Array.from({ length: 10_000 }, (_, index) => `bulk${index}.shop,2035-01-01`).join('\n');
-    const report = await toldAfter(running.workspace, alice, () => alice.submit(form, { names }));
+    const report = await toldAfter(t.workspace, t.alice, () => t.alice.submit(form, { names }));
     stop();
     expect(report).toContain('10000 names added');
     expect(seen.join('\n')).toMatch(/Importing: 5000 of 10000 names/);
-    for (const view of alice.openedViews()) await alice.close(view);
+    for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
 
   test('shows the list in pages', async () => {
     const first = await told('/domain expiring 3600');
     expect(first).toMatch(/10\d\d\d names expiring within 3600 days/);
-    const shown = alice.ephemerals(DOMAINS).at(-1);
+    const shown = t.alice.ephemerals(DOMAINS).at(-1);
     if (shown === undefined) throw new Error('the list was not shown');
     expect(buttonsOf(shown)).toEqual(['expiring_next']);
-    await alice.click(shown, 'expiring_next');
-    const page = await running.workspace.waitFor(
-      () => alice.ephemerals(DOMAINS).find((message) => JSON.stringify(message.blocks).includes('21–40')),
+    await t.alice.click(shown, 'expiring_next');
+    const page = await t.workspace.waitFor(
+      () => t.alice.ephemerals(DOMAINS).find((message) => JSON.stringify(message.blocks).includes('21–40')),
       { what: 'the next page' },
     );
     expect(buttonsOf(page)).toEqual(['expiring_previous', 'expiring_next']);

@@ -1,20 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { afterEach, describe, expect, test } from 'vitest';
 import {
+  approvedBy,
   ask,
   buttonsOf,
   chargesFor,
   DOMAINS,
-  link,
   orderAfter,
   orderOf,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -23,27 +21,15 @@ import { giveReason } from '../support/people.ts';
  * result is lost.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
-beforeAll(async () => {
-  t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  await link(t.workspace, alice);
-});
 afterEach(() => {
   t.service.faults.clear();
   t.workspace.faults.clear();
 });
-afterAll(() => t.stop());
 
-async function approved(text: string, channel?: string): Promise<SeenOrder> {
-  const order = await ask(t.workspace, alice, text, channel);
-  await bob.click(order.card, 'order_approve');
-  return order;
-}
+const approved = (text: string, channel?: string) =>
+  approvedBy(t.bob, ask(t.workspace, t.alice, text, channel));
 
 describe('nobody knows whether the service carried it out', () => {
   test('UNKNOWN, and never sent again, whatever went wrong', async () => {
@@ -87,24 +73,24 @@ describe('nobody knows whether the service carried it out', () => {
     const failed = await approved('/domain renew sushi.rest');
     const reply = await done.ends('UNKNOWN');
     expect(
-      await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_resolve_done')),
+      await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_resolve_done')),
       'the person who asked is no approver',
     ).toMatch(/only approvers/i);
-    const form = await giveReason(t.workspace, bob, reply, 'order_resolve_done', 'The invoice shows it');
+    const form = await giveReason(t.workspace, t.bob, reply, 'order_resolve_done', 'The invoice shows it');
     expect(form.callback_id).toBe('settle');
     expect(textOf(await done.ends('SUCCEEDED'))).toMatch(
       /<@U0BOB> settled this as done.*The invoice shows it/s,
     );
-    expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_resolve_failed'))).toMatch(
+    expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_resolve_failed'))).toMatch(
       /nothing to settle/,
     );
 
     const unknown = await failed.ends('UNKNOWN');
-    await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'It is not there');
+    await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'It is not there');
     expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as not done.*It is not there/s);
     expect(buttonsOf(failed.card)).toEqual(['order_retry']);
-    const again = await orderAfter(t.workspace, () => alice.click(failed.card, 'order_retry'));
-    await bob.click(again.card, 'order_approve');
+    const again = await orderAfter(t.workspace, () => t.alice.click(failed.card, 'order_retry'));
+    await t.bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
     expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
   });
@@ -119,17 +105,17 @@ describe('the service surely did not carry it out', () => {
     expect(textOf(order.card)).toContain('EF01017');
     const again = await orderAfter(t.workspace, async () => {
       await Promise.all([
-        alice.click(reply, 'order_retry'),
-        bob.click(order.card, 'order_retry'),
-        alice.click(order.card, 'order_retry'),
+        t.alice.click(reply, 'order_retry'),
+        t.bob.click(order.card, 'order_retry'),
+        t.alice.click(order.card, 'order_retry'),
       ]);
     });
     expect(orderOf(again.card)).toMatchObject({ names: 'tapas.rest', state: 'PENDING' });
     expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
-    await bob.click(again.card, 'order_approve');
+    await t.bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
     expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
-    await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
+    await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
     expect(
       t.workspace
         .messages(DOMAINS)
@@ -165,28 +151,28 @@ describe('the service surely did not carry it out', () => {
 describe('Slack', () => {
   test('limits one channel while another goes on; nothing is lost', async () => {
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 1, times: 2 });
-    const held = orderAfter(t.workspace, () => alice.command(DOMAINS, '/domain renew buffet.rest'));
+    const held = orderAfter(t.workspace, () => t.alice.command(DOMAINS, '/domain renew buffet.rest'));
     const free = await approved('/domain renew bistro-nord.rest', 'C0GENERAL');
     await free.ends('SUCCEEDED', 2_000);
     const order = await held;
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED', 15_000);
     expect(chargesFor(t.service, 'buffet.rest')).toBe(1);
   });
 
   test('fails, and what it did is said all the same', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew menu.example');
+    const order = await ask(t.workspace, t.alice, '/domain renew menu.example');
     t.workspace.faults.set({ method: 'chat.update', kind: 'http_500', times: 1 });
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED', 15_000);
     expect(order.replies().filter((reply) => orderOf(reply)?.state === 'SUCCEEDED')).toHaveLength(1);
   });
 
   test('loses its answer to a reply: said twice in the worst case, never not at all', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew locked.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew locked.rest');
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await t.allShown();
     expect(order.state).toBe('SUCCEEDED');
@@ -195,7 +181,7 @@ describe('Slack', () => {
 
   test('loses its answer to a card: both copies are right from the first press on either', async () => {
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
-    const order = await ask(t.workspace, alice, '/domain renew harvest.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew harvest.rest');
     const copies = await t.workspace.waitFor(
       () => {
         const cards = order.messages().filter(({ thread_ts }) => thread_ts === undefined);
@@ -205,7 +191,7 @@ describe('Slack', () => {
     );
     const [unknown] = copies;
     if (unknown === undefined) throw new Error('there is no card');
-    await bob.click(unknown, 'order_approve');
+    await t.bob.click(unknown, 'order_approve');
     await order.ends('SUCCEEDED');
     await until('both cards say so', () =>
       order
@@ -217,14 +203,14 @@ describe('Slack', () => {
   });
 
   test('will not let a card be changed any more: the result still comes', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew bakery.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew bakery.rest');
     t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.reply('SUCCEEDED');
   });
 
   test('has sent the bot out of the channel meanwhile: the person who asked is told directly', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew brunch.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew brunch.rest');
     t.workspace.faults.set({
       method: 'chat.update',
       channel: DOMAINS,
@@ -237,7 +223,7 @@ describe('Slack', () => {
       kind: 'error',
       code: 'not_in_channel',
     });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     const told = await t.workspace.waitFor(
       () => t.workspace.messages('D0ALICE').find((message) => orderOf(message)?.id === order.id),
       { what: 'a direct message about the order' },
@@ -247,7 +233,7 @@ describe('Slack', () => {
 
   test('does not answer the views call: the person hears of it with a reference that is in the log', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
-    const told = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain link'));
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain link'));
     const reference = /Reference `([0-9a-f]{8})`/.exec(told)?.[1];
     expect(reference, told).toBeDefined();
     expect(t.logged()).toContain(`"reference":"${reference}"`);
@@ -256,10 +242,10 @@ describe('Slack', () => {
 
 describe('the service cannot be reached', () => {
   test('tried again, then FAILED: nothing was sent', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew curry.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const sent = t.service.requests.length;
     await t.service.close();
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     for (let tries = 1; tries <= 4; tries += 1) {
       await until(
         `try ${tries} is over`,

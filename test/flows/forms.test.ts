@@ -1,37 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { tokenAt } from '../../src/client/auth.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import {
-  ask,
-  DOMAINS,
-  link,
-  openForm,
-  orderAfter,
-  startTestDemo,
-  type TestDemo,
-  textOf,
-  toldAfter,
-} from '../support/demo.ts';
+import { ask, DOMAINS, link, openForm, orderAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
 /*
  * Forms that help: filled in, errors at the field, and no wait that breaks them.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let ada: Actor;
+const t = useTestDemo({ linked: [] });
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  ada = t.workspace.as('U0ADA');
-  await link(t.workspace, alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
-  await link(t.workspace, alice);
+  await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
+  await link(t.workspace, t.alice);
 });
-afterAll(() => t.stop());
 afterEach(() => t.service.faults.clear());
 
 const onTop = (person: Actor): View => {
@@ -42,50 +26,50 @@ const onTop = (person: Actor): View => {
 
 describe('what is filled in', () => {
   test('is what the line says, and what this person used last in this context', async () => {
-    const first = await openForm(t.workspace, alice, '/domain create new.rest -- for Anna');
+    const first = await openForm(t.workspace, t.alice, '/domain create new.rest -- for Anna');
     expect(filledOf(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
-    await orderAfter(t.workspace, () => alice.submit(first, DELEGATION));
+    await orderAfter(t.workspace, () => t.alice.submit(first, DELEGATION));
 
-    const transfer = await openForm(t.workspace, alice, '/domain transfer bistro.rest');
+    const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
     expect(filledOf(transfer), 'a transfer remembers the last registration').toEqual({
       name: 'bistro.rest',
       ...DELEGATION,
     });
     const other = { ...DELEGATION, ownerc: String(SANDBOX_CONTACTS[3]) };
-    await orderAfter(t.workspace, () => alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
+    await orderAfter(t.workspace, () => t.alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
 
-    const next = await openForm(t.workspace, alice, '/domain create another.rest');
+    const next = await openForm(t.workspace, t.alice, '/domain create another.rest');
     expect(filledOf(next), 'the newest of both').toEqual({ name: 'another.rest', ...other });
-    await alice.close(next);
+    await t.alice.close(next);
 
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 1'));
-    const elsewhere = await openForm(t.workspace, alice, '/domain create another.rest');
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 1'));
+    const elsewhere = await openForm(t.workspace, t.alice, '/domain create another.rest');
     expect(filledOf(elsewhere), 'contacts of another context are none here').toEqual({
       name: 'another.rest',
     });
-    await alice.close(elsewhere);
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 4'));
+    await t.alice.close(elsewhere);
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 4'));
   });
 
   test('a form of one account is not taken for another one', async () => {
-    const view = await openForm(t.workspace, alice, '/domain create switched.rest');
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 1'));
+    const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 1'));
     const before = t.workspace.messages(DOMAINS).length;
-    expect(await alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
-    const again = onTop(alice);
+    expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
+    const again = onTop(t.alice);
     expect(textOf(again)).toMatch(/alice in context 1.*Nothing was asked for yet/s);
     expect(filledOf(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
-    const order = await orderAfter(t.workspace, () => alice.submit(again));
+    const order = await orderAfter(t.workspace, () => t.alice.submit(again));
     expect(textOf(order.card), 'now it is meant').toContain('DEMO');
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain use 4'));
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 4'));
   });
 });
 
 describe('what is wrong', () => {
   test('is said at its field, all of it at once', async () => {
-    const view = await openForm(t.workspace, alice, '/domain create');
-    const result = await alice.submit(view, {
+    const view = await openForm(t.workspace, t.alice, '/domain create');
+    const result = await t.alice.submit(view, {
       ...{ name: 'under_score.rest', ownerc: '0', adminc: '99999999999' },
       ...{ techc: '1001', nameServers: 'ns1.dns.example\nno_host.example\nns1.dns.example' },
     });
@@ -98,111 +82,114 @@ describe('what is wrong', () => {
         nameServers: expect.stringContaining('no_host.example'),
       },
     });
-    await alice.close(view);
+    await t.alice.close(view);
   });
 
   test('of rules between fields is said at the one to change', async () => {
-    const create = await openForm(t.workspace, alice, '/domain create rules.rest');
-    expect(await alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
+    const create = await openForm(t.workspace, t.alice, '/domain create rules.rest');
+    expect(await t.alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
       errors: { nameServers: expect.stringContaining('2 to 7') },
     });
-    await alice.close(create);
-    const renew = await openForm(t.workspace, alice, '/domain renew');
+    await t.alice.close(create);
+    const renew = await openForm(t.workspace, t.alice, '/domain renew');
     expect(filledOf(renew)).toEqual({ period: '1' });
-    expect(await alice.submit(renew, { names: 'cafe.rest\nbad..rest', period: '2' })).toMatchObject({
+    expect(await t.alice.submit(renew, { names: 'cafe.rest\nbad..rest', period: '2' })).toMatchObject({
       errors: { names: expect.stringContaining('bad..rest') },
     });
-    expect(await alice.submit(renew, { names: 'cafe.rest', period: '11' })).toMatchObject({
+    expect(await t.alice.submit(renew, { names: 'cafe.rest', period: '11' })).toMatchObject({
       errors: { period: expect.stringContaining('1 to 10') },
     });
-    await alice.close(renew);
+    await t.alice.close(renew);
   });
 });
 
 test('a reason loses what nobody can see, and keeps the rest', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
   expect(textOf(order.card)).toContain('“client paid today”');
-  await alice.click(order.card, 'order_cancel');
+  await t.alice.click(order.card, 'order_cancel');
 });
 
 describe('link', () => {
   test('shows the fields of the chosen method, with what was typed kept', async () => {
-    const view = await openLink(t.workspace, ada, 'password');
+    const view = await openLink(t.workspace, t.ada, 'password');
     expect(fieldsOf(view)).toEqual(['method', 'user', 'context', 'password']);
     expect(filledOf(view)).toEqual({ method: 'password', context: '4' });
-    await ada.changeInput(view, 'user', 'frontdesk');
-    const twoFactor = await chooseMethod(t.workspace, ada, view, 'two_factor');
+    await t.ada.changeInput(view, 'user', 'frontdesk');
+    const twoFactor = await chooseMethod(t.workspace, t.ada, view, 'two_factor');
     expect(fieldsOf(twoFactor)).toEqual(['method', 'user', 'context', 'password', 'token', 'totpSecret']);
     expect(filledOf(twoFactor)).toMatchObject({ method: 'two_factor', user: 'frontdesk', context: '4' });
-    const application = await chooseMethod(t.workspace, ada, view, 'trusted_application');
+    const application = await chooseMethod(t.workspace, t.ada, view, 'trusted_application');
     expect(fieldsOf(application)).toEqual(['method', 'uuid', 'application', 'password']);
-    await chooseMethod(t.workspace, ada, view, 'password');
-    await ada.close(view);
+    await chooseMethod(t.workspace, t.ada, view, 'password');
+    await t.ada.close(view);
   });
 
   test('asks for a token or the shared secret', async () => {
-    const view = await openLink(t.workspace, ada, 'two_factor');
+    const view = await openLink(t.workspace, t.ada, 'two_factor');
     const { user, password } = SANDBOX_ACCOUNTS.tina;
-    expect(await ada.submit(view, { user, password })).toMatchObject({
+    expect(await t.ada.submit(view, { user, password })).toMatchObject({
       errors: { token: expect.stringContaining('token or the shared secret') },
     });
-    expect(await ada.submit(view, { token: '12345', totpSecret: 'too-short' })).toMatchObject({
+    expect(await t.ada.submit(view, { token: '12345', totpSecret: 'too-short' })).toMatchObject({
       errors: { token: expect.stringContaining('six digits'), totpSecret: expect.any(String) },
     });
-    await ada.close(view);
+    await t.ada.close(view);
   });
 
   test('with a token alone it lasts as long as its session, and says so when that has ended', async () => {
-    const bob = t.workspace.as('U0BOB');
     const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const { token } = tokenAt(new Secret(totpSecret), Date.now());
-    const view = await openLink(t.workspace, bob, 'two_factor');
+    const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
-    expect(await bob.submit(view, typed)).toEqual({ outcome: 'closed' });
-    const search = () => toldAfter(t.workspace, bob, () => bob.command(DOMAINS, '/domain prereg table-001'));
-    await t.workspace.waitFor(() => bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
+    expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
+    const search = () =>
+      toldAfter(t.workspace, t.bob, () => t.bob.command(DOMAINS, '/domain prereg table-001'));
+    await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
     expect(await search()).toMatch(/did not accept your linked account.*\/domain link/s);
   });
 
   test('on a slow service says that it is checking, then shows the result', async () => {
-    const view = await openLink(t.workspace, ada, 'password');
+    const view = await openLink(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const { user, password } = SANDBOX_ACCOUNTS.frontdesk;
-    expect(await ada.submit(view, { user, password })).toMatchObject({ outcome: 'updated' });
-    expect(textOf(onTop(ada))).toContain('Checking');
-    await t.workspace.waitFor(() => (textOf(onTop(ada)).includes('Linked: `frontdesk') ? true : undefined), {
-      what: 'the view to show the result',
-    });
-    await ada.close(onTop(ada));
+    expect(await t.ada.submit(view, { user, password })).toMatchObject({ outcome: 'updated' });
+    expect(textOf(onTop(t.ada))).toContain('Checking');
+    await t.workspace.waitFor(
+      () => (textOf(onTop(t.ada)).includes('Linked: `frontdesk') ? true : undefined),
+      {
+        what: 'the view to show the result',
+      },
+    );
+    await t.ada.close(onTop(t.ada));
   });
 
   test('on a slow service that refuses, the form comes back with all but the secrets', async () => {
-    const view = await openLink(t.workspace, ada, 'password');
+    const view = await openLink(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const typed = { user: 'frontdesk', context: '7', password: 'not-the-password' };
-    expect(await ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
+    expect(await t.ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
     const again = await t.workspace.waitFor(
-      () => (fieldsOf(onTop(ada)).includes('password') ? onTop(ada) : undefined),
+      () => (fieldsOf(onTop(t.ada)).includes('password') ? onTop(t.ada) : undefined),
       { what: 'the form again' },
     );
     expect(textOf(again)).toContain('did not accept these credentials');
     expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
-    const told = await toldAfter(t.workspace, ada, () =>
-      ada.submit(again, { context: String(context), password }),
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(again, { context: String(context), password }),
     );
     expect(told).toContain('Linked: `frontdesk');
   });
 
   test('in a context that has an account already says which one is forgotten', async () => {
-    const told = await toldAfter(t.workspace, ada, () => link(t.workspace, ada, SANDBOX_ACCOUNTS.bob));
+    const told = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
     expect(told).toMatch(
       /Linked: `bob in context 4`.*takes the place of `frontdesk in context 4` \(password\)/s,
     );
-    const again = await toldAfter(t.workspace, ada, () => link(t.workspace, ada, SANDBOX_ACCOUNTS.bob));
+    const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
     expect(again, 'the same account again takes nothing’s place').not.toContain('takes the place');
   });
 });

@@ -1,32 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, View, Workspace } from '../../src/demo/workspace/index.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import {
+  approvedBy,
   ask,
   DOMAINS,
-  link,
   openedAfter,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import { giveReason } from '../support/people.ts';
 
-let t: TestDemo;
-let workspace: Workspace;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo();
 let order: SeenOrder;
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  workspace = t.workspace;
-  [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
-  await link(workspace, alice);
-  order = await ask(workspace, alice, '/domain renew cafe.rest bistro.rest 2 -- client paid');
+  order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.rest 2 -- client paid');
 });
-afterAll(() => t.stop());
 
 /** Opens a person's Home tab and waits until it is published anew and shows what it should. */
 async function home(person: Actor, shows: string): Promise<View> {
@@ -35,7 +26,7 @@ async function home(person: Actor, shows: string): Promise<View> {
 }
 
 function homeShows(person: Actor, holds: (text: string) => boolean, what: string): Promise<View> {
-  return workspace.waitFor(
+  return t.workspace.waitFor(
     () => {
       const view = person.homeView();
       return view !== undefined && holds(JSON.stringify(view.blocks)) ? view : undefined;
@@ -46,7 +37,7 @@ function homeShows(person: Actor, holds: (text: string) => boolean, what: string
 
 describe('the Home tab', () => {
   it('shows the person who asks: account and open orders, nothing to approve', async () => {
-    const text = textOf(await home(alice, order.id));
+    const text = textOf(await home(t.alice, order.id));
     expect(text).toContain('You work as `alice in context 4`: *LIVE* (context 4)');
     expect(text).toContain('Renew 2 names for 2 years');
     expect(text).not.toContain('Waiting for your approval');
@@ -55,7 +46,7 @@ describe('the Home tab', () => {
   });
 
   it('shows an approver what waits, with all that decides it', async () => {
-    const text = textOf(await home(bob, order.id));
+    const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('costs money · *LIVE* (context 4)');
     expect(text).toContain('Names: cafe.rest, bistro.rest');
@@ -64,63 +55,65 @@ describe('the Home tab', () => {
   });
 
   it('takes a decision, and no longer shows what was decided', async () => {
-    const view = await home(bob, 'order_approve');
-    await giveReason(workspace, bob, view, 'order_deny', 'not now', { value: order.id });
+    const view = await home(t.bob, 'order_approve');
+    await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
-    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
 
-    const second = await ask(workspace, alice, '/domain renew cafe.rest');
-    const again = await home(bob, second.id);
-    await bob.click(again, 'order_approve', { value: second.id });
-    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    const second = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const again = await home(t.bob, second.id);
+    await t.bob.click(again, 'order_approve', { value: second.id });
+    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
     await second.ends('SUCCEEDED');
   });
 
   it('tells in the direct message why a click changed nothing, and shows how things are', async () => {
-    const third = await ask(workspace, alice, '/domain renew cafe.rest');
-    const view = await home(bob, third.id);
-    await alice.click(third.card, 'order_cancel');
+    const third = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const view = await home(t.bob, third.id);
+    await t.alice.click(third.card, 'order_cancel');
     await third.ends('CANCELLED');
-    await bob.click(view, 'order_approve', { value: third.id });
-    const told = await workspace.waitFor(() => workspace.messages('D0BOB').at(-1), { what: 'a word to Bob' });
+    await t.bob.click(view, 'order_approve', { value: third.id });
+    const told = await t.workspace.waitFor(() => t.workspace.messages('D0BOB').at(-1), {
+      what: 'a word to Bob',
+    });
     expect(told.text).toContain(
       'It cannot be approved: the order is cancelled. Ask again if it is still wanted.',
     );
-    await homeShows(bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
+    await homeShows(t.bob, (text) => text.includes('Nothing waits for you.'), 'that nothing waits');
   });
 
   it('shows an approver the orders whose outcome has to be settled', async () => {
     t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
-    const lost = await ask(workspace, alice, '/domain renew cafe.rest');
-    await bob.click(lost.card, 'order_approve');
+    const lost = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
     await lost.ends('UNKNOWN');
-    const view = await home(bob, 'order_resolve_done');
-    await giveReason(workspace, bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
+    const view = await home(t.bob, 'order_resolve_done');
+    await giveReason(t.workspace, t.bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
     await lost.becomes('SUCCEEDED');
-    await homeShows(bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
+    await homeShows(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
 
   it('opens the settings for admins, and shows what they changed', async () => {
-    const ada = workspace.as('U0ADA');
-    const view = await home(ada, 'home_settings');
-    const form = await openedAfter(workspace, ada, () => ada.click(view, 'home_settings'));
+    const view = await home(t.ada, 'home_settings');
+    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
-    expect(await ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
-    const told = await workspace.waitFor(() => workspace.messages('D0ADA').at(-1), { what: 'a word to Ada' });
+    expect(await t.ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
+    const told = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
+      what: 'a word to Ada',
+    });
     expect(told.text).toContain('Saved');
   });
 
   it('tells somebody of another workspace only that they cannot use it', async () => {
-    const text = textOf(await home(workspace.as('U0DAVE'), 'Only members'));
+    const text = textOf(await home(t.workspace.as('U0DAVE'), 'Only members'));
     expect(text).not.toMatch(/cafe|order|Waiting|expires/);
   });
 
   it('shows what expires next, by name and by month', async () => {
     const year = new Date().getUTCFullYear() + 1;
-    await toldAfter(workspace, alice, () =>
-      alice.command(DOMAINS, `/domain watch tea.example ${year}-01-15`),
+    await toldAfter(t.workspace, t.alice, () =>
+      t.alice.command(DOMAINS, `/domain watch tea.example ${year}-01-15`),
     );
-    const view = await home(alice, 'tea.example');
+    const view = await home(t.alice, 'tea.example');
     expect(view.blocks.map(({ type }) => type)).toEqual(
       expect.arrayContaining(['data_visualization', 'data_table']),
     );
@@ -128,17 +121,17 @@ describe('the Home tab', () => {
   });
 
   it('says so when what it shows cannot be read', async () => {
-    workspace.faults.set({ method: 'users.info', kind: 'http_500' });
-    const text = textOf(await home(workspace.as('U0CAROL'), 'I cannot read your orders right now.'));
+    t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
+    const text = textOf(await home(t.carol, 'I cannot read your orders right now.'));
     expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
-    workspace.faults.clear();
-    await home(workspace.as('U0CAROL'), 'Waiting for your approval');
+    t.workspace.faults.clear();
+    await home(t.carol, 'Waiting for your approval');
   });
 
   it('goes without tables and charts where Slack does not know them', async () => {
-    workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'invalid_arguments', times: 1 });
-    await alice.openHome();
-    const view = await homeShows(alice, (text) => !text.includes('"data_table"'), 'no table');
+    t.workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'invalid_arguments', times: 1 });
+    await t.alice.openHome();
+    const view = await homeShows(t.alice, (text) => !text.includes('"data_table"'), 'no table');
     expect(textOf(view)).toContain('tea.example');
     expect(view.blocks.map(({ type }) => type)).not.toContain('data_visualization');
   });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import { DOMAINS, link, orderOf, startTestDemo, type TestDemo } from '../support/demo.ts';
+import { DOMAINS, orderOf, useTestDemo } from '../support/demo.ts';
 
 /*
  * Two people with credentials of their own, at the same moment, through one process: no request ever leaves with
@@ -16,13 +16,11 @@ describe.each([
   { auth: 'basic', way: 'credentials', count: 100 },
   { auth: 'session', way: 'session', count: 20 },
 ])('signed by $auth', ({ auth, way, count }) => {
-  let t: TestDemo;
-  beforeAll(async () => {
-    // Renewals go out at once, so that all are under way together.
-    t = await startTestDemo({ settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' } });
-    for (const { userId, login } of PEOPLE) await link(t.workspace, t.workspace.as(userId), login);
+  // Renewals go out at once, so that all are under way together.
+  const t = useTestDemo({
+    settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' },
+    linked: ['alice', 'bob'],
   });
-  afterAll(() => t.stop());
 
   test('interleaved orders each carry the credentials of who asked', async () => {
     const asked = Array.from({ length: count }, (_, index) => {

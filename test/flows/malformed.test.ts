@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
 import { COMMANDS } from '../../src/slack/features/index.ts';
 import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
-import { DOMAINS, link, openForm, orderOf, startTestDemo, type TestDemo, textOf } from '../support/demo.ts';
+import { DOMAINS, openForm, orderOf, textOf, useTestDemo } from '../support/demo.ts';
 import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
@@ -17,14 +17,9 @@ const SEED = Number(process.env['SEED'] ?? 20_260_101);
 const LINES = 250;
 const FORMS = 250;
 
-let t: TestDemo;
+const t = useTestDemo();
 
-beforeAll(async () => {
-  t = await startTestDemo();
-  await link(t.workspace, t.workspace.as('U0ALICE'));
-  await linkTwoFactor(t.workspace, t.workspace.as('U0CAROL'));
-});
-afterAll(() => t.stop());
+beforeAll(() => linkTwoFactor(t.workspace, t.carol));
 
 /** Texts that are no domain name that can be ordered, and no number of years. */
 const MALFORMED: readonly string[] = [
@@ -230,15 +225,14 @@ const WRONG: readonly (readonly [form: string, field: string, values: readonly s
 test.each(WRONG)(
   '%s: one wrong %s in a form that is right otherwise is told at it',
   async (name, field, values) => {
-    const alice = t.workspace.as('U0ALICE');
-    const view = await openForm(t.workspace, alice, `/domain ${name}`);
+    const view = await openForm(t.workspace, t.alice, `/domain ${name}`);
     for (const value of values) {
       const said = await submitForged('U0ALICE', view, { ...RIGHT[name], [field]: value });
       const what = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
       expect(Object.keys(said), what).toEqual([field]);
       expectHuman(Object.values(said).join(' '), what);
     }
-    await alice.close(view);
+    await t.alice.close(view);
     await expectNothingOrdered();
   },
 );

@@ -1,38 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, Message, Workspace } from '../../src/demo/workspace/index.ts';
-import {
-  ask,
-  DOMAINS,
-  link,
-  type SeenOrder,
-  startTestDemo,
-  type TestDemo,
-  textOf,
-  toldAfter,
-} from '../support/demo.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Actor, Message } from '../../src/demo/workspace/index.ts';
+import { ask, DOMAINS, type SeenOrder, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 
-let t: TestDemo;
-let workspace: Workspace;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo();
 let waiting: SeenOrder;
 let cancelled: SeenOrder;
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  workspace = t.workspace;
-  [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
-  await link(workspace, alice);
-  cancelled = await ask(workspace, alice, '/domain renew bistro.rest -- <!channel>');
-  await alice.click(cancelled.card, 'order_cancel');
+  cancelled = await ask(t.workspace, t.alice, '/domain renew bistro.rest -- <!channel>');
+  await t.alice.click(cancelled.card, 'order_cancel');
   await cancelled.ends('CANCELLED');
-  waiting = await ask(workspace, alice, '/domain renew cafe.rest 3');
+  waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest 3');
 });
-afterAll(() => t.stop());
 
 /** What a person is told after a command. */
 async function told(person: Actor, text: string): Promise<Message> {
-  await toldAfter(workspace, person, () => person.command(DOMAINS, text));
+  await toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
   const message = person.ephemerals().at(-1);
   if (message === undefined) throw new Error(`nothing is said to ${text}`);
   return message;
@@ -46,7 +29,7 @@ describe('/domain orders', () => {
     ['/domain orders Mine', ['waiting', 'cancelled']],
     ['/domain orders BISTRO.rest', ['cancelled']],
   ])('%s', async (text, shown) => {
-    const list = await told(alice, text);
+    const list = await told(t.alice, text);
     const ids = JSON.stringify(list.blocks);
     expect(ids.includes(waiting.id)).toBe(shown.includes('waiting'));
     expect(ids.includes(cancelled.id)).toBe(shown.includes('cancelled'));
@@ -61,14 +44,14 @@ describe('/domain orders', () => {
     ['/domain orders nosuch.rest', 'There are no orders for nosuch.rest.'],
     ['/domain orders <!channel>', 'There are no orders for &lt;!channel&gt;.'],
   ])('says what is not there: %s', async (text, said) => {
-    const list = await told(bob, text);
+    const list = await told(t.bob, text);
     expect(list.text).toContain(said);
     expect(list.notifies).toEqual([]);
   });
 
   it('comes as text where Slack does not know tables', async () => {
-    workspace.faults.set({ method: 'response_url', kind: 'error', code: 'invalid_blocks', times: 1 });
-    const list = await told(alice, '/domain orders pending');
+    t.workspace.faults.set({ method: 'response_url', kind: 'error', code: 'invalid_blocks', times: 1 });
+    const list = await told(t.alice, '/domain orders pending');
     expect(list.blocks.map(({ type }) => type)).not.toContain('data_table');
     expect(textOf(list)).toMatch(
       new RegExp(`${waiting.id}  ·  Renew cafe.rest for 3 years  ·  waiting for approval`),
@@ -78,7 +61,7 @@ describe('/domain orders', () => {
 
 describe('/domain order', () => {
   it('shows one with its history and without the buttons of its card', async () => {
-    const shown = textOf(await told(bob, `/domain order ${cancelled.id.toUpperCase()}`));
+    const shown = textOf(await told(t.bob, `/domain order ${cancelled.id.toUpperCase()}`));
     expect(shown).toContain('Renew bistro.rest for 1 year');
     expect(shown).toContain('“&lt;!channel&gt;”');
     expect(shown).toMatch(/\*History\*\n.*: asked by <@U0ALICE> .*\n.*: cancelled by <@U0ALICE>/);
@@ -88,16 +71,16 @@ describe('/domain order', () => {
   it.each(['/domain order', '/domain order nosuch', '/domain order <!channel>'])(
     'says how to find one: %s',
     async (text) => {
-      const said = await told(bob, text);
+      const said = await told(t.bob, text);
       expect(said.text).toContain('/domain orders');
       expect(said.notifies).toEqual([]);
     },
   );
 
   it('does not show to others what was not confirmed', async () => {
-    const draft = await told(alice, '/domain delete cafe.rest');
+    const draft = await told(t.alice, '/domain delete cafe.rest');
     const id = /"value":"([a-z0-9]{12})"/.exec(JSON.stringify(draft.blocks))?.[1];
-    expect((await told(bob, `/domain order ${id}`)).text).toContain('There is no order');
-    expect((await told(alice, `/domain order ${id}`)).text).toContain('Delete cafe.rest');
+    expect((await told(t.bob, `/domain order ${id}`)).text).toContain('There is no order');
+    expect((await told(t.alice, `/domain order ${id}`)).text).toContain('Delete cafe.rest');
   });
 });

@@ -1,20 +1,19 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
+  approvedBy,
   ask,
   buttonsOf,
   DOMAINS,
-  link,
   openForm,
   orderOf,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
 
@@ -27,25 +26,11 @@ const TOLD_WITHIN_MS = 3_000;
 const AWAY = /My database does not answer.*Reference `?[0-9a-f]{8}/s;
 
 const line = new Line();
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
-let ada: Actor;
+// Registered first, so it runs last, when the bot no longer uses the line.
+afterAll(() => line.close());
+const t = useTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
 
-beforeAll(async () => {
-  t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  carol = t.workspace.as('U0CAROL');
-  ada = t.workspace.as('U0ADA');
-  await link(t.workspace, alice);
-});
 afterEach(() => line.mend());
-afterAll(async () => {
-  await t.stop();
-  line.close();
-});
 
 /** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
 async function kept(): Promise<string[]> {
@@ -66,31 +51,31 @@ async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text:
 
 describe('cut off', () => {
   test('whatever people do, each is told in time, and nothing is half done', async () => {
-    const waiting = await ask(t.workspace, alice, '/domain renew cafe.rest');
-    await alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
-    const form = await openForm(t.workspace, alice, '/domain renew');
+    const waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
+    const form = await openForm(t.workspace, t.alice, '/domain renew');
     await t.allShown();
     const before = await kept();
     const cards = t.workspace.messages(DOMAINS).length;
     line.cut();
 
     const commands: readonly [Actor, string][] = [
-      [alice, 'renew deli.rest'],
-      [alice, 'create new.rest'],
-      [alice, 'delete curry.rest'],
-      [alice, 'whoami'],
-      [alice, 'use 4'],
-      [alice, 'unlink 4'],
-      [alice, 'orders'],
-      [alice, `order ${waiting.id}`],
-      [alice, 'watch new.rest'],
-      [alice, 'unwatch bar.rest'],
-      [alice, 'expiring'],
-      [alice, 'calendar'],
-      [alice, 'calendar reset'],
-      [alice, 'prereg cafe'],
-      [ada, 'settings'],
-      [ada, 'audit'],
+      [t.alice, 'renew deli.rest'],
+      [t.alice, 'create new.rest'],
+      [t.alice, 'delete curry.rest'],
+      [t.alice, 'whoami'],
+      [t.alice, 'use 4'],
+      [t.alice, 'unlink 4'],
+      [t.alice, 'orders'],
+      [t.alice, `order ${waiting.id}`],
+      [t.alice, 'watch new.rest'],
+      [t.alice, 'unwatch bar.rest'],
+      [t.alice, 'expiring'],
+      [t.alice, 'calendar'],
+      [t.alice, 'calendar reset'],
+      [t.alice, 'prereg cafe'],
+      [t.ada, 'settings'],
+      [t.ada, 'audit'],
     ];
     for (const [person, text] of commands) {
       const said = await told(person, () => person.command(DOMAINS, `/domain ${text}`));
@@ -98,24 +83,24 @@ describe('cut off', () => {
       expect(said.ms, `ms until /domain ${text} was answered`).toBeLessThan(TOLD_WITHIN_MS);
     }
     const clicks: readonly [Actor, string][] = [
-      [bob, 'order_approve'],
-      [carol, 'order_approve'],
-      [bob, 'order_deny'],
-      [alice, 'order_cancel'],
+      [t.bob, 'order_approve'],
+      [t.carol, 'order_approve'],
+      [t.bob, 'order_deny'],
+      [t.alice, 'order_cancel'],
     ];
     for (const [person, button] of clicks) {
       const said = await told(person, () => person.click(waiting.card, button));
       expect(said.text, button).toMatch(AWAY);
       expect(said.ms, `ms until ${button} was answered`).toBeLessThan(TOLD_WITHIN_MS);
     }
-    expect(await alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
+    expect(await t.alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
       outcome: 'errors',
       errors: { names: expect.stringMatching(AWAY) },
     });
-    const help = await told(alice, () => alice.command(DOMAINS, '/domain help'));
+    const help = await told(t.alice, () => t.alice.command(DOMAINS, '/domain help'));
     expect(help.text, 'help needs no database').not.toMatch(/Reference/);
-    await bob.openHome();
-    const home = await t.workspace.waitFor(() => bob.homeView(), { what: 'Bob’s Home tab' });
+    await t.bob.openHome();
+    const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
     expect(textOf(home), 'the Home tab').toMatch(/Reference/);
 
     expect(await kept(), 'what the database has').toEqual(before);
@@ -124,8 +109,8 @@ describe('cut off', () => {
 
     line.mend();
     // The form still holds what was typed.
-    expect(await alice.submit(form)).toMatchObject({ outcome: 'closed' });
-    await Promise.all([bob, carol, bob].map((person) => person.click(waiting.card, 'order_approve')));
+    expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
+    await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
     await waiting.ends('SUCCEEDED');
     expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
   });
@@ -133,10 +118,10 @@ describe('cut off', () => {
   test('in the middle of many approvals at once: each order is approved or waits on, and is sent at most once', async () => {
     const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
     const orders: SeenOrder[] = [];
-    for (const name of names) orders.push(await ask(t.workspace, alice, `/domain renew ${name}`));
+    for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
     await t.allShown();
     // As many of them are under way as it takes to hit some at every step.
-    const clicks = orders.map((order) => bob.click(order.card, 'order_approve'));
+    const clicks = orders.map((order) => t.bob.click(order.card, 'order_approve'));
     await until('the first of them is approved', async () =>
       (await kept()).some((row) => row.startsWith('public.approvals ')),
     );
@@ -145,7 +130,7 @@ describe('cut off', () => {
     line.mend();
     for (const order of orders) {
       // Who was told that it failed presses again; who was not need not.
-      if (buttonsOf(order.card).includes('order_approve')) await bob.click(order.card, 'order_approve');
+      if (buttonsOf(order.card).includes('order_approve')) await t.bob.click(order.card, 'order_approve');
       await t.workspace.waitFor(() => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? true : undefined), {
         what: `the order for ${orderOf(order.card)?.names} (${order.state}) to end`,
         timeoutMs: 15_000,
@@ -159,12 +144,12 @@ describe('cut off', () => {
 
 describe('hanging', () => {
   test('people are told that it takes longer; when it is back what they pressed is done, once', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew tables.example');
+    const order = await ask(t.workspace, t.alice, '/domain renew tables.example');
     await t.allShown();
     line.goDead();
     const [first, second] = await Promise.all([
-      told(bob, () => bob.click(order.card, 'order_approve')),
-      told(carol, () => carol.click(order.card, 'order_approve')),
+      told(t.bob, () => t.bob.click(order.card, 'order_approve')),
+      told(t.carol, () => t.carol.click(order.card, 'order_approve')),
     ]);
     for (const { text, ms } of [first, second]) {
       expect(text).toMatch(/takes longer than usual/);
@@ -178,13 +163,13 @@ describe('hanging', () => {
 });
 
 test('it breaks off while a form says that it is checking: the form says so', async () => {
-  const form = await openForm(t.workspace, alice, '/domain renew');
+  const form = await openForm(t.workspace, t.alice, '/domain renew');
   line.goDead();
-  expect(await alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
+  expect(await t.alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
     outcome: 'updated',
   });
   line.cut();
-  await t.workspace.waitFor(() => alice.openedViews().find((view) => AWAY.test(textOf(view))), {
+  await t.workspace.waitFor(() => t.alice.openedViews().find((view) => AWAY.test(textOf(view))), {
     what: 'the form to say that the database is away',
   });
 });
@@ -219,37 +204,36 @@ describe('full', () => {
   const FULL = /My database has no room left.*Reference `[0-9a-f]{8}`/s;
 
   test('people are told so, nothing is sent, and what was pressed works when there is room again', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew spoon.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew spoon.rest');
     await t.allShown();
     const before = await kept();
     await withFullDisk(async () => {
       const attempts: readonly [Actor, () => Promise<unknown>][] = [
-        [bob, () => bob.click(order.card, 'order_approve')],
-        [alice, () => alice.click(order.card, 'order_cancel')],
-        [alice, () => alice.command(DOMAINS, '/domain renew ramen.rest')],
-        [alice, () => alice.command(DOMAINS, '/domain watch ramen.rest')],
-        [alice, () => alice.command(DOMAINS, '/domain calendar')],
+        [t.bob, () => t.bob.click(order.card, 'order_approve')],
+        [t.alice, () => t.alice.click(order.card, 'order_cancel')],
+        [t.alice, () => t.alice.command(DOMAINS, '/domain renew ramen.rest')],
+        [t.alice, () => t.alice.command(DOMAINS, '/domain watch ramen.rest')],
+        [t.alice, () => t.alice.command(DOMAINS, '/domain calendar')],
       ];
       for (const [person, act] of attempts) {
         const said = await told(person, act);
         expect(said.text).toMatch(FULL);
         expect(said.ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
       }
-      const said = await told(alice, () => alice.command(DOMAINS, '/domain orders mine'));
+      const said = await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
       expect(said.text, 'what only reads goes on').toContain('spoon.rest');
       expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
     });
     expect(await kept()).toEqual(before);
     expect(requestsOf(t.service, order)).toEqual([]);
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
   test('an answer that arrives then is kept as soon as there is room, and the request is not sent again', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
-    const order = await ask(t.workspace, alice, '/domain renew saffron.rest');
-    await bob.click(order.card, 'order_approve');
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew saffron.rest'));
     await until('the request is under way', () => requestsOf(t.service, order).length === 1);
     await withFullDisk(async () => {
       await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
@@ -262,9 +246,13 @@ describe('full', () => {
   });
 
   test('a request that could not be noted was not sent: it goes out when there is room', async () => {
-    const order = await ask(t.workspace, alice, '/domain nameservers plate.rest ns1.a.example ns2.a.example');
+    const order = await ask(
+      t.workspace,
+      t.alice,
+      '/domain nameservers plate.rest ns1.a.example ns2.a.example',
+    );
     await order.ends('SUCCEEDED');
-    const waiting = await ask(t.workspace, alice, '/domain renew plate.rest');
+    const waiting = await ask(t.workspace, t.alice, '/domain renew plate.rest');
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
     try {
@@ -275,7 +263,7 @@ describe('full', () => {
       await admin.query(
         'CREATE TRIGGER no_room BEFORE INSERT ON order_events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
       );
-      await bob.click(waiting.card, 'order_approve');
+      await t.bob.click(waiting.card, 'order_approve');
       await until('it was held back', async () =>
         (await kept()).some((row) => row.includes(waiting.id) && row.includes('held_back')),
       );

@@ -2,21 +2,19 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/client/secret.ts';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createSlackWeb, done } from '../../src/slack/web.ts';
 import {
+  approvedBy,
   ask,
   DOMAINS,
-  link,
   openForm,
   orderOf,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
@@ -27,40 +25,29 @@ import {
 const GENERAL = 'C0GENERAL';
 const ALICES_DM = 'D0ALICE';
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
+// Long waits pass in here, and nobody is to be reminded of anything.
+const t = useTestDemo({
+  settings: { SERVICE_TIMEOUT: '5s', APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' },
+});
 let database: pg.Client;
 /** A message that Slack swallows for as long as the bot waits; looked at in the end. */
 let swallowed: Promise<SeenOrder>;
 let names = 0;
 
 beforeAll(async () => {
-  // Long waits pass in here, and nobody is to be reminded of anything.
-  t = await startTestDemo({
-    settings: { SERVICE_TIMEOUT: '5s', APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' },
-  });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  carol = t.workspace.as('U0CAROL');
   database = new pg.Client({ connectionString: t.databaseUrl });
   await database.connect();
-  await link(t.workspace, alice);
   swallowed = (async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`, GENERAL);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`, GENERAL);
     await until('its card is recorded', async () => (await rowOf(order)).shown === 1);
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'timeout', times: 1 });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     return order;
   })();
   await swallowed;
 });
 afterEach(() => t.workspace.faults.clear());
-afterAll(async () => {
-  await database.end();
-  await t.stop();
-});
+afterAll(() => database.end());
 
 /** A name of Alice's that no other test uses. */
 function newName(): string {
@@ -132,14 +119,13 @@ async function cardIsRight(order: SeenOrder, what: string): Promise<void> {
 describe('limits one channel for 30 s', () => {
   test('it is left alone for that long, everybody else goes on, and then all of it arrives in order', async () => {
     const name = newName();
-    const held = await ask(t.workspace, alice, `/domain renew ${name}`);
+    const held = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await shown(held);
     const before = t.workspace.calls.length;
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
-    await bob.click(held.card, 'order_approve');
+    await t.bob.click(held.card, 'order_approve');
     await until('the service has carried it out', () => requestsOf(t.service, held)[0]?.status === 200);
-    const free = await ask(t.workspace, alice, `/domain renew ${newName()}`, 'C0EXPIRY');
-    await bob.click(free.card, 'order_approve');
+    const free = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${newName()}`, 'C0EXPIRY'));
     await free.ends('SUCCEEDED', 3_000);
     await until('its end is known', async () => (await rowOf(held)).state === 'SUCCEEDED');
     await t.demo.moveTime(20_000);
@@ -156,11 +142,11 @@ describe('limits one channel for 30 s', () => {
   });
 
   test('who presses there is told directly', async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
     t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
-    await alice.click(order.card, 'order_approve');
+    await t.alice.click(order.card, 'order_approve');
     const told = await t.workspace.waitFor(
       () => t.workspace.messages(ALICES_DM).find(({ text }) => text.includes('You asked for this')),
       { what: 'the refusal in Alice’s direct message' },
@@ -189,7 +175,7 @@ describe('fails once at each step', () => {
   test.each(cases)('$step: $what', async ({ method, when, fault, what }) => {
     const name = newName();
     if (when === 'asking') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
-    const asking = ask(t.workspace, alice, `/domain renew ${name}`, DOMAINS, name);
+    const asking = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
     if (when === 'asking') {
       await until('Slack has failed', () =>
         t.workspace.calls.some(({ args }) => JSON.stringify(args).includes(name)),
@@ -200,7 +186,7 @@ describe('fails once at each step', () => {
     waits.set(order.id, failures(order));
     await shown(order);
     if (when === 'deciding') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await shown(order);
 
@@ -225,18 +211,18 @@ describe('refuses for good', () => {
   test.each(['is_archived', 'not_in_channel', 'channel_not_found', 'restricted_action_thread_locked'])(
     'to post in the channel (%s) once the card stands: who asked is told directly',
     async (code) => {
-      const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+      const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
       await shown(order);
       t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code });
       t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
-      await bob.click(order.card, 'order_approve');
+      await t.bob.click(order.card, 'order_approve');
       await until('it is told directly', () => directly(order).length > 0);
       expect(directly(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
     },
   );
 
   test('with a word that nobody knows: after a while who asked is told directly', async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({
       method: 'chat.postMessage',
@@ -244,7 +230,7 @@ describe('refuses for good', () => {
       kind: 'error',
       code: 'no_such_luck',
     });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
     expect(directly(order), 'at first').toEqual([]);
     await shown(order);
@@ -253,10 +239,10 @@ describe('refuses for good', () => {
   });
 
   test('to change the card with a word that nobody knows: the thread has the result at once', async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code: 'no_such_luck' });
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await order.reply('SUCCEEDED');
     t.workspace.faults.clear();
     await shown(order);
@@ -265,10 +251,10 @@ describe('refuses for good', () => {
   });
 
   test('because somebody deleted the card: it is posted again, with the result in its thread', async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     const { ts } = order.card;
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     const web = createSlackWeb(new Secret(t.workspace.botToken), t.workspace.apiUrl);
     await web.call('chat.delete', { channel: DOMAINS, ts }, done);
     await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
@@ -280,12 +266,12 @@ describe('refuses for good', () => {
   });
 
   test('the bot’s token, for an hour: orders go on, and afterwards everything is told', async () => {
-    const order = await ask(t.workspace, alice, `/domain renew ${newName()}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
     await shown(order);
     // Long enough to be shown as under way.
     t.service.faults.set({ kind: 'slow', delayMs: 1_500, times: 1, match: { task: 'domain.renew' } });
     // Who may approve is asked of Slack: that comes before.
-    await bob.click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     await until('the request is under way', () => requestsOf(t.service, order).length === 1);
     await order.becomes('EXECUTING');
     t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
@@ -309,26 +295,26 @@ describe('fails at views', () => {
     { kind: 'error', code: 'expired_trigger_id' },
   ] as const)('opening one: $kind $code is told', async (fault) => {
     t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
-    const told = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain renew'));
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain renew'));
     expect(told).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
-    for (const view of alice.openedViews()) await alice.close(view);
+    for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
 
   test('changing one that says it is checking: the outcome is told in the channel', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
-    const view = await openForm(t.workspace, carol, '/domain link');
+    const view = await openForm(t.workspace, t.carol, '/domain link');
     t.workspace.faults.set({ method: 'views.update', kind: 'http_500' });
-    const told = await toldAfter(t.workspace, carol, () =>
-      carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
+    const told = await toldAfter(t.workspace, t.carol, () =>
+      t.carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
     );
     expect(told).toMatch(/bob/);
   });
 
   test('publishing the Home tab: the next time it is there', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'http_500', times: 1 });
-    await carol.openHome();
-    await carol.openHome();
-    await t.workspace.waitFor(() => carol.homeView(), { what: 'Carol’s Home tab' });
+    await t.carol.openHome();
+    await t.carol.openHome();
+    await t.workspace.waitFor(() => t.carol.homeView(), { what: 'Carol’s Home tab' });
   });
 });
 

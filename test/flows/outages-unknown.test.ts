@@ -1,21 +1,19 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { afterEach, expect, test } from 'vitest';
 import {
+  approvedBy,
   ask,
   auditLog,
   buttonsOf,
   chargesFor,
   DOMAINS,
-  link,
   openForm,
   orderAfter,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 import { DELEGATION, giveReason } from '../support/people.ts';
 
@@ -27,26 +25,14 @@ import { DELEGATION, giveReason } from '../support/people.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '4s' } });
 
-beforeAll(async () => {
-  t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '4s' } });
-  [alice, bob] = [t.workspace.as('U0ALICE'), t.workspace.as('U0BOB')];
-  await link(t.workspace, alice);
-});
 afterEach(() => t.service.faults.clear());
-afterAll(() => t.stop());
-
-async function approved(order: SeenOrder): Promise<SeenOrder> {
-  await bob.click(order.card, 'order_approve');
-  return order;
-}
 
 async function registration(name: string): Promise<SeenOrder> {
-  const form = await openForm(t.workspace, alice, `/domain create ${name}`);
-  return approved(await orderAfter(t.workspace, () => alice.submit(form, DELEGATION), DOMAINS, name));
+  const form = await openForm(t.workspace, t.alice, `/domain create ${name}`);
+  const submit = () => t.alice.submit(form, DELEGATION);
+  return approvedBy(t.bob, orderAfter(t.workspace, submit, DOMAINS, name));
 }
 
 /** The audit log's lines about an order. */
@@ -85,7 +71,8 @@ test('a registration that nobody carried out: settled as not done a day later, a
   const reply = await order.ends('FAILED');
   expect(textOf(reply)).toMatch(/settled this as not done/);
   expect(buttonsOf(reply)).toEqual(['order_retry']);
-  const again = await approved(await orderAfter(t.workspace, () => alice.click(reply, 'order_retry')));
+  const again = await orderAfter(t.workspace, () => t.alice.click(reply, 'order_retry'));
+  await t.bob.click(again.card, 'order_approve');
   await again.ends('SUCCEEDED');
   expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
 });
@@ -93,14 +80,14 @@ test('a registration that nobody carried out: settled as not done a day later, a
 test('several names: each is settled by itself, by whoever knows, and the thread names it', async () => {
   const names = ['bar.rest', 'cafe.rest', 'deli.rest'];
   for (const name of names) {
-    await alice.command(DOMAINS, `/domain watch ${name}`);
+    await t.alice.command(DOMAINS, `/domain watch ${name}`);
     await until(`the registry has told of ${name}`, async () => {
       return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
     });
   }
   t.service.faults.set({ kind: 'drop_after', times: 1, match: { name: 'bar.rest' } });
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { name: 'cafe.rest', task: 'domain.renew' } });
-  const order = await approved(await ask(t.workspace, alice, `/domain renew ${names.join(' ')}`));
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${names.join(' ')}`));
   const unknown = await order.ends('UNKNOWN');
   expect(textOf(unknown)).toMatch(/not known for 2 of 3 names/);
   expect(textOf(unknown), 'what is known of each').toMatch(
@@ -117,7 +104,7 @@ test('several names: each is settled by itself, by whoever knows, and the thread
   expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
   expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
-  await giveReason(t.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
+  await giveReason(t.workspace, t.bob, first, 'order_resolve_failed', 'Not on the invoice');
   const last = await order.ends('FAILED');
   expect(textOf(last)).toMatch(/<@U0BOB> settled this as not done: \*cafe\.rest\*.*Not on the invoice/s);
   expect(names.map((name) => chargesFor(t.service, name))).toEqual([1, 0, 1]);
@@ -125,7 +112,8 @@ test('several names: each is settled by itself, by whoever knows, and the thread
   expect(lines.map((line) => line.split(',')[2])).toEqual(['Registry record (RDAP)', 'Bob (U0BOB)']);
   expect(lines[1]).toContain('Not on the invoice');
 
-  const again = await approved(await orderAfter(t.workspace, () => alice.click(last, 'order_retry')));
+  const again = await orderAfter(t.workspace, () => t.alice.click(last, 'order_retry'));
+  await t.bob.click(again.card, 'order_approve');
   await again.ends('SUCCEEDED');
   expect(
     names.map((name) => chargesFor(t.service, name)),
@@ -136,12 +124,12 @@ test('several names: each is settled by itself, by whoever knows, and the thread
 test('the rest of several names is answered after one was settled: the end is told', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { name: 'soup.rest', task: 'domain.renew' } });
   t.service.faults.set({ kind: 'slow', delayMs: 2_500, match: { name: 'sushi.rest', task: 'domain.renew' } });
-  const order = await approved(await ask(t.workspace, alice, '/domain renew soup.rest sushi.rest'));
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew soup.rest sushi.rest'));
   await until('both are sent', () => requestsOf(t.service, order).length === 2);
   // Its worker is taken for dead, and somebody settles what it left behind.
   await t.demo.moveTime(MINUTE_MS);
   const unknown = await order.ends('UNKNOWN');
-  await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'Nothing there');
+  await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
   await order.ends('FAILED');
   const told = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('answered after all')),
@@ -154,13 +142,16 @@ test('the rest of several names is answered after one was settled: the end is to
   expect(order.state, 'what was settled stays').toBe('FAILED');
   expect(chargesFor(t.service, 'sushi.rest')).toBe(1);
 
-  const again = await approved(await orderAfter(t.workspace, () => alice.click(order.card, 'order_retry')));
+  const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));
+  await t.bob.click(again.card, 'order_approve');
   await again.ends('SUCCEEDED');
   expect(
     [chargesFor(t.service, 'soup.rest'), chargesFor(t.service, 'sushi.rest')],
     'what was done is not asked for again',
   ).toEqual([1, 1]);
-  const said = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain order ${order.id}`));
+  const said = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, `/domain order ${order.id}`),
+  );
   expect(said).toMatch(/service answered after it was settled.*succeeded/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 });

@@ -1,33 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
-import {
-  buttonsOf,
-  DOMAINS,
-  link,
-  openForm,
-  startTestDemo,
-  type TestDemo,
-  textOf,
-  toldAfter,
-} from '../support/demo.ts';
+import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 
 /*
  * The search for preregistrations: a task that reads, told to one person alone.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let carol: Actor;
+const t = useTestDemo();
 
-beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  carol = t.workspace.as('U0CAROL');
-  await link(t.workspace, alice);
-  await linkTwoFactor(t.workspace, carol);
-});
-afterAll(() => t.stop());
+beforeAll(() => linkTwoFactor(t.workspace, t.carol));
 afterEach(() => t.service.faults.clear());
 
 const searches = () => t.service.requestsFor({ task: 'prereg.search' });
@@ -35,8 +17,8 @@ const page = (person: Actor, range: string): Promise<Message> =>
   ephemeral(t.workspace, person, `the preregistrations ${range}`, ({ text }) => text.includes(range));
 
 test('TEXT searches at once, by name or by name and ending', async () => {
-  const told = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, '/domain prereg Table-007.rest'),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain prereg Table-007.rest'),
   );
   expect(told).toMatch(/table-007\.rest.*PENDING.*sunrise1/s);
   expect(searches().at(-1)).toMatchObject({
@@ -49,47 +31,49 @@ test('TEXT searches at once, by name or by name and ending', async () => {
       ],
     },
   });
-  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain prereg table-008'));
+  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg table-008'));
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [{ key: 'sld', operator: 'EQUAL', value: 'table-008' }],
   });
-  const none = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain prereg nothing'));
+  const none = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain prereg nothing'),
+  );
   expect(none).toContain('There are no preregistrations of the name nothing');
   expect(t.workspace.messages(DOMAINS), 'nobody else sees a search').toEqual([]);
 });
 
 test('the form asks for the extra data, and results are turned page by page in place', async () => {
-  const view = await openForm(t.workspace, alice, '/domain prereg');
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(fieldsOf(view)).toEqual(['sld', 'tld', 'keys']);
-  expect(await alice.submit(view, { tld: 'rest', keys: ['tmch_mark', 'nsentry'] })).toEqual({
+  expect(await t.alice.submit(view, { tld: 'rest', keys: ['tmch_mark', 'nsentry'] })).toEqual({
     outcome: 'closed',
   });
-  const first = await page(alice, '1–20 of 100');
+  const first = await page(t.alice, '1–20 of 100');
   expect(textOf(first)).toMatch(/id: mark-9001.*ttl: 3600/s);
   expect(buttonsOf(first), 'nothing is before the first page').toEqual(['prereg_next']);
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
-  await alice.click(first, 'prereg_next');
-  const second = await page(alice, '21–40 of 100');
+  await t.alice.click(first, 'prereg_next');
+  const second = await page(t.alice, '21–40 of 100');
   expect(second.ts, 'the page takes the place of the one before').toBe(first.ts);
   expect(buttonsOf(second)).toEqual(['prereg_previous', 'prereg_next']);
   expect(searches().at(-1)).toMatchObject({
     query: { 'keys[]': ['tmch_mark', 'nsentry'] },
     body: { view: { children: true, offset: 20, limit: 20 }, filters: [{ key: 'tld', value: 'rest' }] },
   });
-  await alice.click(second, 'prereg_previous');
-  await page(alice, '1–20 of 100');
+  await t.alice.click(second, 'prereg_previous');
+  await page(t.alice, '1–20 of 100');
 });
 
 test('the last page has no next one', async () => {
-  await alice.command(DOMAINS, '/domain prereg .example');
-  const only = await page(alice, '1–20 of 20');
+  await t.alice.command(DOMAINS, '/domain prereg .example');
+  const only = await page(t.alice, '1–20 of 20');
   expect(buttonsOf(only)).toEqual([]);
 });
 
 test('over XML it is searched as that interface documents', async () => {
-  await carol.command(DOMAINS, '/domain prereg table-00%.rest');
-  await page(carol, '1–9 of 9');
+  await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
+  await page(t.carol, '1–9 of 9');
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );
@@ -99,30 +83,32 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   'what is no name is not searched for: %j',
   async (text) => {
     const before = searches().length;
-    const told = await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain prereg ${text}`));
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      t.alice.command(DOMAINS, `/domain prereg ${text}`),
+    );
     expect(told).toContain('Give one name to search for');
     expect(searches()).toHaveLength(before);
   },
 );
 
 test('in the form it is said at the field', async () => {
-  const view = await openForm(t.workspace, alice, '/domain prereg');
-  expect(await alice.submit(view, { sld: 'cafe.rest', tld: 'r_t' })).toMatchObject({
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  expect(await t.alice.submit(view, { sld: 'cafe.rest', tld: 'r_t' })).toMatchObject({
     errors: { sld: expect.stringContaining('without its ending'), tld: expect.any(String) },
   });
-  await alice.close(view);
+  await t.alice.close(view);
 });
 
 test('a slow service is waited for: the view says so, and the answer comes to the channel', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 2_400, times: 1, match: { task: 'prereg.search' } });
-  const view = await openForm(t.workspace, alice, '/domain prereg');
-  const result = await alice.submit(view, { sld: 'table-020' });
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  const result = await t.alice.submit(view, { sld: 'table-020' });
   expect(result).toMatchObject({ outcome: 'updated' });
-  expect(textOf(alice.openedViews()[0] ?? { blocks: [] })).toContain('Checking');
-  const found = await page(alice, 'table-020');
+  expect(textOf(t.alice.openedViews()[0] ?? { blocks: [] })).toContain('Checking');
+  const found = await page(t.alice, 'table-020');
   expect(textOf(found)).toContain('table-020.rest');
   await t.workspace.waitFor(
-    () => (textOf(alice.openedViews()[0] ?? { blocks: [] }).includes('in the channel') ? true : undefined),
+    () => (textOf(t.alice.openedViews()[0] ?? { blocks: [] }).includes('in the channel') ? true : undefined),
     { what: 'the view to say where the answer is' },
   );
 });
@@ -138,14 +124,14 @@ test.each([
 ] as const)('a service that is %s is told in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(
-    await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain prereg table-001')),
+    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg table-001')),
   ).toMatch(words);
 });
 
 test('a button that was tampered with searches nothing', async () => {
-  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain prereg .rest'));
-  await alice.click(await page(alice, '1–20 of 100'), 'prereg_next');
-  await page(alice, '21–40 of 100');
+  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg .rest'));
+  await t.alice.click(await page(t.alice, '1–20 of 100'), 'prereg_next');
+  await page(t.alice, '21–40 of 100');
   const click = t.workspace.deliveries.findLast(({ payload }) =>
     JSON.stringify(payload).includes('prereg_next'),
   );
@@ -154,7 +140,7 @@ test('a button that was tampered with searches nothing', async () => {
   for (const value of ['', '{', '{"keys":[],"offset":-1}', '{"keys":["password"],"offset":0}']) {
     const actions = [{ type: 'button', action_id: 'prereg_next', block_id: 'b', value, action_ts: '2.1' }];
     const { response_url: _one, ...payload } = click.payload;
-    const told = await toldAfter(t.workspace, alice, () =>
+    const told = await toldAfter(t.workspace, t.alice, () =>
       t.workspace.redeliver({ ...click, payload: { ...payload, actions } }),
     );
     expect(told).toContain('cannot be turned');

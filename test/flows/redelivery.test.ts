@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
 import {
+  approvedBy,
   ask,
   DOMAINS,
   deliverSigned,
-  link,
   openForm,
   orderAfter,
   orderOf,
   pressed,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
@@ -22,19 +21,7 @@ import {
 
 type Delivery = Workspace['deliveries'][number];
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-let carol: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  carol = t.workspace.as('U0CAROL');
-  await link(t.workspace, alice);
-});
-afterAll(() => t.stop());
+const t = useTestDemo();
 
 const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
@@ -63,14 +50,16 @@ function sentOnce(order: SeenOrder): void {
 }
 
 test('twenty clicks of two approvers at once send one request', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew cafe.rest 2');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
   const { card } = order;
   await Promise.all(
-    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? bob : carol).click(card, 'order_approve')),
+    Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? t.bob : t.carol).click(card, 'order_approve'),
+    ),
   );
   await order.ends('SUCCEEDED');
   await t.workspace.waitFor(
-    () => (bob.ephemerals().length + carol.ephemerals().length >= 19 ? true : undefined),
+    () => (t.bob.ephemerals().length + t.carol.ephemerals().length >= 19 ? true : undefined),
     { what: 'the other clicks to be answered' },
   );
   sentOnce(order);
@@ -79,9 +68,9 @@ test('twenty clicks of two approvers at once send one request', async () => {
 
 test('an approval and a cancellation at once: one of them wins, and the card says which', async () => {
   for (const name of ['bar.rest', 'deli.rest', 'curry.rest', 'grill.rest']) {
-    const order = await ask(t.workspace, alice, `/domain renew ${name}`);
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     const { card } = order;
-    await Promise.all([bob.click(card, 'order_approve'), alice.click(card, 'order_cancel')]);
+    await Promise.all([t.bob.click(card, 'order_approve'), t.alice.click(card, 'order_cancel')]);
     const state = await t.workspace.waitFor(
       () => (['SUCCEEDED', 'CANCELLED'].includes(order.state) ? order.state : undefined),
       { what: `the order for ${name} to end` },
@@ -94,39 +83,38 @@ test('an approval and a cancellation at once: one of them wins, and the card say
 
 describe('Slack delivers again', () => {
   test('a command: one order', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
     const command = delivered('the command', ({ text }) => text === 'renew soup.rest');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(command)));
-    await alice.click(order.card, 'order_cancel');
+    await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
     await t.workspace.redeliver(command);
     // Whatever the second delivery does, it has done it when the next command is answered.
-    await told(alice, () => alice.command(DOMAINS, '/domain orders soup.rest'));
+    await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
     expect(ordersFor('soup.rest')).toEqual(new Set([order.id]));
     expect(order.state).toBe('CANCELLED');
   });
 
   test('a form: one order', async () => {
-    const view = await openForm(t.workspace, alice, '/domain renew');
+    const view = await openForm(t.workspace, t.alice, '/domain renew');
     const order = await orderAfter(t.workspace, () =>
-      alice.submit(view, { names: 'sushi.rest', period: '1' }),
+      t.alice.submit(view, { names: 'sushi.rest', period: '1' }),
     );
     const form = delivered('the form', ({ type }) => type === 'view_submission');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(form)));
-    await alice.click(order.card, 'order_cancel');
+    await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
     await t.workspace.redeliver(form);
-    await told(alice, () => alice.command(DOMAINS, '/domain orders sushi.rest'));
+    await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
     expect(ordersFor('sushi.rest')).toEqual(new Set([order.id]));
   });
 
   test('an approving click: one request', async () => {
-    const order = await ask(t.workspace, alice, '/domain renew tapas.rest');
-    await bob.click(order.card, 'order_approve');
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tapas.rest'));
     const click = delivered('the click', (payload) => pressed(payload) === 'order_approve');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(click)));
     await order.ends('SUCCEEDED');
-    expect(await told(bob, () => t.workspace.redeliver(click))).toMatch(/done/);
+    expect(await told(t.bob, () => t.workspace.redeliver(click))).toMatch(/done/);
     sentOnce(order);
   });
 });
@@ -137,10 +125,10 @@ describe('what Slack did not send', () => {
     ['a signature of six minutes ago', { timestamp: Math.floor(Date.now() / 1_000) - 360 }],
     ['a signature from six minutes ahead', { timestamp: Math.floor(Date.now() / 1_000) + 360 }],
   ])('is refused: %s', async (_what, signing) => {
-    const order = await ask(t.workspace, alice, '/domain renew olive.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew olive.rest');
     const click = approvalOf(order);
     expect((await t.workspace.redeliver(click, signing)).status).toBe(401);
-    await told(alice, () => alice.command(DOMAINS, '/domain whoami'));
+    await told(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'));
     expect(order.state).toBe('PENDING');
     await t.workspace.redeliver(click);
     await order.ends('SUCCEEDED');
@@ -240,7 +228,9 @@ describe('what nobody expects, rightly signed', () => {
       bodies.map(async ([what, , contentType, body]) => [what, await deliverSigned(t, contentType, body)]),
     );
     expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));
-    expect(await told(alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain('alice in context 4');
+    expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
+      'alice in context 4',
+    );
     expect(sent(), 'requests to the service').toBe(before);
   });
 });

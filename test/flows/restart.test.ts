@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
+  approvedBy,
   ask,
   chargesFor,
   DOMAINS,
@@ -43,11 +44,7 @@ afterAll(() => s.stop());
 const underWay = (order: SeenOrder) =>
   until(`the request of order ${order.id} is under way`, () => requestsOf(s.service, order).length === 1);
 
-async function approved(text: string): Promise<SeenOrder> {
-  const order = await ask(s.workspace, alice, text);
-  await bob.click(order.card, 'order_approve');
-  return order;
-}
+const approved = (text: string) => approvedBy(bob, ask(s.workspace, alice, text));
 
 test(
   'killed: nothing is sent twice, nothing that was decided is forgotten, what nobody knows is said',

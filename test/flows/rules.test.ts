@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
-import { DOMAINS, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+import { expect, test } from 'vitest';
+import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
 
 /*
  * What a zone allows, and a watched name's own dates.
  */
 
-let t: TestDemo;
-let alice: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-});
-afterAll(() => t.stop());
+const t = useTestDemo({ linked: [] });
 
 const DAY_MS = 86_400_000;
 const shift = (day: string, days: number) =>
@@ -28,7 +20,8 @@ const inWords = (day: string) =>
     timeZone: 'UTC',
   });
 
-const told = (line: string) => toldAfter(t.workspace, alice, () => alice.command(DOMAINS, `/domain ${line}`));
+const told = (line: string) =>
+  toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, `/domain ${line}`));
 
 test('without an argument the documented zones are listed', async () => {
   expect(await told('rules')).toMatch(/\.rest.*\/domain rules rest/s);

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
-  link,
   openedAfter,
   openForm,
   orderAfter,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
@@ -20,17 +17,7 @@ import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
  * Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  await link(t.workspace, alice);
-});
-afterAll(() => t.stop());
+const t = useTestDemo();
 
 const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
 
@@ -40,7 +27,7 @@ async function expectUnseen(secret: string): Promise<void> {
   const calls = t.workspace.calls.filter(({ method }) => !method.startsWith('views.'));
   const places = {
     messages: JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB'].map((id) => t.workspace.messages(id))),
-    ephemerals: JSON.stringify([...alice.ephemerals(), ...bob.ephemerals()]),
+    ephemerals: JSON.stringify([...t.alice.ephemerals(), ...t.bob.ephemerals()]),
     calls: JSON.stringify(calls),
     log: t.logged(),
     database: await t.dump(),
@@ -51,83 +38,83 @@ async function expectUnseen(secret: string): Promise<void> {
 
 describe('an auth code', () => {
   test('is shown once, to the requester alone', async () => {
-    const order = await ask(t.workspace, alice, '/domain authcode tavern.rest');
+    const order = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
     const reply = await order.ends('SUCCEEDED');
     const code = authCodeOf('tavern.rest');
     await expectUnseen(code);
 
-    expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_reveal'))).toContain(
+    expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
       'Only the person who asked',
     );
-    expect(bob.openedViews()).toEqual([]);
+    expect(t.bob.openedViews()).toEqual([]);
 
-    const view = await reveal(t.workspace, alice, order);
+    const view = await reveal(t.workspace, t.alice, order);
     expect(textOf(view)).toContain(code);
-    await alice.close(view);
-    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+    await t.alice.close(view);
+    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
       'shown already',
     );
-    expect(alice.openedViews()).toEqual([]);
+    expect(t.alice.openedViews()).toEqual([]);
     await expectUnseen(code);
   });
 
   test('of two clicks at once only one shows it', async () => {
-    const order = await ask(t.workspace, alice, '/domain authcode tapas.rest');
+    const order = await ask(t.workspace, t.alice, '/domain authcode tapas.rest');
     const reply = await order.ends('SUCCEEDED');
-    const told = await toldAfter(t.workspace, alice, () =>
-      Promise.all([alice.click(reply, 'order_reveal'), alice.click(reply, 'order_reveal')]),
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      Promise.all([t.alice.click(reply, 'order_reveal'), t.alice.click(reply, 'order_reveal')]),
     );
     expect(told).toContain('shown already');
-    await t.workspace.waitFor(() => alice.openedViews()[0], { what: 'the other click to show it' });
-    const [view, ...others] = alice.openedViews();
+    await t.workspace.waitFor(() => t.alice.openedViews()[0], { what: 'the other click to show it' });
+    const [view, ...others] = t.alice.openedViews();
     expect(others).toEqual([]);
     if (view === undefined) throw new Error('no view was opened');
-    await alice.close(view);
+    await t.alice.close(view);
   });
 
   test('that Slack could not show is kept for another click', async () => {
-    const order = await ask(t.workspace, alice, '/domain authcode sushi.rest');
+    const order = await ask(t.workspace, t.alice, '/domain authcode sushi.rest');
     const reply = await order.ends('SUCCEEDED');
     t.workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
-    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
       'Try once more',
     );
-    const view = await reveal(t.workspace, alice, order);
+    const view = await reveal(t.workspace, t.alice, order);
     expect(textOf(view)).toContain(authCodeOf('sushi.rest'));
-    await alice.close(view);
+    await t.alice.close(view);
   });
 
   test('is gone after an hour', async () => {
-    const order = await ask(t.workspace, alice, '/domain authcode spoon.rest');
+    const order = await ask(t.workspace, t.alice, '/domain authcode spoon.rest');
     const reply = await order.ends('SUCCEEDED');
     await t.demo.moveTime(60 * 60_000 + 1_000);
-    expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
       'its hour is over',
     );
-    expect(alice.openedViews()).toEqual([]);
+    expect(t.alice.openedViews()).toEqual([]);
   });
 });
 
 test('a generated password is shown once, and a given one never', async () => {
-  const view = await openForm(t.workspace, alice, '/domain user');
+  const view = await openForm(t.workspace, t.alice, '/domain user');
   const order = await orderAfter(t.workspace, () =>
-    alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
+    t.alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
   );
   const reply = await order.ends('SUCCEEDED');
   expect(textOf(reply)).toContain('MSG13004');
   const password = t.service.state.user('table-1', 4)?.password ?? '';
   await expectUnseen(password);
   expect(
-    await toldAfter(t.workspace, bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
+    await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
   ).toContain('Only the person who asked');
-  const shown = await reveal(t.workspace, alice, order);
+  const shown = await reveal(t.workspace, t.alice, order);
   expect(textOf(shown)).toContain(password);
-  await alice.close(shown);
+  await t.alice.close(shown);
 
   const own = ' blanks & `ticks` count ';
-  const second = await openForm(t.workspace, alice, '/domain user');
+  const second = await openForm(t.workspace, t.alice, '/domain user');
   const given = await orderAfter(t.workspace, () =>
-    alice.submit(second, { user: 'table-2', defaultEmail: 'table-2@team.example', password: own }),
+    t.alice.submit(second, { user: 'table-2', defaultEmail: 'table-2@team.example', password: own }),
   );
   const done = await given.ends('SUCCEEDED');
   expect(buttonsOf(done)).not.toContain('order_reveal');
@@ -136,24 +123,28 @@ test('a generated password is shown once, and a given one never', async () => {
 });
 
 test('the retry of a transfer asks for its auth code again, with the rest filled in', async () => {
-  const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`);
-  expect(await alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
+  const form = await openForm(
+    t.workspace,
+    t.alice,
+    `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`,
+  );
+  expect(await t.alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
     errors: { auth: expect.stringContaining('losing registrar') },
   });
-  const order = await orderAfter(t.workspace, () => alice.submit(form, { auth: 'a-mistyped-auth-code' }));
-  await bob.click(order.card, 'order_approve');
+  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
+  await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
   await expectUnseen('a-mistyped-auth-code');
 
-  expect(await toldAfter(t.workspace, bob, () => bob.click(reply, 'order_retry'))).toContain(
+  expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
     'Only the person who asked',
   );
-  const again = await openedAfter(t.workspace, alice, () => alice.click(reply, 'order_retry'));
+  const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
   const retried = await orderAfter(t.workspace, () =>
-    alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
+    t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
   );
-  await bob.click(retried.card, 'order_approve');
+  await t.bob.click(retried.card, 'order_approve');
   await retried.ends('SUCCEEDED');
   expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
   await expectUnseen(SANDBOX_TRANSFER.authCode);

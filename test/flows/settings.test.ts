@@ -1,29 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, View, Workspace } from '../../src/demo/workspace/index.ts';
-import {
-  ask,
-  auditLog,
-  DOMAINS,
-  link,
-  openForm,
-  startTestDemo,
-  type TestDemo,
-  toldAfter,
-} from '../support/demo.ts';
+import { describe, expect, it } from 'vitest';
+import type { View } from '../../src/demo/workspace/index.ts';
+import { approvedBy, ask, auditLog, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 
-let t: TestDemo;
-let workspace: Workspace;
-let alice: Actor;
-let ada: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo();
-  workspace = t.workspace;
-  alice = workspace.as('U0ALICE');
-  ada = workspace.as('U0ADA');
-  await link(workspace, alice);
-});
-afterAll(() => t.stop());
+const t = useTestDemo();
 
 /** What a field of a form holds. */
 function shown(view: View, field: string): unknown {
@@ -32,14 +11,14 @@ function shown(view: View, field: string): unknown {
 }
 
 function settingsForm(): Promise<View> {
-  return openForm(workspace, ada, '/domain settings');
+  return openForm(t.workspace, t.ada, '/domain settings');
 }
 
 describe('settings', () => {
   it('are for admins', async () => {
-    const told = await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain settings'));
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain settings'));
     expect(told).toContain('Only admins can do this. Ask a workspace admin or owner.');
-    expect(alice.openedViews()).toEqual([]);
+    expect(t.alice.openedViews()).toEqual([]);
   });
 
   it('show what holds now, under the names of the variables', async () => {
@@ -62,12 +41,12 @@ describe('settings', () => {
     expect(shown(view, 'approval_ttl')).toBe('3d');
     expect(shown(view, 'reminder_cron')).toBe('0 9 * * *');
     expect(JSON.stringify(shown(view, 'approval_tasks'))).toContain('renew');
-    await ada.close(view);
+    await t.ada.close(view);
   });
 
   it('name every problem at its field, and change nothing', async () => {
     const view = await settingsForm();
-    const result = await ada.submit(view, {
+    const result = await t.ada.submit(view, {
       approvers: 'bob',
       approval_ttl: 'soon',
       reminder_channel: '#domains',
@@ -86,10 +65,10 @@ describe('settings', () => {
         reminder_timezone: expect.stringContaining('time zone'),
       },
     });
-    await ada.close(view);
+    await t.ada.close(view);
     const again = await settingsForm();
     expect(shown(again, 'approval_ttl')).toBe('3d');
-    await ada.close(again);
+    await t.ada.close(again);
   });
 
   it.each([
@@ -115,64 +94,69 @@ describe('settings', () => {
     ],
   ])('that would stop the work are refused: %s', async (_, values, field, why) => {
     const view = await settingsForm();
-    const result = await ada.submit(view, values);
+    const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
-    await ada.close(view);
+    await t.ada.close(view);
   });
 
   it('that are saved win over the environment at once, and are told and logged', async () => {
     const view = await settingsForm();
-    const told = await toldAfter(workspace, ada, () =>
-      ada.submit(view, { approvals_required: '2', approval_ttl: '1h', approvers: 'U0BOB <@U0CAROL|carol>' }),
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(view, {
+        approvals_required: '2',
+        approval_ttl: '1h',
+        approvers: 'U0BOB <@U0CAROL|carol>',
+      }),
     );
     expect(told).toContain('Approvals needed for an order: `1` → `2`');
     expect(told).toContain('`3d` → `1h`');
     expect(told).toContain('`U0BOB,S0APPROVERS` → `U0BOB,U0CAROL`');
     expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvers"');
 
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
-    await workspace.as('U0BOB').click(order.card, 'order_approve');
-    await workspace.waitFor(() => (JSON.stringify(order.card).includes('1 of 2') ? true : undefined), {
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
+    await t.workspace.waitFor(() => (JSON.stringify(order.card).includes('1 of 2') ? true : undefined), {
       what: 'the first of two approvals on the card',
     });
     expect(order.state).toBe('PENDING');
-    await workspace.as('U0CAROL').click(order.card, 'order_approve');
+    await t.carol.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 
   it('say when tasks that cost money no longer wait, and then these do not', async () => {
     const view = await settingsForm();
-    const told = await toldAfter(workspace, ada, () =>
-      ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(told).toContain('renew: this costs money and no longer waits for approval.');
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.ends('SUCCEEDED');
   });
 
   it('turn reminders off when the channel is emptied, and tell a new channel', async () => {
     const off = await settingsForm();
-    await toldAfter(workspace, ada, () => ada.submit(off, { reminder_channel: '' }));
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: '' }));
     const on = await settingsForm();
     expect(shown(on, 'reminder_channel')).toBeUndefined();
-    await toldAfter(workspace, ada, () => ada.submit(on, { reminder_channel: 'C0GENERAL' }));
-    expect(workspace.messages('C0GENERAL').at(-1)?.text).toContain('Reminders of expiring domains come here');
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
+      'Reminders of expiring domains come here',
+    );
   });
 
   it('of one admin are not undone by a form that another opened before', async () => {
     const view = await settingsForm();
     const second = await settingsForm();
-    await toldAfter(workspace, ada, () => ada.submit(second, { approval_remind_after: '2h' }));
-    const result = await ada.submit(view, { approval_remind_after: '8h' });
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
+    const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
       outcome: 'errors',
       errors: { approvers: expect.stringContaining('Somebody changed the settings') },
     });
-    await ada.close(view);
+    await t.ada.close(view);
   });
 
   it('stand in the audit log with who changed them', async () => {
-    const { csv } = await auditLog(workspace);
+    const { csv } = await auditLog(t.workspace);
     expect(csv).toMatch(/setting_changed,Ada \(U0ADA\),.*approvals_required,.*from ""1"" to ""2""/);
   });
 });

@@ -1,30 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { expect, test } from 'vitest';
 import {
+  approvedBy,
   ask,
   DOMAINS,
   link,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 
 /*
  * The same story where Slack's deliveries come through a socket that the bot opened.
  */
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
-
-beforeAll(async () => {
-  t = await startTestDemo({ socketMode: true });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-});
-afterAll(() => t.stop());
+const t = useTestDemo({ socketMode: true, linked: [] });
 
 const get = async (path: string) => {
   const response = await fetch(t.botUrl + path);
@@ -34,14 +24,13 @@ const get = async (path: string) => {
 const isReady = async () => t.workspace.socket.connections > 0 && (await get('/readyz')).status === 200;
 
 async function renewed(name: string): Promise<void> {
-  const order = await ask(t.workspace, alice, `/domain renew ${name}`);
-  await bob.click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toHaveLength(1);
 }
 
 test('link, ask, approve, result', async () => {
-  await link(t.workspace, alice);
+  await link(t.workspace, t.alice);
   await renewed('cafe.rest');
   expect(new Set(t.workspace.deliveries.map(({ over }) => over))).toEqual(new Set(['socket']));
 });
@@ -95,7 +84,7 @@ test('a broken delivery hurts nobody', async () => {
     payload: { type: 'block_actions', actions: [] },
   });
   void t.workspace.redeliver({ ...some, type: 'slash_commands', payload: {} });
-  expect(await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain(
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
     'alice in context 4',
   );
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
@@ -6,6 +6,7 @@ import {
   SANDBOX_TRANSFER,
 } from '../../src/demo/service/accounts.ts';
 import {
+  approvedBy,
   ask,
   buttonsOf,
   DOMAINS,
@@ -16,10 +17,9 @@ import {
   orderOf,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import { DELEGATION } from '../support/people.ts';
 
@@ -27,20 +27,7 @@ import { DELEGATION } from '../support/people.ts';
  * The main job from the command to the result in the thread: one person asks, another one approves.
  */
 
-let t: TestDemo;
-beforeAll(async () => {
-  t = await startTestDemo();
-});
-afterAll(() => t.stop());
-
-const alice = () => t.workspace.as('U0ALICE');
-const bob = () => t.workspace.as('U0BOB');
-
-/** Asks and has it approved by Bob. */
-async function approved(order: SeenOrder): Promise<SeenOrder> {
-  await bob().click(order.card, 'order_approve');
-  return order;
-}
+const t = useTestDemo({ linked: [] });
 
 const DELEGATION_ON_THE_WIRE = {
   ownerc: { id: SANDBOX_CONTACTS[0] },
@@ -50,8 +37,8 @@ const DELEGATION_ON_THE_WIRE = {
 };
 
 test('without a linked account a person is told so at the command', async () => {
-  const told = await toldAfter(t.workspace, alice(), () =>
-    alice().command(DOMAINS, '/domain renew cafe.rest 2'),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain renew cafe.rest 2'),
   );
   expect(told).toContain('/domain link');
   expect(t.workspace.messages(DOMAINS), 'a card was posted all the same').toEqual([]);
@@ -59,24 +46,24 @@ test('without a linked account a person is told so at the command', async () => 
 
 test('an account is linked once the service accepts it, and shown without its password', async () => {
   const { user, password } = SANDBOX_ACCOUNTS.alice;
-  const view = await openForm(t.workspace, alice(), '/domain link');
-  const wrong = await alice().submit(view, { user, context: '4', password: 'not-the-password' });
+  const view = await openForm(t.workspace, t.alice, '/domain link');
+  const wrong = await t.alice.submit(view, { user, context: '4', password: 'not-the-password' });
   expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
-  expect(await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain whoami'))).toContain(
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
     '/domain link',
   );
 
-  const told = await toldAfter(t.workspace, alice(), () =>
-    alice().submit(view, { user, context: '4', password }),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.submit(view, { user, context: '4', password }),
   );
   expect(told).toMatch(/alice in context 4.*LIVE/s);
-  expect(alice().openedViews(), 'the form stayed open').toEqual([]);
+  expect(t.alice.openedViews(), 'the form stayed open').toEqual([]);
   const logins = t.service.requestsFor({ task: 'session.create' });
   expect(logins.map(({ status, body }) => [status, body])).toMatchObject([
     [expect.any(Number), { user, context: 4 }],
     [200, { user, context: 4 }],
   ]);
-  expect(await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain whoami'))).toMatch(
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toMatch(
     /active.*alice in context 4/s,
   );
 });
@@ -85,7 +72,7 @@ describe('renewing cafe.rest for two years', () => {
   let order: SeenOrder;
 
   test('posts a card that says all that a click does', async () => {
-    order = await ask(t.workspace, alice(), '/domain renew cafe.rest 2 -- client paid');
+    order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     expect(orderOf(order.card)).toEqual({
       id: order.id,
       task: 'renew',
@@ -122,7 +109,7 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test('Bob’s click sends exactly one request, with the credentials of Alice', async () => {
-    await bob().click(order.card, 'order_approve');
+    await t.bob.click(order.card, 'order_approve');
     const reply = await order.ends('SUCCEEDED');
 
     const requests = requestsOf(t.service, order);
@@ -155,20 +142,20 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test('its history names everybody who had a hand in it', async () => {
-    const told = await toldAfter(t.workspace, alice(), () =>
-      alice().command(DOMAINS, `/domain order ${order.id}`),
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      t.alice.command(DOMAINS, `/domain order ${order.id}`),
     );
     expect(told).toMatch(/asked by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*succeeded/s);
     expect(
-      await toldAfter(t.workspace, alice(), () => alice().command(DOMAINS, '/domain orders cafe.rest')),
+      await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain orders cafe.rest')),
     ).toContain(order.id);
   });
 });
 
 test('the request leaves within 200 ms of the click', async () => {
-  const order = await ask(t.workspace, alice(), '/domain renew bar.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   const clicked = Date.now();
-  await approved(order);
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   const sent = requestsOf(t.service, order)[0]?.at ?? Number.POSITIVE_INFINITY;
   // The promise is for an idle machine; tests share theirs.
@@ -176,17 +163,17 @@ test('the request leaves within 200 ms of the click', async () => {
 });
 
 test('create: problems stand at the fields, then the order goes its way', async () => {
-  const view = await openForm(t.workspace, alice(), '/domain create brasserie.rest');
-  const wrong = await alice().submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
+  const view = await openForm(t.workspace, t.alice, '/domain create brasserie.rest');
+  const wrong = await t.alice.submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
   expect(wrong).toMatchObject({
     outcome: 'errors',
     sent: true,
     errors: { nameServers: expect.stringMatching(/2/) },
   });
-  const order = await orderAfter(t.workspace, () => alice().submit(view, DELEGATION));
+  const order = await orderAfter(t.workspace, () => t.alice.submit(view, DELEGATION));
   expect(textOf(order.card)).toContain('Register brasserie.rest');
   expect(textOf(order.card)).toContain(SANDBOX_NAMESERVERS[0]);
-  await approved(order);
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     {
@@ -199,10 +186,10 @@ test('create: problems stand at the fields, then the order goes its way', async 
 
 test('transfer: the auth code reaches the service and nobody else', async () => {
   const { name, authCode } = SANDBOX_TRANSFER;
-  const view = await openForm(t.workspace, alice(), `/domain transfer ${name}`);
-  const order = await orderAfter(t.workspace, () => alice().submit(view, { ...DELEGATION, auth: authCode }));
+  const view = await openForm(t.workspace, t.alice, `/domain transfer ${name}`);
+  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, auth: authCode }));
   const waiting = await t.dump();
-  await approved(order);
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     { method: 'POST', path: '/v1/domain/_transfer', body: { name, ...DELEGATION_ON_THE_WIRE }, status: 200 },
@@ -211,7 +198,7 @@ test('transfer: the auth code reaches the service and nobody else', async () => 
   const hex = Buffer.from(authCode).toString('hex');
   const places = {
     'the messages': JSON.stringify(t.workspace.messages(DOMAINS)),
-    'what people were told': JSON.stringify(alice().ephemerals().concat(bob().ephemerals())),
+    'what people were told': JSON.stringify(t.alice.ephemerals().concat(t.bob.ephemerals())),
     'the calls to Slack': JSON.stringify(t.workspace.calls),
     'the log': t.logged(),
     'the database while it waited': waiting,
@@ -232,7 +219,7 @@ test('transfer: the auth code reaches the service and nobody else', async () => 
 });
 
 test('restore: a deleted name comes back', async () => {
-  const order = await approved(await ask(t.workspace, alice(), '/domain restore gone.rest'));
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     { method: 'POST', path: '/v1/domain/gone.rest/_restore', body: null, status: 200 },
@@ -240,9 +227,12 @@ test('restore: a deleted name comes back', async () => {
 });
 
 test('several names are one order with a request each', async () => {
-  const order = await approved(
-    await ask(t.workspace, alice(), '/domain renew bakery.rest brunch.rest nobody-has-this.rest 3'),
+  const order = await ask(
+    t.workspace,
+    t.alice,
+    '/domain renew bakery.rest brunch.rest nobody-has-this.rest 3',
   );
+  await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
   expect(
     requestsOf(t.service, order)
@@ -257,41 +247,41 @@ test('several names are one order with a request each', async () => {
     /bakery\.rest\*: done.*brunch\.rest\*: done.*nobody-has-this\.rest\*: failed/s,
   );
 
-  const again = await orderAfter(t.workspace, () => alice().click(order.card, 'order_retry'));
+  const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));
   expect(orderOf(again.card)).toMatchObject({ names: 'nobody-has-this.rest', state: 'PENDING' });
 });
 
 test('from a message, the card and the result go into that message’s thread', async () => {
-  const message = alice().say(DOMAINS, 'deli.rest runs out soon, who renews it?');
-  const menu = await openedAfter(t.workspace, alice(), () => alice().shortcut('domain_here', message));
-  const next = await alice().submit(menu, { task: 'renew' });
+  const message = t.alice.say(DOMAINS, 'deli.rest runs out soon, who renews it?');
+  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
   const order = await orderAfter(t.workspace, () =>
-    alice().submit(next.view, { names: 'deli.rest', period: '1' }),
+    t.alice.submit(next.view, { names: 'deli.rest', period: '1' }),
   );
   expect(order.card.thread_ts).toBe(message.ts);
-  await approved(order);
+  await t.bob.click(order.card, 'order_approve');
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
 });
 
 test('where the bot is not, the card comes as a direct message with the way to invite it', async () => {
   const order = await orderAfter(
     t.workspace,
-    () => alice().command('C0NOBOT', '/domain renew soup.rest'),
+    () => t.alice.command('C0NOBOT', '/domain renew soup.rest'),
     'D0ALICE',
   );
   expect(textOf(order.card)).toContain('/invite');
   expect(t.workspace.messages('C0NOBOT')).toEqual([]);
-  await alice().click(order.card, 'order_cancel');
+  await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
 });
 
 test('a second account in the demo system is another one, and is said so', async () => {
-  await link(t.workspace, alice(), SANDBOX_ACCOUNTS.aliceDemoSystem);
-  const order = await ask(t.workspace, alice(), '/domain renew try.rest');
+  await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
+  const order = await ask(t.workspace, t.alice, '/domain renew try.rest');
   expect(textOf(order.card)).toContain('*DEMO* (context 1)');
-  await alice().command(DOMAINS, '/domain use 4');
-  await approved(order);
+  await t.alice.command(DOMAINS, '/domain use 4');
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order), 'the account it was asked with, not the active one').toMatchObject([
     { headers: { 'x-service-context': '1' }, status: 200 },

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import {
   ask,
   buttonsOf,
@@ -10,10 +9,9 @@ import {
   openForm,
   orderAfter,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
+  useTestDemo,
 } from '../support/demo.ts';
 import { DELEGATION } from '../support/people.ts';
 
@@ -23,30 +21,20 @@ import { DELEGATION } from '../support/people.ts';
 
 const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo({ linked: ['alice', 'bob'] });
 let client: pg.Client;
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
-  await link(t.workspace, alice);
-  await link(t.workspace, bob, SANDBOX_ACCOUNTS.bob);
 });
-afterAll(async () => {
-  await client.end();
-  await t.stop();
-});
+afterAll(() => client.end());
 afterEach(async () => {
-  await link(t.workspace, alice);
-  await link(t.workspace, bob, SANDBOX_ACCOUNTS.bob);
+  await link(t.workspace, t.alice);
+  await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
 });
 
-const told = (text: string) => toldAfter(t.workspace, alice, () => alice.command(DOMAINS, text));
+const told = (text: string) => toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, text));
 
 const CHANGES: readonly [what: string, sql: string][] = [
   [
@@ -67,11 +55,11 @@ const CHANGES: readonly [what: string, sql: string][] = [
 ];
 
 test.each(CHANGES)('%s: commands and orders are refused, with what to do', async (_what, sql) => {
-  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect((await client.query(sql)).rowCount).toBe(1);
 
   expect(await told('/domain renew tapas.rest')).toMatch(LINK_AGAIN);
-  await bob.click(order.card, 'order_approve');
+  await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
   expect(textOf(reply)).toMatch(/nothing was sent/);
   expect(textOf(reply)).toMatch(LINK_AGAIN);
@@ -80,20 +68,21 @@ test.each(CHANGES)('%s: commands and orders are refused, with what to do', async
 });
 
 test('a row given to another person is not theirs', async () => {
-  const carol = t.workspace.as('U0CAROL');
   await client.query(
     `UPDATE accounts SET user_id = 'U0CAROL', active_key = 'T0STEWARD:U0CAROL' WHERE user_id = 'U0ALICE'`,
   );
-  const said = await toldAfter(t.workspace, carol, () => carol.command(DOMAINS, '/domain renew sushi.rest'));
+  const said = await toldAfter(t.workspace, t.carol, () =>
+    t.carol.command(DOMAINS, '/domain renew sushi.rest'),
+  );
   expect(said).toMatch(LINK_AGAIN);
   expect(t.service.requests.filter(({ name }) => name === 'sushi.rest')).toEqual([]);
-  await toldAfter(t.workspace, carol, () => carol.command(DOMAINS, '/domain unlink'));
+  await toldAfter(t.workspace, t.carol, () => t.carol.command(DOMAINS, '/domain unlink'));
 });
 
 test('an auth code moved to another order opens for neither', async () => {
-  const form = await openForm(t.workspace, alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await orderAfter(t.workspace, () =>
-    alice.submit(form, {
+    t.alice.submit(form, {
       ...DELEGATION,
       auth: SANDBOX_TRANSFER.authCode,
     }),
@@ -102,21 +91,21 @@ test('an auth code moved to another order opens for neither', async () => {
     `UPDATE orders SET sealed_input = (SELECT sealed FROM accounts WHERE user_id = 'U0BOB') WHERE id = $1`,
     [order.id],
   );
-  await bob.click(order.card, 'order_approve');
+  await t.bob.click(order.card, 'order_approve');
   expect(textOf(await order.ends('FAILED'))).toMatch(LINK_AGAIN);
   expect(requestsOf(t.service, order)).toEqual([]);
 });
 
 test('a secret result that was changed is not shown, and says so', async () => {
-  const order = await ask(t.workspace, alice, '/domain authcode olive.rest');
+  const order = await ask(t.workspace, t.alice, '/domain authcode olive.rest');
   const reply = await order.ends('SUCCEEDED');
   expect(buttonsOf(reply)).toContain('order_reveal');
   await client.query(
     `UPDATE revealable_secrets SET sealed = set_byte(sealed, 3, get_byte(sealed, 3) # 255) WHERE order_id = $1`,
     [order.id],
   );
-  expect(await toldAfter(t.workspace, alice, () => alice.click(reply, 'order_reveal'))).toContain(
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
     'This cannot be opened: its key is missing, or it was changed.',
   );
-  expect(alice.openedViews()).toEqual([]);
+  expect(t.alice.openedViews()).toEqual([]);
 });

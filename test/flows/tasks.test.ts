@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   ask,
   DOMAINS,
-  link,
   openedAfter,
   openForm,
   orderAfter,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 import {
   buttonValue,
@@ -29,37 +26,26 @@ import {
  * Each task from the command to the request that reaches the service, over both of its interfaces.
  */
 
-let t: TestDemo;
-/** A password account: JSON. */
-let alice: Actor;
-/** A two-factor account: XML. */
-let carol: Actor;
-/** A trusted application. */
-let ada: Actor;
+const t = useTestDemo();
 
+// Alice's password goes over JSON, Carol's two factors over XML; Ada works through a trusted application.
 beforeAll(async () => {
-  t = await startTestDemo();
-  alice = t.workspace.as('U0ALICE');
-  carol = t.workspace.as('U0CAROL');
-  ada = t.workspace.as('U0ADA');
-  await link(t.workspace, alice);
-  await linkTwoFactor(t.workspace, carol);
-  await linkApplication(t.workspace, ada);
+  await linkTwoFactor(t.workspace, t.carol);
+  await linkApplication(t.workspace, t.ada);
 });
-afterAll(() => t.stop());
 
 const REST = 'reason';
 
 describe('redirect', () => {
   test('over JSON: the fields and values of that interface, sent as documented', async () => {
-    const view = await openForm(t.workspace, alice, '/domain redirect www.cafe.rest');
+    const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', REST]);
     expect(choicesOf(view, 'type')).toEqual(['DOMAIN']);
     expect(choicesOf(view, 'mode')).toEqual(['HTTP']);
     expect(filledOf(view)).toMatchObject({ source: 'www.cafe.rest', type: 'DOMAIN', mode: 'HTTP' });
 
     const order = await orderAfter(t.workspace, () =>
-      alice.submit(view, { target: 'https://cafe.example/lunch' }),
+      t.alice.submit(view, { target: 'https://cafe.example/lunch' }),
     );
     const reply = await order.ends('SUCCEEDED');
     expect(textOf(reply)).toContain('S0502');
@@ -72,19 +58,19 @@ describe('redirect', () => {
       },
     ]);
 
-    const again = await openForm(t.workspace, alice, '/domain redirect shop.cafe.rest');
+    const again = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
     expect(filledOf(again)).toMatchObject({ source: 'shop.cafe.rest', target: 'https://cafe.example/lunch' });
-    await alice.close(again);
+    await t.alice.close(again);
   });
 
   test('over XML: title and backup too, frame or single', async () => {
-    const view = await openForm(t.workspace, carol, '/domain redirect shop.cafe.rest');
+    const view = await openForm(t.workspace, t.carol, '/domain redirect shop.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', REST]);
     expect(choicesOf(view, 'type')).toEqual(['domain', 'email']);
     expect(choicesOf(view, 'mode')).toEqual(['frame', 'single']);
 
     const order = await orderAfter(t.workspace, () =>
-      carol.submit(view, {
+      t.carol.submit(view, {
         target: 'https://shop.example/new',
         type: 'domain',
         mode: 'frame',
@@ -100,29 +86,29 @@ describe('redirect', () => {
   });
 
   test('an e-mail redirect leads to an e-mail address, said at the field', async () => {
-    const view = await openForm(t.workspace, carol, '/domain redirect hello@cafe.rest');
+    const view = await openForm(t.workspace, t.carol, '/domain redirect hello@cafe.rest');
     const values = { target: 'https://x.example', type: 'email', mode: 'single' };
-    expect(await carol.submit(view, values)).toMatchObject({
+    expect(await t.carol.submit(view, values)).toMatchObject({
       outcome: 'errors',
       errors: { target: expect.stringContaining('e-mail address') },
     });
-    const order = await orderAfter(t.workspace, () => carol.submit(view, { target: 'alice@team.example' }));
+    const order = await orderAfter(t.workspace, () => t.carol.submit(view, { target: 'alice@team.example' }));
     await order.ends('SUCCEEDED');
   });
 });
 
 describe('ssl-contact', () => {
   test('over JSON: an address is a list, and what is left empty is not sent', async () => {
-    const view = await openForm(t.workspace, alice, '/domain ssl-contact 501');
+    const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
       ...['phone', 'fax', 'email', REST],
     ]);
-    expect(await alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
+    expect(await t.alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
       errors: { country: expect.any(String), phone: expect.stringContaining('+49') },
     });
     const order = await orderAfter(t.workspace, () =>
-      alice.submit(view, { address: '2 Market Street\nBack door', country: 'de', phone: '+49-30-5550199' }),
+      t.alice.submit(view, { address: '2 Market Street\nBack door', country: 'de', phone: '+49-30-5550199' }),
     );
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([
@@ -132,19 +118,19 @@ describe('ssl-contact', () => {
         body: { address: ['2 Market Street', 'Back door'], country: 'DE', phone: '+49-30-5550199' },
       },
     ]);
-    const same = await openForm(t.workspace, alice, '/domain ssl-contact 501');
+    const same = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(filledOf(same)).toMatchObject({ address: '2 Market Street\nBack door', country: 'DE' });
-    await alice.close(same);
-    const other = await openForm(t.workspace, alice, '/domain ssl-contact 502');
+    await t.alice.close(same);
+    const other = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
     expect(filledOf(other), 'another contact is somebody else').toEqual({ id: '502' });
-    await alice.close(other);
+    await t.alice.close(other);
   });
 
   test('over XML: without a person’s names, the address joined by a comma', async () => {
-    const view = await openForm(t.workspace, carol, '/domain ssl-contact');
+    const view = await openForm(t.workspace, t.carol, '/domain ssl-contact');
     expect(fieldsOf(view)).not.toContain('fname');
     const order = await orderAfter(t.workspace, () =>
-      carol.submit(view, { id: '502', address: '1 Quay\nGate 4', pcode: '20457' }),
+      t.carol.submit(view, { id: '502', address: '1 Quay\nGate 4', pcode: '20457' }),
     );
     await order.ends('SUCCEEDED');
     const [request] = t.service.requestsFor({ task: 'sslContact.update', name: '502' });
@@ -152,27 +138,27 @@ describe('ssl-contact', () => {
   });
 
   test('nothing to change is said, and no order made', async () => {
-    const view = await openForm(t.workspace, alice, '/domain ssl-contact 502');
-    expect(await alice.submit(view)).toMatchObject({
+    const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
+    expect(await t.alice.submit(view)).toMatchObject({
       errors: { organization: expect.stringContaining('at least one') },
     });
-    await alice.close(view);
+    await t.alice.close(view);
   });
 });
 
 describe('user', () => {
   test('a sub-user of a sub-user carries the superior user, as each interface documents it', async () => {
-    const view = await openForm(t.workspace, alice, '/domain user');
+    const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(filledOf(view), 'the context is the account’s').toEqual({ context: '4' });
     expect(
-      await alice.submit(view, {
+      await t.alice.submit(view, {
         user: 'table-9',
         defaultEmail: 'table-9@team.example',
         parent_user: 'frontdesk',
       }),
     ).toMatchObject({ errors: { parent_context: expect.any(String) } });
     const order = await orderAfter(t.workspace, () =>
-      alice.submit(view, { parent_context: '4', parent_status: '1', language: 'EN', status: '1' }),
+      t.alice.submit(view, { parent_context: '4', parent_status: '1', language: 'EN', status: '1' }),
     );
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([
@@ -189,10 +175,10 @@ describe('user', () => {
       },
     ]);
 
-    const xml = await openForm(t.workspace, carol, '/domain user');
+    const xml = await openForm(t.workspace, t.carol, '/domain user');
     expect(fieldsOf(xml)).not.toContain('parent_status');
     const second = await orderAfter(t.workspace, () =>
-      carol.submit(xml, {
+      t.carol.submit(xml, {
         user: 'table-10',
         defaultEmail: 'table-10@team.example',
         parent_user: 'frontdesk',
@@ -208,16 +194,16 @@ describe('user', () => {
 describe('what is confirmed first', () => {
   test('delete: no card and nothing sent before the requester confirms, once', async () => {
     const cards = t.workspace.messages(DOMAINS).length;
-    await alice.command(DOMAINS, '/domain delete deli.rest -- closed');
-    const draft = await ephemeral(t.workspace, alice, 'the question', ({ text }) =>
+    await t.alice.command(DOMAINS, '/domain delete deli.rest -- closed');
+    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('deli.rest'),
     );
     expect(textOf(draft)).toMatch(/stop working.*restored for 30 days/s);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
-    const order = await orderAfter(t.workspace, () => alice.click(draft, 'order_confirm'));
-    const told = await toldAfter(t.workspace, alice, () => alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(told).toContain('cannot be confirmed');
     await order.ends('SUCCEEDED');
     expect(textOf(order.card)).toContain('closed');
@@ -227,22 +213,22 @@ describe('what is confirmed first', () => {
   });
 
   test('owner-change: a forged confirmation by somebody else changes nothing', async () => {
-    await alice.command(DOMAINS, '/domain owner-change bar.rest');
-    const draft = await ephemeral(t.workspace, alice, 'the question', ({ text }) =>
+    await t.alice.command(DOMAINS, '/domain owner-change bar.rest');
+    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('bar.rest'),
     );
     expect(textOf(draft)).toMatch(/registrant are notified.*60 days/s);
     await t.demo.moveTime(14 * 60_000);
-    const order = await orderAfter(t.workspace, () => alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ path: '/v1/domain/bar.rest/_ownerChange' }]);
 
-    await alice.command(DOMAINS, '/domain owner-change cafe.rest');
-    const own = await ephemeral(t.workspace, alice, 'the question', ({ text }) =>
+    await t.alice.command(DOMAINS, '/domain owner-change cafe.rest');
+    const own = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('of cafe.rest?'),
     );
     const value = buttonValue(own, 'order_confirm');
-    const told = await toldAfter(t.workspace, t.workspace.as('U0BOB'), () =>
+    const told = await toldAfter(t.workspace, t.bob, () =>
       clickAs(t.workspace, 'U0BOB', 'order_confirm', value),
     );
     expect(told).toContain('Only the person who asked');
@@ -250,16 +236,16 @@ describe('what is confirmed first', () => {
   });
 
   test('after 15 minutes a draft is forgotten', async () => {
-    await alice.command(DOMAINS, '/domain delete soup.rest');
-    const draft = await ephemeral(t.workspace, alice, 'the question', ({ text }) =>
+    await t.alice.command(DOMAINS, '/domain delete soup.rest');
+    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('soup.rest'),
     );
     await t.demo.moveTime(15 * 60_000 + 1_000);
-    const told = await toldAfter(t.workspace, alice, () => alice.click(draft, 'order_confirm'));
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(told).toContain('not confirmed in time');
     expect(t.service.requestsFor({ name: 'soup.rest' })).toEqual([]);
-    const again = await toldAfter(t.workspace, alice, () =>
-      alice.command(DOMAINS, '/domain delete soup.rest'),
+    const again = await toldAfter(t.workspace, t.alice, () =>
+      t.alice.command(DOMAINS, '/domain delete soup.rest'),
     );
     expect(again, 'a forgotten draft blocks nothing').toContain('soup.rest');
   });
@@ -268,7 +254,7 @@ describe('what is confirmed first', () => {
 test('nameservers on the line go out at once', async () => {
   const order = await ask(
     t.workspace,
-    alice,
+    t.alice,
     '/domain nameservers cafe.rest NS1.other.example, ns2.other.example',
   );
   await order.ends('SUCCEEDED');
@@ -279,8 +265,8 @@ test('nameservers on the line go out at once', async () => {
       body: { nameServers: [{ name: 'ns1.other.example' }, { name: 'ns2.other.example' }] },
     },
   ]);
-  const told = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, '/domain nameservers cafe.rest ns1.other.example'),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain nameservers cafe.rest ns1.other.example'),
   );
   expect(told).toContain('2 to 7 nameservers');
 });
@@ -301,24 +287,24 @@ describe('a two-factor account', () => {
 
   test.each(DOMAIN_COMMANDS)('is told at the command what it can do instead: %s', async (line) => {
     const requests = t.service.requests.length;
-    const told = await toldAfter(t.workspace, carol, () => carol.command(DOMAINS, `/domain ${line}`));
+    const told = await toldAfter(t.workspace, t.carol, () => t.carol.command(DOMAINS, `/domain ${line}`));
     expect(told).toMatch(
       /tina in context 4.*users, redirects, SSL contacts and preregistrations.*\/domain link/s,
     );
-    expect(carol.openedViews()).toEqual([]);
+    expect(t.carol.openedViews()).toEqual([]);
     expect(t.service.requests).toHaveLength(requests);
   });
 
   test('is offered by the message shortcut only what it can do', async () => {
-    const message = alice.say(DOMAINS, 'where does the shop lead?');
-    const menu = await openedAfter(t.workspace, carol, () => carol.shortcut('domain_here', message));
+    const message = t.alice.say(DOMAINS, 'where does the shop lead?');
+    const menu = await openedAfter(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
     expect(choicesOf(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
-    const next = await carol.submit(menu, { task: 'redirect' });
+    const next = await t.carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');
-    const view = t.workspace.as('U0CAROL').openedViews()[0];
+    const view = t.carol.openedViews()[0];
     if (view === undefined) throw new Error('the form of the redirect is not open');
     const order = await orderAfter(t.workspace, () =>
-      carol.submit(view, {
+      t.carol.submit(view, {
         source: 'shop.cafe.rest',
         target: 'https://b.example',
         type: 'domain',
@@ -332,24 +318,25 @@ describe('a two-factor account', () => {
 
 describe('a trusted application', () => {
   test('is not yet used until the service has accepted it once', async () => {
-    const before = await toldAfter(t.workspace, ada, () => ada.command(DOMAINS, '/domain whoami'));
+    const before = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain whoami'));
     expect(before).toContain('not yet used');
-    const order = await ask(t.workspace, ada, '/domain nameservers tapas.rest ns1.a.example ns2.a.example');
+    const order = await ask(t.workspace, t.ada, '/domain nameservers tapas.rest ns1.a.example ns2.a.example');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ way: 'trusted_application', context: null }]);
     await until('whoami says that it was checked', async () =>
-      (await toldAfter(t.workspace, ada, () => ada.command(DOMAINS, '/domain whoami'))).includes('checked'),
+      (await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain whoami'))).includes(
+        'checked',
+      ),
     );
   });
 
   test('that is wrong is told by its first use', async () => {
-    const bob = t.workspace.as('U0BOB');
     const uuid = '11111111-2222-4333-8444-555555555555';
-    await linkApplication(t.workspace, bob, { uuid, application: 'typo', password: 'wrong-password' });
-    const order = await ask(t.workspace, bob, '/domain nameservers pasta.rest ns1.a.example ns2.a.example');
+    await linkApplication(t.workspace, t.bob, { uuid, application: 'typo', password: 'wrong-password' });
+    const order = await ask(t.workspace, t.bob, '/domain nameservers pasta.rest ns1.a.example ns2.a.example');
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/did not accept the linked account.*\/domain link/s);
-    const told = await toldAfter(t.workspace, bob, () => bob.command(DOMAINS, '/domain whoami'));
+    const told = await toldAfter(t.workspace, t.bob, () => t.bob.command(DOMAINS, '/domain whoami'));
     expect(told).toContain('not yet used');
   });
 });

@@ -1,18 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import { afterEach, expect, test } from 'vitest';
 import {
+  approvedBy,
   ask,
   buttonsOf,
   chargesFor,
   DOMAINS,
-  link,
   requestsOf,
   type SeenOrder,
-  startTestDemo,
-  type TestDemo,
   textOf,
   toldAfter,
   until,
+  useTestDemo,
 } from '../support/demo.ts';
 import { clickAs, giveReason } from '../support/people.ts';
 
@@ -24,28 +22,18 @@ import { clickAs, giveReason } from '../support/people.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-let t: TestDemo;
-let alice: Actor;
-let bob: Actor;
+const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
-beforeAll(async () => {
-  t = await startTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
-  alice = t.workspace.as('U0ALICE');
-  bob = t.workspace.as('U0BOB');
-  await link(t.workspace, alice);
-});
 afterEach(() => t.service.faults.clear());
-afterAll(() => t.stop());
 
 /** A renewal with an unknown outcome, of a name whose date the registry has told before. */
 async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
-  await alice.command(DOMAINS, `/domain watch ${name}`);
+  await t.alice.command(DOMAINS, `/domain watch ${name}`);
   await until(`the registry has told of ${name}`, async () => {
     return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
   });
   t.service.faults.set({ kind, match: { task: 'domain.renew', name }, times: 1 });
-  const order = await ask(t.workspace, alice, `/domain renew ${name}`);
-  await bob.click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
   await order.ends('UNKNOWN');
   return order;
 }
@@ -60,8 +48,8 @@ test('the expiry moved: it is settled as done, by evidence, and the audit log sa
   expect(buttonsOf(reply), 'buttons that would settle it again').toEqual([]);
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
-  const history = await toldAfter(t.workspace, alice, () =>
-    alice.command(DOMAINS, `/domain order ${order.id}`),
+  const history = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, `/domain order ${order.id}`),
   );
   expect(history).toMatch(/settled by the registry’s public record succeeded/);
 });
@@ -87,7 +75,7 @@ test('what the registry does not tell is settled by an approver; no Retry before
   expect(textOf(unknown)).toContain('<@U0BOB>');
   expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
-  await giveReason(t.workspace, bob, unknown, 'order_resolve_failed', 'Not on the invoice');
+  await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
   const settled = await order.ends('FAILED');
   expect(textOf(settled)).toMatch(/<@U0BOB> settled this as not done.*Not on the invoice/s);
   expect(requestsOf(t.service, order)).toHaveLength(1);
@@ -99,7 +87,7 @@ test('what the registry does not tell is settled by an approver; no Retry before
       what: 'Retry',
     },
   );
-  await alice.click(again, 'order_retry');
+  await t.alice.click(again, 'order_retry');
   await until('there is another order', () =>
     t.workspace
       .messages(DOMAINS)
@@ -108,13 +96,13 @@ test('what the registry does not tell is settled by an approver; no Retry before
 });
 
 test('a Retry that is forged while the outcome is unknown asks for nothing', async () => {
-  const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
   t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 1 });
-  await bob.click(order.card, 'order_approve');
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('UNKNOWN');
   const before = t.workspace.messages(DOMAINS).length;
-  const told = await toldAfter(t.workspace, alice, () =>
-    clickAs(t.workspace, alice.user.id, 'order_retry', order.id),
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    clickAs(t.workspace, t.alice.user.id, 'order_retry', order.id),
   );
   expect(told).toMatch(/Only an order that failed can be retried/);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);

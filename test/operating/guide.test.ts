@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
-import { ask, DOMAINS, link, startTestDemo, type TestDemo, toldAfter } from '../support/demo.ts';
+import { approvedBy, ask, DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
 
 /*
  * What the guide for operators tells them to run, run.
@@ -13,28 +13,23 @@ import { ask, DOMAINS, link, startTestDemo, type TestDemo, toldAfter } from '../
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 let guide: string;
-let t: TestDemo;
+const t = useTestDemo();
 let client: pg.Client;
 
 beforeAll(async () => {
   guide = await read('docs/operating.md');
-  t = await startTestDemo();
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
-  const [alice, bob] = [t.workspace.as('U0ALICE'), t.workspace.as('U0BOB')];
-  await link(t.workspace, alice);
-  const renewed = await ask(t.workspace, alice, '/domain renew cafe.rest');
-  await bob.click(renewed.card, 'order_approve');
+  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
   await renewed.ends('SUCCEEDED');
-  const fetched = await ask(t.workspace, alice, '/domain authcode tavern.rest');
+  const fetched = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
   await fetched.ends('SUCCEEDED');
-  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain calendar'));
-  await toldAfter(t.workspace, alice, () => alice.command(DOMAINS, '/domain watch tapas.rest 2027-01-01'));
+  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain calendar'));
+  await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain watch tapas.rest 2027-01-01'),
+  );
 });
-afterAll(async () => {
-  await client.end();
-  await t.stop();
-});
+afterAll(() => client.end());
 
 /** The SQL in the guide that holds a text. */
 function sqlWith(text: string): string {

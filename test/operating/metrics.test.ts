@@ -1,28 +1,23 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { createMetrics } from '../../src/metrics.ts';
 import { ORDER_STATES } from '../../src/orders/order.ts';
-import { ask, link, startTestDemo, type TestDemo, until } from '../support/demo.ts';
+import { approvedBy, ask, until, useTestDemo } from '../support/demo.ts';
 
 const rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
 });
 
-let t: TestDemo;
+const t = useTestDemo();
 let text: string;
 
 beforeAll(async () => {
-  t = await startTestDemo();
-  const alice = t.workspace.as('U0ALICE');
-  await link(t.workspace, alice);
-  const order = await ask(t.workspace, alice, '/domain renew cafe.rest');
-  await t.workspace.as('U0BOB').click(order.card, 'order_approve');
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
   await order.ends('SUCCEEDED');
   text = await scrape();
 });
-afterAll(() => t.stop());
 
 const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
 

@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
 import type { SandboxService } from '../../src/demo/service/server.ts';
 import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export const DOMAINS = 'C0DOMAINS';
 
@@ -20,64 +21,135 @@ export interface TestDemoOptions {
   readonly hurry?: number;
   /** Where the bot finds its database, given where it is: for something in between. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
+  /** The least of what is logged, `debug` unless told otherwise. */
+  readonly logLevel?: string;
+  /** Who has linked their account of the live context: Alice alone unless told otherwise. */
+  readonly linked?: readonly ('alice' | 'bob')[];
 }
 
 /** The whole of it, real: sandbox service, workspace and bot, on a database of its own. */
-export interface TestDemo {
-  readonly demo: Demo;
-  readonly service: SandboxService;
-  readonly workspace: Workspace;
-  readonly botUrl: string;
-  readonly databaseUrl: string;
-  /** Everything the bot logged, down to `debug`. */
-  readonly logged: () => string;
-  /** Every row of every table, as text; bytes in hex. */
-  dump(): Promise<string>;
+export class TestDemo {
+  readonly #options: TestDemoOptions;
+  #running: { readonly demo: Demo; readonly database: TestDatabase; readonly dataDir: string } | undefined;
+  #logged = '';
+
+  constructor(options: TestDemoOptions = {}) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const {
+      settings,
+      socketMode,
+      hurry,
+      databaseUrl,
+      logLevel = 'debug',
+      linked = ['alice'],
+    } = this.#options;
+    const database = await createTestDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
+    const log = createLog(logLevel, {
+      write: (line) => {
+        this.#logged += line;
+      },
+    });
+    const demo = await startDemo({
+      port: 0,
+      dataDir,
+      databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
+      log,
+      ...(settings === undefined ? {} : { settings }),
+      ...(hurry === undefined ? {} : { hurry }),
+      ...(socketMode === undefined ? {} : { socketMode }),
+    });
+    this.#running = { demo, database, dataDir };
+    for (const name of linked) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
+  }
+
+  /** Ends what has started. */
+  async stop(): Promise<void> {
+    await this.#running?.demo.stop();
+    await this.#running?.database.drop();
+    if (this.#running !== undefined) await rm(this.#running.dataDir, { recursive: true, force: true });
+    this.#running = undefined;
+  }
+
+  get #parts() {
+    if (this.#running === undefined) throw new Error('the demo does not run yet');
+    return this.#running;
+  }
+
+  get demo(): Demo {
+    return this.#parts.demo;
+  }
+
+  get service(): SandboxService {
+    return this.demo.service;
+  }
+
+  get workspace(): Workspace {
+    return this.demo.workspace;
+  }
+
+  get botUrl(): string {
+    return `http://127.0.0.1:${this.demo.bot.port}`;
+  }
+
+  get databaseUrl(): string {
+    return this.#parts.database.url;
+  }
+
+  get dataDir(): string {
+    return this.#parts.dataDir;
+  }
+
+  get alice(): Actor {
+    return this.workspace.as('U0ALICE');
+  }
+
+  /** Approver by name. */
+  get bob(): Actor {
+    return this.workspace.as('U0BOB');
+  }
+
+  /** Approver by her group. */
+  get carol(): Actor {
+    return this.workspace.as('U0CAROL');
+  }
+
+  /** Admin. */
+  get ada(): Actor {
+    return this.workspace.as('U0ADA');
+  }
+
+  /** Everything the bot logged. */
+  logged(): string {
+    return this.#logged;
+  }
+
+  /** Every row of every table, those of the job queue too, as text; bytes in hex. */
+  dump(): Promise<string> {
+    return dumpOf(this.databaseUrl);
+  }
+
   /** Waits until the bot has shown every order as it is. */
-  allShown(): Promise<void>;
-  stop(): Promise<void>;
+  allShown(): Promise<void> {
+    return until('every order is shown as it is', async () =>
+      (await dumpOf(this.databaseUrl, 'public.orders')).split('\n').every((line) => {
+        if (line === '') return true;
+        const order = orderRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
+        return order.shown_version === order.version || order.state === 'DRAFT';
+      }),
+    );
+  }
 }
 
-export async function startTestDemo(options: TestDemoOptions = {}): Promise<TestDemo> {
-  const database = await createTestDatabase();
-  const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
-  let logged = '';
-  const log = createLog('debug', {
-    write: (line) => {
-      logged += line;
-    },
-  });
-  const demo = await startDemo({
-    port: 0,
-    dataDir,
-    databaseUrl: (await options.databaseUrl?.(database.url)) ?? database.url,
-    log,
-    ...(options.settings === undefined ? {} : { settings: options.settings }),
-    ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
-    ...(options.socketMode === undefined ? {} : { socketMode: options.socketMode }),
-  });
-  return {
-    demo,
-    service: demo.service,
-    workspace: demo.workspace,
-    botUrl: `http://127.0.0.1:${demo.bot.port}`,
-    databaseUrl: database.url,
-    logged: () => logged,
-    dump: () => dumpOf(database.url),
-    allShown: () =>
-      until('every order is shown as it is', async () =>
-        (await dumpOf(database.url, 'public.orders')).split('\n').every((line) => {
-          if (line === '') return true;
-          const order = orderRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
-          return order.shown_version === order.version || order.state === 'DRAFT';
-        }),
-      ),
-    async stop() {
-      await demo.stop();
-      await database.drop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+/** A demo that starts before the first test of a file or `describe`, and stops after the last one. */
+export function useTestDemo(options?: TestDemoOptions): TestDemo {
+  const t = new TestDemo(options);
+  beforeAll(() => t.start());
+  afterAll(() => t.stop());
+  return t;
 }
 
 const orderRow = z.object({ state: z.string(), version: z.number(), shown_version: z.number() });
@@ -87,7 +159,7 @@ async function dumpOf(url: string, table?: string): Promise<string> {
   await client.connect();
   try {
     const tables = await client.query<{ name: string }>(
-      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname IN ('public', 'pgboss')`,
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
     );
     const rows: string[] = [];
     for (const { name } of tables.rows) {
@@ -248,6 +320,13 @@ export function ask(
   names?: string,
 ): Promise<SeenOrder> {
   return orderAfter(workspace, () => person.command(channel, text), channel, names);
+}
+
+/** Has an order approved, whatever comes of it. */
+export async function approvedBy(approver: Actor, asked: Promise<SeenOrder>): Promise<SeenOrder> {
+  const order = await asked;
+  await approver.click(order.card, 'order_approve');
+  return order;
 }
 
 /** Does something and waits for what the person alone is told after it. */

@@ -13,11 +13,9 @@ import {
   ask,
   buttonsOf,
   DOMAINS,
-  link,
   orderOf,
   requestsOf,
-  startTestDemo,
-  type TestDemo,
+  TestDemo,
   textOf,
   toldAfter,
   until,
@@ -42,9 +40,9 @@ async function withDemo(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const line = new Line();
-  const t = await startTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8, settings });
+  const t = new TestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8, settings });
   try {
-    await link(t.workspace, t.workspace.as('U0ALICE'));
+    await t.start();
     await work(t, line);
   } finally {
     line.mend();
@@ -58,11 +56,10 @@ describe('the database is away for 30 s while people click', () => {
     '%s: each is told within 3 s, and afterwards each press works, once',
     (how) =>
       withDemo(async (t, line) => {
-        const alice = t.workspace.as('U0ALICE');
-        const people = [t.workspace.as('U0BOB'), t.workspace.as('U0CAROL')];
+        const people = [t.bob, t.carol];
         const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest'];
         const orders = [];
-        for (const name of names) orders.push(await ask(t.workspace, alice, `/domain renew ${name}`));
+        for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
         await t.allShown();
         line[how]();
         const until30 = performance.now() + AWAY_MS;
@@ -108,13 +105,12 @@ test(
       await admin.query(`CREATE DATABASE small TEMPLATE ${TEMPLATE_DATABASE} TABLESPACE small`);
       const url = new URL(inject('postgresUrl'));
       url.pathname = '/small';
-      const t = await startTestDemo({ databaseUrl: () => url.href, hurry: 8 });
+      const t = new TestDemo({ databaseUrl: () => url.href, hurry: 8 });
       const filler = new pg.Client({ connectionString: url.href });
       await filler.connect();
       try {
-        const alice = t.workspace.as('U0ALICE');
-        const bob = t.workspace.as('U0BOB');
-        await link(t.workspace, alice);
+        await t.start();
+        const { alice, bob } = t;
         const order = await ask(t.workspace, alice, '/domain renew soup.rest');
         await filler.query('CREATE TABLE filler (bytes text)');
         await filler.query('ALTER TABLE filler ALTER bytes SET STORAGE EXTERNAL');
@@ -195,8 +191,8 @@ test(
           if (one === undefined) throw new Error('there is nothing to choose from');
           return one;
         };
-        const alice = t.workspace.as('U0ALICE');
-        const approvers: readonly Actor[] = [t.workspace.as('U0BOB'), t.workspace.as('U0CAROL')];
+        const { alice } = t;
+        const approvers: readonly Actor[] = [t.bob, t.carol];
         const database = new pg.Client({ connectionString: t.databaseUrl });
         // It ends with its database where the test fails before.
         database.on('error', () => undefined);
