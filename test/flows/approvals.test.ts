@@ -3,20 +3,17 @@ import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import {
-  ask,
   buttonsOf,
   DOMAINS,
   link,
   openedAfter,
   openForm,
-  orderAfter,
   pressed,
-  requestsOf,
-  type SeenOrder,
   textOf,
   toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
+import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * Who decides, and what becomes of an order that nobody lets go.

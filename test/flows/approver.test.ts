@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  approvedBy,
-  ask,
-  DOMAINS,
-  link,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo({

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, it } from 'vitest';
-import { ask, auditLog, DOMAINS, openForm, orderAfter, toldAfter, useTestDemo } from '../support/demo.ts';
-import { giveReason } from '../support/people.ts';
+import { DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter } from '../support/orders.ts';
+import { auditLog, giveReason } from '../support/people.ts';
 
 const PASSWORD = 'never-shown-9431';
 const AUTH = 'Auth-Code-77aa';

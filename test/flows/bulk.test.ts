@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  approvedBy,
-  ask,
-  chargesFor,
-  DOMAINS,
-  openForm,
-  orderAfter,
-  orderOf,
-  requestsOf,
-  textOf,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
 
 /*
  * Several names in one order: one card, one approval, a request and a result a name.

@@ -6,20 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { SandboxTask } from '../../src/demo/service/tasks.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
+import { type Credentials, DOMAINS, link, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import {
-  approvedBy,
-  ask,
   auditLog,
-  type Credentials,
-  DOMAINS,
-  link,
-  openForm,
-  orderAfter,
-  type SeenOrder,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
-import {
   DELEGATION,
   giveReason,
   linkApplication,

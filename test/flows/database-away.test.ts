@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
-import { approvedBy, ask, DOMAINS, requestsOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
+import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
 /*
  * The database goes away for a while and comes back.

@@ -11,7 +11,8 @@ import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { ask, DOMAINS, link, openForm, type SeenOrder, toldAfter } from '../support/demo.ts';
+import { DOMAINS, link, openForm, toldAfter } from '../support/demo.ts';
+import { ask, type SeenOrder } from '../support/orders.ts';
 import fc from '../support/properties.ts';
 
 /*

@@ -2,19 +2,17 @@ import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/demo/workspace/index.ts';
 import {
-  approvedBy,
-  ask,
   buttonsOf,
   deliverSigned,
   link,
   openedAfter,
   openForm,
-  orderAfter,
   textOf,
   toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter } from '../support/orders.ts';
 
 /*
  * One demo, and its time goes on from test to test: the names of each test are its own.

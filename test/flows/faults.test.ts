@@ -1,19 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import {
   approvedBy,
   ask,
-  buttonsOf,
   chargesFor,
-  DOMAINS,
   orderAfter,
   orderOf,
   requestsOf,
   type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+} from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*

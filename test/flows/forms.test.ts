@@ -3,7 +3,8 @@ import { tokenAt } from '../../src/client/auth.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import { ask, DOMAINS, link, openForm, orderAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter } from '../support/orders.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
 /*

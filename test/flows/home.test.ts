@@ -1,15 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import {
-  approvedBy,
-  ask,
-  DOMAINS,
-  openedAfter,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo();

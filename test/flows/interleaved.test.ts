@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import { DOMAINS, orderOf, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, useTestDemo } from '../support/demo.ts';
+import { orderOf } from '../support/orders.ts';
 
 /*
  * Two people with credentials of their own, at the same moment, through one process: no request ever leaves with

@@ -5,7 +5,8 @@ import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
 import { COMMANDS } from '../../src/slack/features/index.ts';
 import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
-import { DOMAINS, openForm, orderOf, textOf, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { orderOf } from '../support/orders.ts';
 import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
 import fc from '../support/properties.ts';
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
-import { ask, DOMAINS, type SeenOrder, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, type SeenOrder } from '../support/orders.ts';
 
 const t = useTestDemo();
 let waiting: SeenOrder;

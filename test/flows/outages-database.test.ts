@@ -1,21 +1,9 @@
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import {
-  approvedBy,
-  ask,
-  buttonsOf,
-  DOMAINS,
-  openForm,
-  orderOf,
-  requestsOf,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
+import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * The database is cut off, hangs, or has no room left, while people go on: each of them is told within Slack's three

@@ -12,7 +12,8 @@ import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { clientOf } from '../client/clients.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { chargesFor, DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { chargesFor } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 

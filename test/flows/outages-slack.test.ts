@@ -3,19 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/client/secret.ts';
 import { createSlackWeb, done } from '../../src/slack/web.ts';
-import {
-  approvedBy,
-  ask,
-  DOMAINS,
-  openForm,
-  orderOf,
-  requestsOf,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * Slack limits, fails, loses answers, or refuses for good. Whatever it is: the service is asked once, the result

@@ -1,21 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import {
-  approvedBy,
-  ask,
-  auditLog,
-  buttonsOf,
-  chargesFor,
-  DOMAINS,
-  openForm,
-  orderAfter,
-  requestsOf,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
-import { DELEGATION, giveReason } from '../support/people.ts';
+import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
 
 /*
  * Unknown outcomes from the lost answer to the last word: what the registry's record settles, what people settle, what

@@ -1,19 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
-import {
-  approvedBy,
-  ask,
-  DOMAINS,
-  deliverSigned,
-  openForm,
-  orderAfter,
-  orderOf,
-  pressed,
-  requestsOf,
-  type SeenOrder,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, deliverSigned, openForm, pressed, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * The same thing delivered twice, pressed twice, pressed at once, or not sent by Slack at all.

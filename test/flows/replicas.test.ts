@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seeded } from '../support/crash.ts';
-import { DOMAINS, openForm, orderOf, textOf, until } from '../support/demo.ts';
+import { DOMAINS, openForm, textOf, until } from '../support/demo.ts';
+import { orderOf } from '../support/orders.ts';
 import { Replicas } from '../support/replicas.ts';
 
 /*

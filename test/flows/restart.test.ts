@@ -1,17 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import {
-  approvedBy,
-  ask,
-  chargesFor,
-  DOMAINS,
-  link,
-  requestsOf,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-} from '../support/demo.ts';
+import { DOMAINS, link, textOf, toldAfter, until } from '../support/demo.ts';
 import {
   IMPATIENT,
   MAIN,
@@ -19,6 +8,7 @@ import {
   type Surroundings,
   startSurroundings,
 } from '../support/harness.ts';
+import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*

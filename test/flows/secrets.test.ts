@@ -1,16 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import {
-  ask,
-  buttonsOf,
-  openedAfter,
-  openForm,
-  orderAfter,
-  requestsOf,
-  textOf,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { buttonsOf, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
 /*

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { View } from '../../src/demo/workspace/index.ts';
-import { approvedBy, ask, auditLog, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+import { auditLog } from '../support/people.ts';
 
 const t = useTestDemo();
 

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  approvedBy,
-  ask,
-  DOMAINS,
-  link,
-  requestsOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
 /*
  * The same story where Slack's deliveries come through a socket that the bot opened.

@@ -6,21 +6,16 @@ import {
   SANDBOX_TRANSFER,
 } from '../../src/demo/service/accounts.ts';
 import {
-  approvedBy,
-  ask,
   buttonsOf,
   DOMAINS,
   link,
   openedAfter,
   openForm,
-  orderAfter,
-  orderOf,
-  requestsOf,
-  type SeenOrder,
   textOf,
   toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /*

@@ -1,18 +1,8 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import {
-  ask,
-  buttonsOf,
-  DOMAINS,
-  link,
-  openForm,
-  orderAfter,
-  requestsOf,
-  textOf,
-  toldAfter,
-  useTestDemo,
-} from '../support/demo.ts';
+import { buttonsOf, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /*

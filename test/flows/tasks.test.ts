@@ -1,16 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  ask,
-  DOMAINS,
-  openedAfter,
-  openForm,
-  orderAfter,
-  requestsOf,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+import { DOMAINS, openedAfter, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import {
   buttonValue,
   choicesOf,

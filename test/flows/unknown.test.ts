@@ -1,17 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import {
-  approvedBy,
-  ask,
-  buttonsOf,
-  chargesFor,
-  DOMAINS,
-  requestsOf,
-  type SeenOrder,
-  textOf,
-  toldAfter,
-  until,
-  useTestDemo,
-} from '../support/demo.ts';
+import { buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { clickAs, giveReason } from '../support/people.ts';
 
 /*

@@ -7,7 +7,8 @@ import { type Actor, startWorkspace, type Workspace } from '../../src/demo/works
 import { createLog } from '../../src/log.ts';
 import { type Bot, startBot } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { ask, chargesFor, link, requestsOf, type SeenOrder, textOf, until } from '../support/demo.ts';
+import { link, textOf, until } from '../support/demo.ts';
+import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*

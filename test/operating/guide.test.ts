@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
-import { approvedBy, ask, DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
 
 /*
  * What the guide for operators tells them to run, run.

@@ -4,7 +4,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { createMetrics } from '../../src/metrics.ts';
 import { ORDER_STATES } from '../../src/orders/order.ts';
-import { approvedBy, ask, until, useTestDemo } from '../support/demo.ts';
+import { until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
 
 const rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),

@@ -8,7 +8,8 @@ import { createDirectory } from '../../src/slack/directory.ts';
 import { adoptCard, type NotifierDeps, SHOW_LEASE_MS, showOrder } from '../../src/slack/notifier.ts';
 import { createSlackWeb, posted, type SlackWeb } from '../../src/slack/web.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
-import { DOMAINS, orderOf, textOf, until } from '../support/demo.ts';
+import { DOMAINS, textOf, until } from '../support/demo.ts';
+import { orderOf } from '../support/orders.ts';
 
 /*
  * What the cards and the threads say, whatever happens between two reads.

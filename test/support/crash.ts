@@ -7,8 +7,9 @@ import { z } from 'zod';
 import type { CrashPoint } from '../../src/crash-points.ts';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import { isFinal, ORDER_STATES } from '../../src/orders/order.ts';
-import { buttonsOf, DOMAINS, link, orderOf, textOf, until } from './demo.ts';
+import { buttonsOf, DOMAINS, link, textOf, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
+import { orderOf } from './orders.ts';
 
 /** Every named moment: those of the store's border, and the one on the wire. */
 export const CRASH_POINTS = [

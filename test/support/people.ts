@@ -3,7 +3,8 @@ import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../s
 import type { Delivery } from '../../src/demo/workspace/deliver.ts';
 import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
 import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
-import { buttonsOf, openedAfter, openForm, type SeenOrder } from './demo.ts';
+import { buttonsOf, DOMAINS, openedAfter, openForm, toldAfter } from './demo.ts';
+import type { SeenOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method, as a person does: the fields change with it. */
 export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
@@ -98,6 +99,24 @@ export const DELEGATION = {
   techc: String(SANDBOX_CONTACTS[2]),
   nameServers: SANDBOX_NAMESERVERS.join('\n'),
 };
+
+/** Has Ada, who is an admin, ask for the audit log, and reads the file that comes. */
+export async function auditLog(
+  workspace: Workspace,
+  command = '/domain audit',
+): Promise<{ readonly name: string; readonly csv: string }> {
+  const ada = workspace.as('U0ADA');
+  const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
+  const before = directly().length;
+  // That it is there is said last: whoever asks next begins with nothing left to be said.
+  await toldAfter(workspace, ada, () => ada.command(DOMAINS, command));
+  const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
+    what: `the file of ${command}`,
+  });
+  // As it is on the wire: reading it as text would take the byte order mark away.
+  const bytes = await (await fetch(new URL(file.url_private_download, workspace.url))).arrayBuffer();
+  return { name: file.name, csv: Buffer.from(bytes).toString('utf8') };
+}
 
 /** The names of a form's fields, in order. */
 export function fieldsOf(view: View): string[] {

@@ -9,18 +9,9 @@ import { z } from 'zod';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { seeded } from '../support/crash.ts';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
-import {
-  ask,
-  buttonsOf,
-  DOMAINS,
-  orderOf,
-  requestsOf,
-  TestDemo,
-  textOf,
-  toldAfter,
-  until,
-} from '../support/demo.ts';
+import { buttonsOf, DOMAINS, TestDemo, textOf, toldAfter, until } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
+import { ask, orderOf, requestsOf } from '../support/orders.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 

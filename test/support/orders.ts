@@ -1,0 +1,128 @@
+import type { SandboxService } from '../../src/demo/service/server.ts';
+import type { Actor, Message, Workspace } from '../../src/demo/workspace/index.ts';
+import { DOMAINS } from './demo.ts';
+
+/** What a message's metadata says of an order, if it says anything. */
+export function orderOf(
+  message: Message,
+):
+  | { readonly id: string; readonly task: string; readonly names: string; readonly state: string }
+  | undefined {
+  if (message.metadata?.event_type !== 'domain_order') return undefined;
+  const payload = message.metadata.event_payload;
+  return {
+    id: String(payload['order_id']),
+    task: String(payload['task']),
+    names: String(payload['names']),
+    state: String(payload['state']),
+  };
+}
+
+/** An order as people see it: its card and the card's thread. */
+export class SeenOrder {
+  readonly id: string;
+  readonly channel: string;
+  readonly #workspace: Workspace;
+
+  constructor(workspace: Workspace, id: string, channel: string) {
+    this.#workspace = workspace;
+    this.id = id;
+    this.channel = channel;
+  }
+
+  /** Every message about the order, card first. */
+  messages(): Message[] {
+    return this.#workspace.messages(this.channel).filter((message) => orderOf(message)?.id === this.id);
+  }
+
+  get card(): Message {
+    const [card] = this.messages();
+    if (card === undefined) throw new Error(`order ${this.id} has no card in ${this.channel}`);
+    return card;
+  }
+
+  /** The card's state. */
+  get state(): string {
+    return orderOf(this.card)?.state ?? '';
+  }
+
+  replies(): Message[] {
+    return this.messages().slice(1);
+  }
+
+  /** Waits until the card shows the state. */
+  async becomes(state: string, timeoutMs = 8_000): Promise<Message> {
+    return this.#workspace.waitFor(() => (this.state === state ? this.card : undefined), {
+      what: `the card of order ${this.id} (${this.state}) to show ${state}`,
+      timeoutMs,
+    });
+  }
+
+  /** Waits for the reply that says how the order stands. */
+  async reply(state: string, timeoutMs = 8_000): Promise<Message> {
+    return this.#workspace.waitFor(() => this.replies().find((reply) => orderOf(reply)?.state === state), {
+      what: `a reply of order ${this.id} that says ${state}`,
+      timeoutMs,
+    });
+  }
+
+  /** Waits until both the card and the thread say it. */
+  async ends(state: string, timeoutMs = 8_000): Promise<Message> {
+    const reply = await this.reply(state, timeoutMs);
+    await this.becomes(state, timeoutMs);
+    return reply;
+  }
+}
+
+/**
+ * Does something that asks for an order, and waits for the order's card.
+ * @param names of the order, where others are asked for at the same time
+ */
+export async function orderAfter(
+  workspace: Workspace,
+  act: () => Promise<unknown>,
+  channel = DOMAINS,
+  names?: string,
+): Promise<SeenOrder> {
+  const before = new Set(workspace.messages(channel).map((message) => orderOf(message)?.id));
+  await act();
+  const id = await workspace.waitFor(
+    () =>
+      workspace
+        .messages(channel)
+        .map(orderOf)
+        .find(
+          (order) => order !== undefined && !before.has(order.id) && (names ?? order.names) === order.names,
+        )?.id,
+    { what: `the card of a new order in ${channel}` },
+  );
+  return new SeenOrder(workspace, id, channel);
+}
+
+/** Asks by a command whose line is complete. */
+export function ask(
+  workspace: Workspace,
+  person: Actor,
+  text: string,
+  channel = DOMAINS,
+  names?: string,
+): Promise<SeenOrder> {
+  return orderAfter(workspace, () => person.command(channel, text), channel, names);
+}
+
+/** Has an order approved, whatever comes of it. */
+export async function approvedBy(approver: Actor, asked: Promise<SeenOrder>): Promise<SeenOrder> {
+  const order = await asked;
+  await approver.click(order.card, 'order_approve');
+  return order;
+}
+
+/** Requests of an order that reached the service. */
+export function requestsOf(service: SandboxService, order: SeenOrder): SandboxService['requests'] {
+  return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
+}
+
+/** How often the service charged for a name. */
+export function chargesFor(service: SandboxService, name: string): number {
+  return service.state.charges.filter((charge) => charge.name === name).length;
+}
