@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DOMAINS, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -104,7 +104,7 @@ describe('two approvals', () => {
 describe('at the click', () => {
   it('an account that is gone is named, and nothing is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain unlink'));
+    await answerTo(t.workspace, t.alice, '/domain unlink');
     await t.bob.click(order.card, 'order_approve');
     const said = textOf(await order.ends('FAILED'));
     expect(said).toContain('The account it was asked with is no longer linked, so nothing was sent.');

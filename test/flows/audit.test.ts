@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, it } from 'vitest';
-import { DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, openForm, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { auditLog, giveReason } from '../support/people.ts';
 
@@ -125,9 +125,7 @@ it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
 it('takes days, the last one included', async () => {
   const today = new Date().toISOString().slice(0, 10);
   expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
-  const none = await toldAfter(t.workspace, t.ada, () =>
-    t.ada.command(DOMAINS, '/domain audit 2020-01-01 2020-01-31'),
-  );
+  const none = await answerTo(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
   expect(none).toContain('Nothing happened from 2020-01-01 to 2020-01-31');
 });
 
@@ -138,18 +136,18 @@ it.each([
   ['2026-03-01 2026-02-01', 'Give the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
 ])('says what is wrong with “%s”', async (words, why) => {
-  const told = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, `/domain audit ${words}`));
+  const told = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
   expect(told).toContain(why);
 });
 
 it('is for admins', async () => {
-  const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain audit'));
+  const told = await answerTo(t.workspace, t.alice, '/domain audit');
   expect(told).toContain('Only admins can do this');
 });
 
 it('leaves nothing on disk, whether Slack takes the file or not', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
-  const told = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain audit'));
+  const told = await answerTo(t.workspace, t.ada, '/domain audit');
   expect(told).toContain('Slack did not answer me as it should');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });

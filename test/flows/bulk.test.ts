@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
 
 /*
@@ -62,9 +62,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'asked for by Alice still').toContain('<@U0ALICE>');
-  const history = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, `/domain order ${retried.id}`),
-  );
+  const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
   expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
   await t.bob.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
@@ -87,9 +85,7 @@ test('Retry is not for everybody', async () => {
 
 test('one name that is open already stops the whole line, with the way to the open order', async () => {
   const open = await ask(t.workspace, t.alice, '/domain renew plate.rest');
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain renew pasta.rest plate.rest'),
-  );
+  const told = await answerTo(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
   expect(told).toContain(`/domain order ${open.id}`);
   expect(
     t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names.includes('pasta')),
@@ -97,8 +93,10 @@ test('one name that is open already stops the whole line, with the way to the op
 });
 
 test('every bad name of a line is told', async () => {
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11'),
+  const told = await answerTo(
+    t.workspace,
+    t.alice,
+    '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11',
   );
   expect(told).toContain('Nothing was asked for yet');
   for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
@@ -106,9 +104,7 @@ test('every bad name of a line is told', async () => {
 
 test('more than 50 names are refused kindly, on the line and in the form', async () => {
   const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, `/domain renew ${many.join(' ')} 1`),
-  );
+  const told = await answerTo(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
   expect(told).toContain('at most 50 names');
   const view = await openForm(t.workspace, t.alice, '/domain renew');
   expect(await t.alice.submit(view, { names: many.join('\n') })).toMatchObject({

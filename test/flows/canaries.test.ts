@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import type { SandboxTask } from '../../src/demo/service/tasks.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import { type Credentials, DOMAINS, link, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, type Credentials, link, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import {
   auditLog,
@@ -85,8 +85,7 @@ afterAll(async () => {
   await client.end();
 });
 
-const told = (person: Actor, text: string) =>
-  toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
+const told = (person: Actor, text: string) => answerTo(t.workspace, person, text);
 
 async function transfer(auth: string): Promise<SeenOrder> {
   const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);

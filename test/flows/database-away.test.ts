@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { DOMAINS, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
@@ -51,7 +51,5 @@ test('an answer that arrives while it is away is kept, and the request is not se
   line.mend();
   await order.ends('SUCCEEDED', 15_000);
   expect(requestsOf(t.service, order)).toHaveLength(1);
-  expect(
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, `/domain order ${order.id}`)),
-  ).toMatch(/service answered/);
+  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(/service answered/);
 });

@@ -11,7 +11,7 @@ import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import type { Actor } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { DOMAINS, link, openForm, toldAfter } from '../support/demo.ts';
+import { answerTo, DOMAINS, link, openForm } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import fc from '../support/properties.ts';
 
@@ -120,7 +120,7 @@ describe('Slack looks at the certificate', () => {
     const before = alice.ephemerals().length;
     const body = `${commandBody('whoami')}&ssl_check=1`;
     expect(await post(body, { 'content-type': FORM })).toBe(200);
-    await toldAfter(demo.workspace, alice, () => alice.command(DOMAINS, '/domain help'));
+    await answerTo(demo.workspace, alice, '/domain help');
     expect(alice.ephemerals()).toHaveLength(before + 1);
   });
 });
@@ -163,7 +163,7 @@ test('another workspace gets nothing: no command, click, form or Home tab', asyn
   const published = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
   const before = published();
   await post(home, { 'content-type': 'application/json', ...signed(home) });
-  await toldAfter(workspace, alice, () => alice.command(DOMAINS, '/domain whoami'));
+  await answerTo(workspace, alice, '/domain whoami');
   nothingHappened();
   expect(published(), 'Home tabs published').toBe(before);
   const helped = workspace.calls.filter(
@@ -254,9 +254,7 @@ test(`${BODIES} malformed bodies, half of them rightly signed: none is accepted,
   expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
   expect(grown / 1e6, 'MB of heap more than after the first batch').toBeLessThan(24);
   nothingHappened();
-  expect(await toldAfter(demo.workspace, alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain(
-    'alice in context 4',
-  );
+  expect(await answerTo(demo.workspace, alice, '/domain whoami')).toContain('alice in context 4');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 }, 120_000);
 
@@ -338,9 +336,7 @@ test('who sends more commands than anybody types is told when to try again; othe
   const refused = answered().filter((text) => text.includes('Too many commands'));
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
-  expect(await toldAfter(demo.workspace, ben, () => ben.command(DOMAINS, '/domain whoami'))).not.toContain(
-    'Too many',
-  );
+  expect(await answerTo(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
 test('whoever tries one password after the other is stopped, and nobody else', async () => {

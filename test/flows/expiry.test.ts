@@ -2,6 +2,7 @@ import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/demo/workspace/index.ts';
 import {
+  answerTo,
   buttonsOf,
   deliverSigned,
   link,
@@ -25,7 +26,7 @@ const DAY_MS = 86_400_000;
 const t = useTestDemo({ linked: ['alice', 'bob'] });
 
 function told(text: string, person = t.alice): Promise<string> {
-  return toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
+  return answerTo(t.workspace, person, text);
 }
 
 /** A name at the registry that expires some days from the demo's present, at noon. */

@@ -3,7 +3,7 @@ import { tokenAt } from '../../src/client/auth.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '../../src/demo/service/accounts.ts';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import { DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
@@ -43,18 +43,18 @@ describe('what is filled in', () => {
     expect(filledOf(next), 'the newest of both').toEqual({ name: 'another.rest', ...other });
     await t.alice.close(next);
 
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 1'));
+    await answerTo(t.workspace, t.alice, '/domain use 1');
     const elsewhere = await openForm(t.workspace, t.alice, '/domain create another.rest');
     expect(filledOf(elsewhere), 'contacts of another context are none here').toEqual({
       name: 'another.rest',
     });
     await t.alice.close(elsewhere);
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 4'));
+    await answerTo(t.workspace, t.alice, '/domain use 4');
   });
 
   test('a form of one account is not taken for another one', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 1'));
+    await answerTo(t.workspace, t.alice, '/domain use 1');
     const before = t.workspace.messages(DOMAINS).length;
     expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
     const again = onTop(t.alice);
@@ -63,7 +63,7 @@ describe('what is filled in', () => {
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
     const order = await orderAfter(t.workspace, () => t.alice.submit(again));
     expect(textOf(order.card), 'now it is meant').toContain('DEMO');
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain use 4'));
+    await answerTo(t.workspace, t.alice, '/domain use 4');
   });
 });
 
@@ -143,8 +143,7 @@ describe('link', () => {
     const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
     expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
-    const search = () =>
-      toldAfter(t.workspace, t.bob, () => t.bob.command(DOMAINS, '/domain prereg table-001'));
+    const search = () => answerTo(t.workspace, t.bob, '/domain prereg table-001');
     await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'Bob to be told that it is linked' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -102,9 +102,7 @@ describe('the Home tab', () => {
 
   it('shows what expires next, by name and by month', async () => {
     const year = new Date().getUTCFullYear() + 1;
-    await toldAfter(t.workspace, t.alice, () =>
-      t.alice.command(DOMAINS, `/domain watch tea.example ${year}-01-15`),
-    );
+    await answerTo(t.workspace, t.alice, `/domain watch tea.example ${year}-01-15`);
     const view = await home(t.alice, 'tea.example');
     expect(view.blocks.map(({ type }) => type)).toEqual(
       expect.arrayContaining(['data_visualization', 'data_table']),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
-import { DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 
 const t = useTestDemo();
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 /** What a person is told after a command. */
 async function told(person: Actor, text: string): Promise<Message> {
-  await toldAfter(t.workspace, person, () => person.command(DOMAINS, text));
+  await answerTo(t.workspace, person, text);
   const message = person.ephemerals().at(-1);
   if (message === undefined) throw new Error(`nothing is said to ${text}`);
   return message;

@@ -12,7 +12,7 @@ import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { clientOf } from '../client/clients.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, useTestDemo } from '../support/demo.ts';
 import { chargesFor } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
@@ -443,9 +443,7 @@ describe('a search for preregistrations', () => {
         const only = ONLY[kind];
         if (only !== undefined && (only === ALICE) !== (person.user.id === 'U0ALICE')) continue;
         t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
-        const told = await toldAfter(t.workspace, person, () =>
-          person.command(DOMAINS, '/domain prereg table-001.rest'),
-        );
+        const told = await answerTo(t.workspace, person, '/domain prereg table-001.rest');
         const what = `${kind}, told to ${person.user.real_name}`;
         expect(told, what).toMatch(/nothing was changed|The service is busy/);
         expect(told, what).not.toMatch(/table-001|Nothing found|Reference/);

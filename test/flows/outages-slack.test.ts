@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/client/secret.ts';
 import { createSlackWeb, done } from '../../src/slack/web.ts';
-import { DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
@@ -284,7 +284,7 @@ describe('fails at views', () => {
     { kind: 'error', code: 'expired_trigger_id' },
   ] as const)('opening one: $kind $code is told', async (fault) => {
     t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
-    const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain renew'));
+    const told = await answerTo(t.workspace, t.alice, '/domain renew');
     expect(told).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
     for (const view of t.alice.openedViews()) await t.alice.close(view);
   });

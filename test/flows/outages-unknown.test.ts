@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, DOMAINS, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
 
@@ -135,9 +135,7 @@ test('the rest of several names is answered after one was settled: the end is to
     [chargesFor(t.service, 'soup.rest'), chargesFor(t.service, 'sushi.rest')],
     'what was done is not asked for again',
   ).toEqual([1, 1]);
-  const said = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, `/domain order ${order.id}`),
-  );
+  const said = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(said).toMatch(/service answered after it was settled.*succeeded/);
   expect((await audited(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 });

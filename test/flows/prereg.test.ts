@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { Actor, Message } from '../../src/demo/workspace/index.ts';
-import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 
 /*
@@ -17,9 +17,7 @@ const page = (person: Actor, range: string): Promise<Message> =>
   ephemeral(t.workspace, person, `the preregistrations ${range}`, ({ text }) => text.includes(range));
 
 test('TEXT searches at once, by name or by name and ending', async () => {
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain prereg Table-007.rest'),
-  );
+  const told = await answerTo(t.workspace, t.alice, '/domain prereg Table-007.rest');
   expect(told).toMatch(/table-007\.rest.*PENDING.*sunrise1/s);
   expect(searches().at(-1)).toMatchObject({
     path: '/v1/domainPrereg/_search',
@@ -31,13 +29,11 @@ test('TEXT searches at once, by name or by name and ending', async () => {
       ],
     },
   });
-  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg table-008'));
+  await answerTo(t.workspace, t.alice, '/domain prereg table-008');
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [{ key: 'sld', operator: 'EQUAL', value: 'table-008' }],
   });
-  const none = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain prereg nothing'),
-  );
+  const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
   expect(none).toContain('There are no preregistrations of the name nothing');
   expect(t.workspace.messages(DOMAINS), 'nobody else sees a search').toEqual([]);
 });
@@ -83,9 +79,7 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   'what is no name is not searched for: %j',
   async (text) => {
     const before = searches().length;
-    const told = await toldAfter(t.workspace, t.alice, () =>
-      t.alice.command(DOMAINS, `/domain prereg ${text}`),
-    );
+    const told = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
     expect(told).toContain('Give one name to search for');
     expect(searches()).toHaveLength(before);
   },
@@ -123,13 +117,11 @@ test.each([
   ['broken', { kind: 'html' }, /no answer that can be read/],
 ] as const)('a service that is %s is told in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
-  expect(
-    await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg table-001')),
-  ).toMatch(words);
+  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
 });
 
 test('a button that was tampered with searches nothing', async () => {
-  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain prereg .rest'));
+  await answerTo(t.workspace, t.alice, '/domain prereg .rest');
   await t.alice.click(await page(t.alice, '1–20 of 100'), 'prereg_next');
   await page(t.alice, '21–40 of 100');
   const click = t.workspace.deliveries.findLast(({ payload }) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Actor } from '../../src/demo/workspace/index.ts';
-import { DOMAINS, link, textOf, toldAfter, until } from '../support/demo.ts';
+import { answerTo, DOMAINS, link, textOf, until } from '../support/demo.ts';
 import {
   IMPATIENT,
   MAIN,
@@ -108,7 +108,7 @@ test(
     expect(requestsOf(s.service, slow)).toHaveLength(1);
     expect(requestsOf(s.service, hanging)).toHaveLength(1);
     expect(
-      await toldAfter(s.workspace, alice, () => alice.command(DOMAINS, '/domain whoami')),
+      await answerTo(s.workspace, alice, '/domain whoami'),
       'the links are there after all of this',
     ).toContain('alice in context 4');
   },

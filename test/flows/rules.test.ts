@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, useTestDemo } from '../support/demo.ts';
 
 /*
  * What a zone allows, and a watched name's own dates.
@@ -20,8 +20,7 @@ const inWords = (day: string) =>
     timeZone: 'UTC',
   });
 
-const told = (line: string) =>
-  toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, `/domain ${line}`));
+const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
 
 test('without an argument the documented zones are listed', async () => {
   expect(await told('rules')).toMatch(/\.rest.*\/domain rules rest/s);

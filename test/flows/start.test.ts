@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startChild } from '../support/child.ts';
-import { DOMAINS, link, toldAfter } from '../support/demo.ts';
+import { answerTo, DOMAINS, link } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /*
@@ -112,9 +112,7 @@ test(
     expect(first.child.output()).not.toContain('alice-sandbox-password');
 
     const second = await s.start(MAIN, fromFile);
-    expect(await toldAfter(s.workspace, alice, () => alice.command(DOMAINS, '/domain whoami'))).toContain(
-      'alice in context 4',
-    );
+    expect(await answerTo(s.workspace, alice, '/domain whoami')).toContain('alice in context 4');
     process.kill(second.child.pid, 'SIGINT');
     expect(await second.child.ended, second.child.output()).toBe(0);
   },

@@ -6,6 +6,7 @@ import {
   SANDBOX_TRANSFER,
 } from '../../src/demo/service/accounts.ts';
 import {
+  answerTo,
   buttonsOf,
   DOMAINS,
   link,
@@ -32,9 +33,7 @@ const DELEGATION_ON_THE_WIRE = {
 };
 
 test('without a linked account a person is told so at the command', async () => {
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain renew cafe.rest 2'),
-  );
+  const told = await answerTo(t.workspace, t.alice, '/domain renew cafe.rest 2');
   expect(told).toContain('/domain link');
   expect(t.workspace.messages(DOMAINS), 'a card was posted all the same').toEqual([]);
 });
@@ -44,9 +43,7 @@ test('an account is linked once the service accepts it, and shown without its pa
   const view = await openForm(t.workspace, t.alice, '/domain link');
   const wrong = await t.alice.submit(view, { user, context: '4', password: 'not-the-password' });
   expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
-  expect(await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
-    '/domain link',
-  );
+  expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('/domain link');
 
   const told = await toldAfter(t.workspace, t.alice, () =>
     t.alice.submit(view, { user, context: '4', password }),
@@ -58,9 +55,7 @@ test('an account is linked once the service accepts it, and shown without its pa
     [expect.any(Number), { user, context: 4 }],
     [200, { user, context: 4 }],
   ]);
-  expect(await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toMatch(
-    /active.*alice in context 4/s,
-  );
+  expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toMatch(/active.*alice in context 4/s);
 });
 
 describe('renewing cafe.rest for two years', () => {
@@ -137,13 +132,9 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test('its history names everybody who had a hand in it', async () => {
-    const told = await toldAfter(t.workspace, t.alice, () =>
-      t.alice.command(DOMAINS, `/domain order ${order.id}`),
-    );
+    const told = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(told).toMatch(/asked by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*succeeded/s);
-    expect(
-      await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain orders cafe.rest')),
-    ).toContain(order.id);
+    expect(await answerTo(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
   });
 });
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import { buttonsOf, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
@@ -24,7 +24,7 @@ afterEach(async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
 });
 
-const told = (text: string) => toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, text));
+const told = (text: string) => answerTo(t.workspace, t.alice, text);
 
 const CHANGES: readonly [what: string, sql: string][] = [
   [
@@ -61,12 +61,10 @@ test('a row given to another person is not theirs', async () => {
   await client.query(
     `UPDATE accounts SET user_id = 'U0CAROL', active_key = 'T0STEWARD:U0CAROL' WHERE user_id = 'U0ALICE'`,
   );
-  const said = await toldAfter(t.workspace, t.carol, () =>
-    t.carol.command(DOMAINS, '/domain renew sushi.rest'),
-  );
+  const said = await answerTo(t.workspace, t.carol, '/domain renew sushi.rest');
   expect(said).toMatch(LINK_AGAIN);
   expect(t.service.requests.filter(({ name }) => name === 'sushi.rest')).toEqual([]);
-  await toldAfter(t.workspace, t.carol, () => t.carol.command(DOMAINS, '/domain unlink'));
+  await answerTo(t.workspace, t.carol, '/domain unlink');
 });
 
 test('an auth code moved to another order opens for neither', async () => {

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DOMAINS, openedAfter, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import {
   buttonValue,
@@ -234,9 +243,7 @@ describe('what is confirmed first', () => {
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(told).toContain('not confirmed in time');
     expect(t.service.requestsFor({ name: 'soup.rest' })).toEqual([]);
-    const again = await toldAfter(t.workspace, t.alice, () =>
-      t.alice.command(DOMAINS, '/domain delete soup.rest'),
-    );
+    const again = await answerTo(t.workspace, t.alice, '/domain delete soup.rest');
     expect(again, 'a forgotten draft blocks nothing').toContain('soup.rest');
   });
 });
@@ -255,9 +262,7 @@ test('nameservers on the line go out at once', async () => {
       body: { nameServers: [{ name: 'ns1.other.example' }, { name: 'ns2.other.example' }] },
     },
   ]);
-  const told = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain nameservers cafe.rest ns1.other.example'),
-  );
+  const told = await answerTo(t.workspace, t.alice, '/domain nameservers cafe.rest ns1.other.example');
   expect(told).toContain('2 to 7 nameservers');
 });
 
@@ -277,7 +282,7 @@ describe('a two-factor account', () => {
 
   test.each(DOMAIN_COMMANDS)('is told at the command what it can do instead: %s', async (line) => {
     const requests = t.service.requests.length;
-    const told = await toldAfter(t.workspace, t.carol, () => t.carol.command(DOMAINS, `/domain ${line}`));
+    const told = await answerTo(t.workspace, t.carol, `/domain ${line}`);
     expect(told).toMatch(
       /tina in context 4.*users, redirects, SSL contacts and preregistrations.*\/domain link/s,
     );
@@ -308,15 +313,13 @@ describe('a two-factor account', () => {
 
 describe('a trusted application', () => {
   test('is not yet used until the service has accepted it once', async () => {
-    const before = await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain whoami'));
+    const before = await answerTo(t.workspace, t.ada, '/domain whoami');
     expect(before).toContain('not yet used');
     const order = await ask(t.workspace, t.ada, '/domain nameservers tapas.rest ns1.a.example ns2.a.example');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ way: 'trusted_application', context: null }]);
     await until('whoami says that it was checked', async () =>
-      (await toldAfter(t.workspace, t.ada, () => t.ada.command(DOMAINS, '/domain whoami'))).includes(
-        'checked',
-      ),
+      (await answerTo(t.workspace, t.ada, '/domain whoami')).includes('checked'),
     );
   });
 
@@ -326,7 +329,7 @@ describe('a trusted application', () => {
     const order = await ask(t.workspace, t.bob, '/domain nameservers pasta.rest ns1.a.example ns2.a.example');
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/did not accept the linked account.*\/domain link/s);
-    const told = await toldAfter(t.workspace, t.bob, () => t.bob.command(DOMAINS, '/domain whoami'));
+    const told = await answerTo(t.workspace, t.bob, '/domain whoami');
     expect(told).toContain('not yet used');
   });
 });

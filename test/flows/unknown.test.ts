@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { clickAs, giveReason } from '../support/people.ts';
 
@@ -37,9 +37,7 @@ test('the expiry moved: it is settled as done, by evidence, and the audit log sa
   expect(buttonsOf(reply), 'buttons that would settle it again').toEqual([]);
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
-  const history = await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, `/domain order ${order.id}`),
-  );
+  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history).toMatch(/settled by the registry’s public record succeeded/);
 });
 

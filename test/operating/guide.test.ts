@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
-import { DOMAINS, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
 /*
@@ -25,10 +25,8 @@ beforeAll(async () => {
   await renewed.ends('SUCCEEDED');
   const fetched = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
   await fetched.ends('SUCCEEDED');
-  await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain calendar'));
-  await toldAfter(t.workspace, t.alice, () =>
-    t.alice.command(DOMAINS, '/domain watch tapas.rest 2027-01-01'),
-  );
+  await answerTo(t.workspace, t.alice, '/domain calendar');
+  await answerTo(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
 });
 afterAll(() => client.end());
 

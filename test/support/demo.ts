@@ -231,6 +231,11 @@ export async function toldAfter(
   );
 }
 
+/** Runs a command and waits for what the person alone is told. */
+export function answerTo(workspace: Workspace, person: Actor, command: string): Promise<string> {
+  return toldAfter(workspace, person, () => person.command(DOMAINS, command));
+}
+
 /** All texts of a message or view, blocks included, as one. */
 export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: string }): string {
   const texts: string[] = message.text === undefined ? [] : [message.text];

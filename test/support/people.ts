@@ -3,7 +3,7 @@ import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../s
 import type { Delivery } from '../../src/demo/workspace/deliver.ts';
 import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
 import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
-import { buttonsOf, DOMAINS, openedAfter, openForm, toldAfter } from './demo.ts';
+import { answerTo, buttonsOf, openedAfter, openForm } from './demo.ts';
 import type { SeenOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method, as a person does: the fields change with it. */
@@ -109,7 +109,7 @@ export async function auditLog(
   const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
   const before = directly().length;
   // That it is there is said last: whoever asks next begins with nothing left to be said.
-  await toldAfter(workspace, ada, () => ada.command(DOMAINS, command));
+  await answerTo(workspace, ada, command);
   const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
     what: `the file of ${command}`,
   });
