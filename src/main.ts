@@ -131,7 +131,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     await jobs.start();
     closers.push(() => jobs.close());
     const { atCrashPoint } = overrides;
-    const kept = createOrderStore(db, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const kept = createOrderStore(db, jobs);
     const store = atCrashPoint === undefined ? kept : withCrashPoints(kept, atCrashPoint);
     const measured = createMetrics({ orders: () => store.figures(now()) });
     metrics = measured;

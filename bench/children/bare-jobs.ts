@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const QUEUE = 'bare';
 /** As many as the bot carries out at once. */
-const BATCH = 24;
+const BATCH = 48;
 /** As many clicks as are under way at once. */
 const SENDERS = 50;
 

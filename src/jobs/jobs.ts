@@ -11,15 +11,18 @@ const order = z.object({ orderId: z.string() });
  *
  * A job is a hint, never the truth: the truth is the order's row, and every handler decides by compare-and-swap
  * on it. So jobs are not retried by the queue; what a crash leaves behind is found in the rows (`recover.ts`).
+ *
+ * `spoken`: that there is something to do stands in the row itself (a version that is not shown, a success that is not
+ * followed). What is due at once is then told to this process alone and not written a second time.
  */
 const QUEUES = {
-  'order.execute': { data: order, parallel: 24 },
-  'order.show': { data: order.extend({ attempt: z.number().optional() }), parallel: 8 },
-  'order.expire': { data: order, parallel: 4 },
-  'order.nudge': { data: order, parallel: 4 },
-  'expiry.follow': { data: order.extend({ n: z.number() }), parallel: 2 },
-  'expiry.refresh': { data: z.object({}), parallel: 1 },
-  'expiry.digest': { data: z.object({}), parallel: 1 },
+  'order.execute': { data: order, parallel: 48, spoken: false },
+  'order.show': { data: order.extend({ attempt: z.number().optional() }), parallel: 8, spoken: true },
+  'order.expire': { data: order, parallel: 4, spoken: false },
+  'order.nudge': { data: order, parallel: 4, spoken: false },
+  'expiry.follow': { data: order.extend({ n: z.number() }), parallel: 2, spoken: true },
+  'expiry.refresh': { data: z.object({}), parallel: 1, spoken: false },
+  'expiry.digest': { data: z.object({}), parallel: 1, spoken: false },
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
@@ -30,6 +33,7 @@ export type Handlers = {
   readonly [Name in QueueName]: (data: JobData<Name>) => Promise<void>;
 };
 
+const orders = z.array(order);
 const ids = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 /** Runs SQL inside the caller's transaction. */
@@ -40,14 +44,16 @@ export interface Jobs {
   start(): Promise<void>;
   /** Begins to work. */
   work(handlers: Handlers): Promise<void>;
-  /** Queues jobs in the caller's transaction. */
+  /** Whether a job is written down; all others are only told of after the commit. */
+  isWritten(job: OrderJob): boolean;
+  /** Writes jobs down in the caller's transaction, as far as they are written. */
   enqueue(execute: ExecuteSql, jobs: readonly OrderJob[]): Promise<void>;
-  /** Orders for which a job of the queue is due, and no process has taken it yet. */
+  /** Tells this process of jobs that are committed, so that what is due at once need not wait for the next poll. */
+  committed(jobs: readonly OrderJob[]): void;
+  /** Orders for which a job of the queue is due that no process has begun, as far as this one knows. */
   waiting(queue: OrderJob['queue']): Promise<ReadonlySet<string>>;
   /** Queues a job that carries nothing, outside of any transaction. */
   send(queue: 'expiry.refresh'): Promise<void>;
-  /** Tells this process's workers that there is work, so that they need not wait for their next poll. */
-  wake(queues: Iterable<QueueName>): void;
   /** Runs a queue at the times of a cron line in UTC, once among all replicas. */
   schedule(queue: QueueName, cron: string): Promise<void>;
   /** Takes no more work and waits for what is under way. @returns false when `timeoutMs` was not enough */
@@ -85,51 +91,50 @@ export function createJobs(options: {
   });
   boss.on('error', (err) => log.error({ err }, 'job queue'));
   const workers = new Map<QueueName, string>();
-  const underWay = new Set<Promise<void>>();
+  const crews = new Map<QueueName, Crew>();
   let stopping = false;
 
-  const wake = (queues: Iterable<QueueName>) => {
-    for (const name of new Set(queues)) {
-      const worker = workers.get(name);
-      if (worker !== undefined) boss.notifyWorker(worker);
-    }
+  const wake = (name: QueueName) => {
+    const worker = workers.get(name);
+    if (worker !== undefined) boss.notifyWorker(worker);
   };
 
   async function idle(): Promise<void> {
-    while (underWay.size > 0) await Promise.allSettled(underWay);
+    while ([...crews.values()].some((crew) => crew.underWay.size > 0)) {
+      await Promise.allSettled([...crews.values()].flatMap(({ underWay }) => [...underWay]));
+    }
   }
 
-  /** Starts the handler when there is room, and does not wait for its end: one slow job holds up no other. */
-  function pooled<Name extends QueueName>(name: Name, handler: Handlers[Name]) {
-    const running = new Set<Promise<void>>();
-    return async (jobs: PgBoss.Job<object>[]) => {
-      // Where a whole batch was waiting there may be more: asked for at once, not at the next poll.
-      if (jobs.length === QUEUES[name].parallel) wake([name]);
-      for (const job of jobs) {
-        while (running.size >= QUEUES[name].parallel) await Promise.race(running);
-        if (stopping) return;
-        const parsed = QUEUES[name].data.safeParse(job.data);
-        if (!parsed.success) {
-          log.error({ queue: name, jobId: job.id }, 'a job carries data of another shape; it is dropped');
-          continue;
-        }
-        const work = (handler as (data: unknown) => Promise<void>)(parsed.data)
-          .catch((err: unknown) => log.error({ err, queue: name, data: parsed.data }, 'working on a job'))
-          .finally(() => {
-            running.delete(work);
-            underWay.delete(work);
-          });
-        running.add(work);
-        underWay.add(work);
+  function crewOf<Name extends QueueName>(name: Name, handler: Handlers[Name]): Crew {
+    const { data: shape, parallel } = QUEUES[name];
+    return createCrew(parallel, async (data) => {
+      if (stopping) return;
+      const parsed = shape.safeParse(data);
+      if (!parsed.success) {
+        log.error({ queue: name }, 'a job carries data of another shape; it is dropped');
+        return;
       }
-    };
+      try {
+        await (handler as (data: unknown) => Promise<void>)(parsed.data);
+      } catch (err) {
+        log.error({ err, queue: name, data: parsed.data }, 'working on a job');
+      }
+    });
   }
 
   /** What is due soon is begun on time, not at the next poll. Too early or for nothing is harmless. */
   const wakeAt = (queue: QueueName, due: Date) => {
     const inMs = due.getTime() - Date.now();
-    if (inMs < SOON_MS) setTimeout(() => wake([queue]), inMs + CLOCK_LEEWAY_MS).unref();
+    if (inMs < SOON_MS) setTimeout(() => wake(queue), inMs + CLOCK_LEEWAY_MS).unref();
   };
+
+  /** The queue goes by the database's clock, `startAfter` by ours. */
+  const dueAt = ({ startAfter }: OrderJob) => {
+    const now = options.now().getTime();
+    return new Date((startAfter?.getTime() ?? now) - (now - Date.now()));
+  };
+
+  const isWritten = (job: OrderJob) => job.startAfter !== undefined || !QUEUES[job.queue].spoken;
 
   return {
     async start() {
@@ -140,29 +145,45 @@ export function createJobs(options: {
 
     async work(handlers) {
       const begin = async <Name extends QueueName>(name: Name) => {
-        const options = { batchSize: QUEUES[name].parallel, pollingIntervalSeconds: POLL_SECONDS };
-        workers.set(name, await boss.work<object>(name, options, pooled(name, handlers[name])));
+        const { parallel } = QUEUES[name];
+        const crew = crewOf(name, handlers[name]);
+        crews.set(name, crew);
+        const options = { batchSize: parallel, pollingIntervalSeconds: POLL_SECONDS };
+        const worker = await boss.work<object>(name, options, async (jobs) => {
+          // Where a whole batch was waiting there may be more: asked for at once, not at the next poll.
+          if (jobs.length === parallel) wake(name);
+          for (const { data } of jobs) await crew.begin(data);
+        });
+        workers.set(name, worker);
       };
       for (const name of QUEUE_NAMES) await begin(name);
     },
 
+    isWritten,
+
     async enqueue(execute, jobs) {
-      if (jobs.length === 0) return;
-      // The queue goes by the database's clock, `startAfter` by ours.
-      const ahead = options.now().getTime() - Date.now();
-      const due = (job: OrderJob) => new Date((job.startAfter ?? options.now()).getTime() - ahead);
+      const written = jobs.filter(isWritten);
+      if (written.length === 0) return;
       await boss.insert(
-        jobs.map((job) => ({
+        written.map((job) => ({
           name: job.queue,
           data: job.data,
           retryLimit: 0,
           expireInSeconds: 300,
-          keepUntil: new Date(due(job).getTime() + KEEP_DAYS * 86_400_000),
-          ...(job.startAfter === undefined ? {} : { startAfter: due(job) }),
+          keepUntil: new Date(dueAt(job).getTime() + KEEP_DAYS * 86_400_000),
+          ...(job.startAfter === undefined ? {} : { startAfter: dueAt(job) }),
         })),
         { db: { executeSql: execute } },
       );
-      for (const job of jobs) if (job.startAfter !== undefined) wakeAt(job.queue, due(job));
+    },
+
+    committed(jobs) {
+      for (const job of jobs) {
+        if (!isWritten(job)) crews.get(job.queue)?.tell(job.data);
+        else if (job.startAfter !== undefined) wakeAt(job.queue, dueAt(job));
+      }
+      const due = jobs.filter((job) => job.startAfter === undefined && isWritten(job));
+      for (const queue of new Set(due.map(({ queue }) => queue))) wake(queue);
     },
 
     async waiting(queue) {
@@ -171,15 +192,14 @@ export function createJobs(options: {
           WHERE name = $1 AND state < 'active' AND start_after <= now() AND data->>'orderId' IS NOT NULL`,
         [queue],
       );
-      return new Set(ids.parse(rows));
+      const told = orders.parse(crews.get(queue)?.waiting() ?? []).map(({ orderId }) => orderId);
+      return new Set([...ids.parse(rows), ...told]);
     },
 
     async send(queue) {
       await boss.send(queue, {}, { retryLimit: 0 });
-      wake([queue]);
+      wake(queue);
     },
-
-    wake,
 
     async schedule(queue, cron) {
       await boss.schedule(queue, cron, {}, { tz: 'UTC', retryLimit: 0 });
@@ -198,6 +218,67 @@ export function createJobs(options: {
     async close() {
       await boss.stop({ graceful: false, close: true, wait: false });
     },
+  };
+}
+
+/** Works on the jobs of one queue, so many at once: one slow job holds up no other. */
+interface Crew {
+  readonly underWay: ReadonlySet<Promise<void>>;
+  /** Begins a job as soon as there is room, and does not wait for its end. */
+  begin(data: unknown): Promise<void>;
+  /** Takes note of a job and begins it when there is room; the same one twice is one. */
+  tell(data: object): void;
+  /** What was told and has not begun. */
+  waiting(): readonly object[];
+}
+
+/** @param work never throws */
+function createCrew(parallel: number, work: (data: unknown) => Promise<void>): Crew {
+  const underWay = new Set<Promise<void>>();
+  const told = new Map<string, object>();
+  let isTelling = false;
+  let free = parallel;
+  const wanting: (() => void)[] = [];
+
+  /** Resolves with a place taken. */
+  async function place(): Promise<void> {
+    if (free === 0) return new Promise((resolve) => wanting.push(resolve));
+    free -= 1;
+  }
+
+  /** Takes up the place that was waited for. */
+  function start(data: unknown): void {
+    const one = work(data).finally(() => {
+      underWay.delete(one);
+      const next = wanting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    });
+    underWay.add(one);
+  }
+
+  async function startTold(): Promise<void> {
+    if (isTelling) return;
+    isTelling = true;
+    for (const [key, data] of told) {
+      await place();
+      told.delete(key);
+      start(data);
+    }
+    isTelling = false;
+  }
+
+  return {
+    underWay,
+    async begin(data) {
+      await place();
+      start(data);
+    },
+    tell(data) {
+      told.set(JSON.stringify(data), data);
+      void startTold();
+    },
+    waiting: () => [...told.values()],
   };
 }
 

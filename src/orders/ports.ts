@@ -56,6 +56,14 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
+/** How long an order may stand still, in milliseconds, before something is taken for lost. */
+export interface Patience {
+  /** Its job to be carried out. */
+  readonly silentMs: number;
+  /** What Slack shows of it, while nobody is at it. */
+  readonly unshownMs: number;
+}
+
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
   load(id: string): Promise<Order | undefined>;
@@ -87,8 +95,7 @@ export interface OrderStore {
   /** Ids of orders that need a hand at `now`; see `recover.ts`. */
   neglected(
     now: Date,
-    /** What has not moved for so many milliseconds may have lost its job. */
-    silentMs: number,
+    patience: Patience,
   ): Promise<{
     /** `EXECUTING` with a lease that has run out. */
     readonly abandoned: readonly string[];

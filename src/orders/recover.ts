@@ -2,10 +2,9 @@ import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { isOver } from './clock.ts';
 import { expireOrder, nudgeApprovers } from './decide.ts';
-import type { OrderJob, OrderStore } from './ports.ts';
+import type { OrderJob, OrderStore, Patience } from './ports.ts';
 
-/** An order that has not moved for so many milliseconds may have lost its job. */
-const SILENT_MS = 15_000;
+const PATIENCE: Patience = { silentMs: 15_000, unshownMs: 3_000 };
 /** An order that ran out is noticed within 5 s even if its job is lost. */
 const RECOVERY_MS = 4_000;
 
@@ -29,11 +28,12 @@ export interface Recovery {
  */
 export async function keepRecovering(deps: RecoverDeps & { readonly hurry: number }): Promise<Recovery> {
   const { hurry } = deps;
-  const recover = (silentMs = SILENT_MS / hurry) =>
-    recoverOrders(deps, silentMs).catch((err: unknown) =>
+  const usual = { silentMs: PATIENCE.silentMs / hurry, unshownMs: PATIENCE.unshownMs / hurry };
+  const recover = (patience: Patience = usual) =>
+    recoverOrders(deps, patience).catch((err: unknown) =>
       deps.log.error({ err }, 'looking for neglected orders'),
     );
-  await recover(0);
+  await recover({ silentMs: 0, unshownMs: 0 });
   let isRecovering = false;
   const timer = setInterval(async () => {
     // A database that is slow already is not asked the same thing twice at once.
@@ -49,9 +49,9 @@ export async function keepRecovering(deps: RecoverDeps & { readonly hurry: numbe
  * Takes up what a crash or a lost job left behind: at start and again and again while the bot runs.
  * Safe on several replicas at once, for every step is a compare-and-swap.
  */
-export async function recoverOrders(deps: RecoverDeps, silentMs = SILENT_MS): Promise<void> {
+export async function recoverOrders(deps: RecoverDeps, patience = PATIENCE): Promise<void> {
   const now = deps.now();
-  const neglected = await deps.store.neglected(now, silentMs);
+  const neglected = await deps.store.neglected(now, patience);
   // One order that fails holds up no other.
   const each = async (orderIds: readonly string[], take: (orderId: string) => Promise<unknown>) => {
     for (const orderId of orderIds) {

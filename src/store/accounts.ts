@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Account, AccountStore, LinkMethod } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import { type Database, during, Prisma, type Transaction } from './database.ts';
+import { type Database, during, named, Prisma, type Transaction } from './database.ts';
+import { together } from './together.ts';
 
 type Row = Omit<Prisma.AccountModel, 'createdAt' | 'updatedAt'>;
 
@@ -39,6 +40,18 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       return change(tx);
     });
 
+  const findTogether = together(async (ids: readonly string[]) => {
+    const statement = named(
+      'accounts by id',
+      Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE id = ANY(${ids})`,
+    );
+    const found = new Map(rows.parse(await run(statement)).map((row) => [row.id, row]));
+    return ids.map((id) => {
+      const row = found.get(id);
+      return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
+    });
+  });
+
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
 
@@ -56,11 +69,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
           .sort((a, b) => (a.context ?? Number.POSITIVE_INFINITY) - (b.context ?? Number.POSITIVE_INFINITY));
       }),
 
-    find: (id) =>
-      during(`reading account ${id}`, async () => {
-        const [row] = rows.parse(await run(Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE id = ${id}`));
-        return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
-      }),
+    find: (id) => during(`reading account ${id}`, () => findTogether(id)),
 
     save: (account, sealed) =>
       during(`saving account ${account.id}`, () =>

@@ -1,60 +1,110 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, MessageStore } from '../orders/ports.ts';
-import { type Database, during, Prisma } from './database.ts';
+import { type Database, during, named, Prisma } from './database.ts';
+import { groupedBy, together } from './together.ts';
 
-const touched = z.array(z.object({ id: z.string() }));
+const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 const references = z.array(
   z
-    .object({ purpose: z.string(), channel_id: z.string(), ts: z.string() })
-    .transform(({ purpose, channel_id, ts }): MessageRef => ({ purpose, channelId: channel_id, ts })),
+    .object({ order_id: z.string(), purpose: z.string(), channel_id: z.string(), ts: z.string() })
+    .transform(({ order_id: orderId, purpose, channel_id: channelId, ts }) => ({
+      orderId,
+      reference: { purpose, channelId, ts } satisfies MessageRef,
+    })),
 );
 
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ run }: Database): MessageStore {
-  /** @returns whether there was such an order */
-  const touch = async (change: Prisma.Sql) =>
-    touched.parse(await run(Prisma.sql`UPDATE orders SET ${change} RETURNING id`)).length === 1;
+  const takeTogether = together(
+    async (leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[]) => {
+      const statement = named(
+        'take show leases',
+        Prisma.sql`
+          UPDATE orders SET notify_lease = lease.until
+          FROM unnest(
+            ${leases.map(({ orderId }) => orderId)}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
+            ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
+            ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
+          WHERE orders.id = lease.id
+            AND (notify_lease IS NULL OR notify_lease <= lease.now OR notify_lease > lease.farthest)
+          RETURNING orders.id`,
+      );
+      const taken = new Set(touched.parse(await run(statement)));
+      return leases.map(({ orderId }) => taken.has(orderId));
+    },
+    ({ orderId }) => orderId,
+  );
+
+  const releaseTogether = together(
+    async (shown: readonly { readonly orderId: string; readonly version: number }[]) => {
+      const statement = named(
+        'release show leases',
+        Prisma.sql`
+          UPDATE orders SET notify_lease = NULL, shown_version = orders.version
+          FROM unnest(${shown.map(({ orderId }) => orderId)}::text[], ${shown.map(({ version }) => version)}::int[])
+            AS shown (id, version)
+          WHERE orders.id = shown.id AND orders.version = shown.version
+          RETURNING orders.id`,
+      );
+      const released = new Set(touched.parse(await run(statement)));
+      return shown.map(({ orderId }) => released.has(orderId));
+    },
+    ({ orderId }) => orderId,
+  );
+
+  const readTogether = together(async (orderIds: readonly string[]) => {
+    const statement = named(
+      'messages of orders',
+      Prisma.sql`
+        SELECT order_id, purpose, channel_id, ts FROM message_refs WHERE order_id = ANY(${orderIds})
+        ORDER BY posted_at, ts`,
+    );
+    const found = groupedBy(references.parse(await run(statement)), ({ orderId }) => orderId);
+    return orderIds.map((orderId) => (found.get(orderId) ?? []).map(({ reference }) => reference));
+  });
+
+  const recordTogether = together(
+    async (messages: readonly (MessageRef & { readonly orderId: string })[]) => {
+      const now = new Date();
+      const statement = named(
+        'record messages',
+        Prisma.sql`
+          INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+          SELECT m.order_id, m.purpose, m.channel_id, m.ts, ${now}::timestamptz
+          FROM unnest(
+            ${messages.map(({ orderId }) => orderId)}::text[], ${messages.map(({ purpose }) => purpose)}::text[],
+            ${messages.map(({ channelId }) => channelId)}::text[], ${messages.map(({ ts }) => ts)}::text[])
+            AS m (order_id, purpose, channel_id, ts)
+          ON CONFLICT DO NOTHING RETURNING order_id AS id`,
+      );
+      const kept = new Set(touched.parse(await run(statement)));
+      return messages.map(({ orderId }) => kept.has(orderId));
+    },
+    ({ orderId }) => orderId,
+  );
 
   return {
     takeShowLease: (orderId, now, until) =>
-      during(`taking the messages of order ${orderId}`, () =>
-        touch(
-          Prisma.sql`notify_lease = ${until}
-            WHERE id = ${orderId} AND (notify_lease IS NULL OR notify_lease <= ${now}
-              OR notify_lease > ${new Date(now.getTime() + FARTHEST_MS)})`,
-        ),
-      ),
+      during(`taking the messages of order ${orderId}`, () => takeTogether({ orderId, now, until })),
 
     releaseShowLease: (orderId, shownVersion) =>
       during(`letting go of the messages of order ${orderId}`, () =>
-        touch(
-          Prisma.sql`notify_lease = NULL, shown_version = ${shownVersion}
-            WHERE id = ${orderId} AND version = ${shownVersion}`,
-        ),
+        releaseTogether({ orderId, version: shownVersion }),
       ),
 
     postponeShow: (orderId, until) =>
       during(`putting off the messages of order ${orderId}`, async () => {
-        await touch(Prisma.sql`notify_lease = ${until} WHERE id = ${orderId}`);
+        await run(Prisma.sql`UPDATE orders SET notify_lease = ${until} WHERE id = ${orderId}`);
       }),
 
     messages: (orderId) =>
-      during(`reading where the messages of order ${orderId} stand`, async () =>
-        references.parse(
-          await run(Prisma.sql`
-            SELECT purpose, channel_id, ts FROM message_refs WHERE order_id = ${orderId} ORDER BY posted_at, ts`),
-        ),
-      ),
+      during(`reading where the messages of order ${orderId} stand`, () => readTogether(orderId)),
 
     recordMessage: (orderId, purpose, channelId, ts) =>
-      during(`recording a message of order ${orderId}`, async () => {
-        const kept = await run(Prisma.sql`
-          INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-          VALUES (${orderId}, ${purpose}, ${channelId}, ${ts}, ${new Date()}) ON CONFLICT DO NOTHING
-          RETURNING order_id AS id`);
-        return touched.parse(kept).length === 1;
-      }),
+      during(`recording a message of order ${orderId}`, () =>
+        recordTogether({ orderId, purpose, channelId, ts }),
+      ),
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
-import type { AuditStore, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
+import type { AuditStore, MessageStore, OrderCommit, OrderJob, OrderStore } from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
 import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
 import { createMessageStore } from './messages.ts';
@@ -9,12 +9,14 @@ import {
   eventRows,
   neglectedRows,
   orderRows,
+  selectById,
   selectEvents,
   selectNeglected,
   selectOrders,
   whereFilter,
 } from './rows.ts';
-import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrder } from './statements.ts';
+import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrders } from './statements.ts';
+import { groupedBy, together } from './together.ts';
 
 export interface OrderStoreDeps {
   /** Queues jobs by SQL that runs in the transaction of the change that causes them. */
@@ -22,8 +24,10 @@ export interface OrderStoreDeps {
     execute: (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>,
     jobs: readonly OrderJob[],
   ) => Promise<void>;
-  /** Told after the commit which queues have work that is due at once. */
-  readonly onCommitted: (queues: readonly OrderJob['queue'][]) => void;
+  /** Whether a job is written at all; what is not is only told of. */
+  readonly isWritten: (job: OrderJob) => boolean;
+  /** Told after the commit which jobs there are. */
+  readonly committed: (jobs: readonly OrderJob[]) => void;
 }
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
@@ -45,25 +49,53 @@ export function createOrderStore(
   deps: OrderStoreDeps,
 ): OrderStore & MessageStore & AuditStore & { figures(now: Date): Promise<OrderFigures> } {
   const { prisma, run } = database;
-  const wake = (jobs: readonly OrderJob[]) => {
-    const due = jobs.filter((job) => job.startAfter === undefined).map((job) => job.queue);
-    if (due.length > 0) deps.onCommitted([...new Set(due)]);
-  };
 
   /**
-   * Runs a statement that answers with a row if it changed something, and then queues the jobs, both or
-   * neither. Without jobs the statement is a transaction by itself.
+   * Makes a change and writes the jobs down that it causes, both or neither. Where none of them is written, a change of
+   * one statement is a transaction by itself.
+   * @param possible every job that the change may cause
+   * @param make says what came of it and which jobs it did cause
    */
-  const change = async (statement: Prisma.Sql, jobs: readonly OrderJob[]): Promise<boolean> => {
-    if (jobs.length === 0) return isAnswered(await run(statement));
-    const changed = await database.transaction(async (runInside) => {
-      if (!isAnswered(await runInside(statement))) return false;
-      await deps.enqueue(executorOf(runInside), jobs);
-      return true;
-    });
-    if (changed) wake(jobs);
-    return changed;
+  const changeWithJobs = async <Outcome>(
+    possible: readonly OrderJob[],
+    make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
+  ): Promise<Outcome> => {
+    const { outcome, jobs } = possible.some(deps.isWritten)
+      ? await database.transaction(async (runInside) => {
+          const made = await make(runInside);
+          await deps.enqueue(executorOf(runInside), made.jobs);
+          return made;
+        })
+      : await make(run);
+    deps.committed(jobs);
+    return outcome;
   };
+
+  /** All changes of a moment in one transaction. Of one order only one goes at a time. */
+  const commitTogether = together(
+    (commits: readonly OrderCommit[]) =>
+      changeWithJobs(
+        commits.flatMap(({ jobs }) => jobs),
+        async (runInside) => {
+          // One sequence for all replicas, so that none waits for one that waits for it.
+          const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
+          const changed = new Set(ids.parse(await runInside(updateOrders(sorted))));
+          const isDone = ({ before }: OrderCommit) => changed.has(before.id);
+          return { outcome: commits.map(isDone), jobs: commits.filter(isDone).flatMap(({ jobs }) => jobs) };
+        },
+      ),
+    ({ before }) => before.id,
+  );
+
+  const loadTogether = together(async (wanted: readonly string[]) => {
+    const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
+    return wanted.map((id) => found.get(id));
+  });
+
+  const historyTogether = together(async (wanted: readonly string[]) => {
+    const found = groupedBy(eventRows.parse(await run(selectEvents(wanted))), ({ orderId }) => orderId);
+    return wanted.map((id) => found.get(id) ?? []);
+  });
 
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
@@ -80,14 +112,16 @@ export function createOrderStore(
     ...createMessageStore(database),
     ...createAuditStore(database),
 
-    load: (id) =>
-      during(`loading order ${id}`, async () => (await select(Prisma.sql`WHERE o.id = ${id}`))[0]),
+    load: (id) => during(`loading order ${id}`, () => loadTogether(id)),
 
     create: (order, sealedInput, log, jobs) =>
       during(`keeping the new order ${order.id}`, async () => {
         for (let tries = 1; ; tries += 1) {
           try {
-            await change(insertOrder(order, sealedInput, log), jobs);
+            await changeWithJobs(jobs, async (runInside) => {
+              await runInside(insertOrder(order, sealedInput, log));
+              return { outcome: undefined, jobs };
+            });
             return undefined;
           } catch (error) {
             if (!isUniqueViolation(error)) throw error;
@@ -105,7 +139,7 @@ export function createOrderStore(
     commit: (commit) =>
       during(`committing a change of order ${commit.before.id}`, async () => {
         try {
-          const ok = await change(updateOrder(commit), commit.jobs);
+          const ok = await commitTogether(commit);
           return ok ? { ok } : { ok, conflictingOrderId: undefined };
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
@@ -135,10 +169,7 @@ export function createOrderStore(
 
     list: (filter) => during('listing orders', () => select(whereFilter(filter))),
 
-    history: (orderId) =>
-      during(`reading the history of order ${orderId}`, async () =>
-        eventRows.parse(await run(selectEvents(orderId))),
-      ),
+    history: (orderId) => during(`reading the history of order ${orderId}`, () => historyTogether(orderId)),
 
     latest: (task, requesterId, context) =>
       during('looking for the latest order of a task', async () => {
@@ -149,9 +180,9 @@ export function createOrderStore(
         return found[0];
       }),
 
-    neglected: (now, silentMs) =>
+    neglected: (now, patience) =>
       during('looking for orders that need a hand', async () => {
-        const rows = neglectedRows.parse(await run(selectNeglected(now, silentMs)));
+        const rows = neglectedRows.parse(await run(selectNeglected(now, patience)));
         const of = (kind: (typeof rows)[number]['kind']) =>
           rows.filter((row) => row.kind === kind).map((row) => row.id);
         return {
@@ -178,9 +209,8 @@ export function createOrderStore(
 
     enqueue: (jobs) =>
       during('queueing jobs', async () => {
-        if (jobs.length === 0) return;
         await deps.enqueue(executorOf(run), jobs);
-        wake(jobs);
+        deps.committed(jobs);
       }),
 
     sweep: (now) =>
@@ -234,12 +264,6 @@ const sealedRows = z.array(
     .object({ sealed: z.instanceof(Uint8Array), key_id: z.string() })
     .transform((row): Sealed => ({ bytes: Uint8Array.from(row.sealed), keyId: row.key_id })),
 );
-
-const answeredRows = z.array(z.unknown());
-
-function isAnswered(rows: unknown): boolean {
-  return answeredRows.parse(rows).length > 0;
-}
 
 function executorOf(run: RunStatement) {
   return async (text: string, values: unknown[]) => ({

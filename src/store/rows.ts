@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
-import { Prisma } from './database.ts';
+import type { HistoryEntry, OrderFilter, Patience } from '../orders/ports.ts';
+import { named, Prisma, type Statement } from './database.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like
@@ -142,6 +142,11 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
     FROM orders o ${rest}`;
 }
 
+/** Orders by their ids, in no sequence. */
+export function selectById(ids: readonly string[]): Statement {
+  return named('orders by id', selectOrders(Prisma.sql`WHERE o.id = ANY(${ids})`));
+}
+
 /** Every kind of event once: the compiler misses none. */
 const KINDS = {
   requested: 'requested',
@@ -178,11 +183,14 @@ export const eventRows = z.array(
   z.object(event).transform(({ order_id, ...entry }): HistoryEntry => ({ orderId: order_id, ...entry })),
 );
 
-/** The audit log of one order, oldest first. */
-export function selectEvents(orderId: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
-    WHERE order_id = ${orderId} ORDER BY id`;
+/** The audit logs of orders, oldest first. */
+export function selectEvents(orderIds: readonly string[]): Statement {
+  return named(
+    'events of orders',
+    Prisma.sql`
+      SELECT order_id, version, at, actor, kind, state, detail FROM order_events
+      WHERE order_id = ANY(${orderIds}) ORDER BY id`,
+  );
 }
 
 /** Rows of {@link selectAllEvents}. */
@@ -238,8 +246,9 @@ export const neglectedRows = z.array(
 );
 
 /** Orders that need a hand, with what for; of each kind the oldest first. */
-export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
+export function selectNeglected(now: Date, { silentMs, unshownMs }: Patience): Prisma.Sql {
   const since = new Date(now.getTime() - silentMs);
+  const unshownSince = new Date(now.getTime() - unshownMs);
   // Where the clock has been put back, what was noted before that stands ahead of it.
   const far = new Date(now.getTime() + FARTHEST_MS);
   const ahead = new Date(now.getTime() + SKEW_MS);
@@ -259,7 +268,7 @@ export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
     Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
       WHERE shown_version < version AND state <> 'DRAFT'
         AND (notify_lease <= ${now} OR notify_lease > ${far}
-          OR (notify_lease IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
+          OR (notify_lease IS NULL AND (updated_at < ${unshownSince} OR updated_at > ${ahead})))`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
   return Prisma.sql`

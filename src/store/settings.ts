@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
-import { type Database, during, Prisma } from './database.ts';
+import { type Database, during, named, Prisma } from './database.ts';
+import { together } from './together.ts';
 
 const savedRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
 
@@ -8,13 +9,14 @@ const BATCH = 500;
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma, run }: Database): SettingsStore {
+  const readTogether = together(async (questions: readonly undefined[]) => {
+    const rows = savedRows.parse(await run(named('settings', Prisma.sql`SELECT key, value FROM settings`)));
+    const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+    return questions.map(() => saved);
+  });
+
   return {
-    async all() {
-      const rows = await during('reading the settings', async () =>
-        savedRows.parse(await run(Prisma.sql`SELECT key, value FROM settings`)),
-      );
-      return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-    },
+    all: () => during('reading the settings', () => readTogether(undefined)),
 
     async save(changes, by, at) {
       await during('saving settings', () =>

@@ -1,10 +1,10 @@
 import type { Sealed } from '../accounts/vault.ts';
 import { isOpen, type LogEntry, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit } from '../orders/ports.ts';
-import { Prisma } from './database.ts';
+import { named, Prisma, type Statement } from './database.ts';
 
 /*
- * Changing orders: each change is one SQL statement, so one round trip and, where no jobs go with it, one
+ * Changing orders: all changes of a moment are one SQL statement, so one round trip and, where no jobs go with them, one
  * transaction by itself. With a call of Prisma's a table it takes three times the processor time.
  */
 
@@ -45,70 +45,95 @@ export function insertOrder(
     ), kept_items AS (
       INSERT INTO order_items (order_id, n, name, client_tid, state, open_key, attempts)
       SELECT changed.id, i.n, i.name, i.ctid, i.state, i.open_key, i.attempts
-      FROM changed, ${itemRows(order, order.items)}
+      FROM changed JOIN ${asItems(itemRows(order, order.items))} ON i.order_id = changed.id
       ORDER BY i.open_key
-    ), ${insertEvents(log)}
+    ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))}
     SELECT id FROM changed`;
 }
 
 /**
- * Commits a change: answers with a row, or without one when somebody else changed the order since it was read.
- * Of the order itself only what a transition changes is written, and the claim only where it changes: its
+ * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
+ * were read. Of an order itself only what a transition changes is written, and the claim only where it changes: its
  * lease is extended beside all this.
- * @throws when the change has no line in the audit log
+ * @throws when a change has no line in the audit log
  */
-export function updateOrder({ before, after, log, revealable }: OrderCommit): Prisma.Sql {
-  const at = log.at(-1)?.at;
-  if (at === undefined) throw new Error('a change needs a line in the audit log');
-  const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-  const items = after.items.filter((item, index) => opensOrCloses || item !== before.items[index]);
-  const approvals = after.approvals.filter((approval) => !before.approvals.includes(approval));
-
-  const columns = [
-    Prisma.sql`state = ${after.state}, version = ${after.version}, expires_at = ${after.expiresAt ?? null},
-      nudge_at = ${after.nudgeAt ?? null}, closed_at = ${after.closedAt ?? null}, updated_at = ${at}`,
-  ];
-  if (before.claim !== after.claim) {
-    const { workerId = null, leaseUntil = null } = after.claim ?? {};
-    columns.push(Prisma.sql`worker_id = ${workerId}, lease_until = ${leaseUntil}`);
-  }
-  if (!STATES_WITH_INPUT.has(after.state)) {
-    columns.push(Prisma.sql`sealed_input = NULL, sealed_input_key_id = NULL`);
-  }
-
-  const parts = [
-    Prisma.sql`changed AS (
-      UPDATE orders SET ${Prisma.join(columns)} WHERE id = ${before.id} AND version = ${before.version}
-      RETURNING id
-    )`,
-    insertEvents(log),
-  ];
-  if (items.length > 0) {
-    parts.push(Prisma.sql`kept_items AS (
-      UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,
-        not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result
-      FROM changed, ${itemRows(after, items)}
-      WHERE kept.order_id = changed.id AND kept.n = i.n
-    )`);
-  }
-  if (approvals.length > 0) {
-    const rows = JSON.stringify(approvals.map(({ userId, at }) => ({ user_id: userId, at })));
-    parts.push(Prisma.sql`kept_approvals AS (
-      INSERT INTO approvals (order_id, user_id, at)
-      SELECT changed.id, a.user_id, a.at
-      FROM changed, jsonb_to_recordset(${rows}::jsonb) AS a(user_id text, at timestamptz)
-    )`);
-  }
-  if (revealable !== undefined) {
-    const { n, sealed, expiresAt } = revealable;
-    parts.push(Prisma.sql`kept_secret AS (
-      INSERT INTO revealable_secrets (order_id, n, sealed, key_id, expires_at)
-      SELECT id, ${n}::int, ${sealed.bytes}::bytea, ${sealed.keyId}, ${expiresAt}::timestamptz FROM changed
-      ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
-        expires_at = excluded.expires_at, revealed_at = NULL
-    )`);
-  }
-  return Prisma.sql`WITH ${Prisma.join(parts)} SELECT id FROM changed`;
+export function updateOrders(commits: readonly OrderCommit[]): Statement {
+  const orders = commits.map(({ before, after, log }) => {
+    const at = log.at(-1)?.at;
+    if (at === undefined) throw new Error('a change needs a line in the audit log');
+    return {
+      id: before.id,
+      was: before.version,
+      version: after.version,
+      state: after.state,
+      expires_at: after.expiresAt,
+      nudge_at: after.nudgeAt,
+      closed_at: after.closedAt,
+      updated_at: at,
+      claim_changes: before.claim !== after.claim,
+      worker_id: after.claim?.workerId,
+      lease_until: after.claim?.leaseUntil,
+      keeps_input: STATES_WITH_INPUT.has(after.state),
+    };
+  });
+  const events = commits.flatMap(({ after, log }) => log.map((entry) => ({ order_id: after.id, ...entry })));
+  const items = commits.flatMap(({ before, after }) => {
+    const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
+    const changed = after.items.filter((item, index) => opensOrCloses || item !== before.items[index]);
+    return itemRows(after, changed);
+  });
+  const approvals = commits.flatMap(({ before, after }) =>
+    after.approvals
+      .filter((approval) => !before.approvals.includes(approval))
+      .map(({ userId, at }) => ({ order_id: after.id, user_id: userId, at })),
+  );
+  const secrets = commits.flatMap(({ after, revealable }) =>
+    revealable === undefined
+      ? []
+      : {
+          order_id: after.id,
+          n: revealable.n,
+          sealed: Buffer.from(revealable.sealed.bytes).toString('base64'),
+          key_id: revealable.sealed.keyId,
+          expires_at: revealable.expiresAt,
+        },
+  );
+  return named(
+    'change orders',
+    Prisma.sql`
+      WITH changed AS (
+        UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, nudge_at = c.nudge_at,
+          closed_at = c.closed_at, updated_at = c.updated_at,
+          worker_id = CASE WHEN c.claim_changes THEN c.worker_id ELSE orders.worker_id END,
+          lease_until = CASE WHEN c.claim_changes THEN c.lease_until ELSE orders.lease_until END,
+          sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
+          sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
+        FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
+          id text, was int, version int, state text, expires_at timestamptz, nudge_at timestamptz,
+          closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
+          lease_until timestamptz, keeps_input boolean)
+        WHERE orders.id = c.id AND orders.version = c.was
+        RETURNING orders.id
+      ), ${insertEvents(events)}, kept_items AS (
+        UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,
+          not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result
+        FROM changed JOIN ${asItems(items)} ON i.order_id = changed.id
+        WHERE kept.order_id = i.order_id AND kept.n = i.n
+      ), kept_approvals AS (
+        INSERT INTO approvals (order_id, user_id, at)
+        SELECT changed.id, a.user_id, a.at
+        FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
+          AS a (order_id text, user_id text, at timestamptz) ON a.order_id = changed.id
+      ), kept_secrets AS (
+        INSERT INTO revealable_secrets (order_id, n, sealed, key_id, expires_at)
+        SELECT changed.id, s.n, decode(s.sealed, 'base64'), s.key_id, s.expires_at
+        FROM changed JOIN jsonb_to_recordset(${JSON.stringify(secrets)}::jsonb)
+          AS s (order_id text, n int, sealed text, key_id text, expires_at timestamptz) ON s.order_id = changed.id
+        ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
+          expires_at = excluded.expires_at, revealed_at = NULL
+      )
+      SELECT id FROM changed`,
+  );
 }
 
 /** Answers with a row for each draft that it forgot, with all that belongs to it. */
@@ -137,9 +162,10 @@ export function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING kept.sealed, kept.key_id`;
 }
 
-/** The last part of a `FROM`: items as rows of `i`. */
-function itemRows(order: Order, items: readonly OrderItem[]): Prisma.Sql {
-  const rows = items.map((item) => ({
+/** Items as rows of {@link asItems}. */
+function itemRows(order: Order, items: readonly OrderItem[]) {
+  return items.map((item) => ({
+    order_id: order.id,
     n: item.n,
     name: item.name,
     ctid: item.ctid,
@@ -151,20 +177,25 @@ function itemRows(order: Order, items: readonly OrderItem[]): Prisma.Sql {
     result: item.result,
     open_key: isOpen(order.state) ? openKey(order, item) : undefined,
   }));
-  return Prisma.sql`jsonb_to_recordset(${storableJson(rows)}::jsonb) AS i(
-    n int, name text, ctid text, state text, attempts int, not_before timestamptz, sent_at timestamptz,
-    answered_at timestamptz, result jsonb, open_key text
+}
+
+/** A part of a `FROM`: items as rows of `i`. */
+function asItems(items: ReturnType<typeof itemRows>): Prisma.Sql {
+  return Prisma.sql`jsonb_to_recordset(${storableJson(items)}::jsonb) AS i(
+    order_id text, n int, name text, ctid text, state text, attempts int, not_before timestamptz,
+    sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text
   )`;
 }
 
 /** A part of a `WITH`: the lines of the audit log, in their order. */
-function insertEvents(log: readonly LogEntry[]): Prisma.Sql {
+function insertEvents(events: readonly (LogEntry & { readonly order_id: string })[]): Prisma.Sql {
   return Prisma.sql`kept_events AS (
       INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
       SELECT changed.id, e.version, e.at, e.actor, e.kind, e.state, e.detail
-      FROM changed, ROWS FROM (jsonb_to_recordset(${storableJson(log)}::jsonb) AS (
-        version int, at timestamptz, actor text, kind text, state text, detail jsonb
-      )) WITH ORDINALITY AS e(version, at, actor, kind, state, detail, position)
+      FROM changed JOIN ROWS FROM (jsonb_to_recordset(${storableJson(events)}::jsonb) AS (
+        order_id text, version int, at timestamptz, actor text, kind text, state text, detail jsonb
+      )) WITH ORDINALITY AS e(order_id, version, at, actor, kind, state, detail, position)
+        ON e.order_id = changed.id
       ORDER BY e.position
     )`;
 }

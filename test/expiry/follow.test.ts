@@ -4,6 +4,7 @@ import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { NO_JOBS } from '../store/order-rig.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -101,10 +102,7 @@ describe('on the real store', () => {
     };
     const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
     await rig.database.prisma.order.create({ data: { ...row, items } });
-    const store = createOrderStore(rig.database, {
-      enqueue: async () => undefined,
-      onCommitted: () => undefined,
-    });
+    const store = createOrderStore(rig.database, NO_JOBS);
     const order = await store.load(id);
     if (order === undefined) throw new Error('the order is gone');
     return order;

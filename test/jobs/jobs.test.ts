@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createJobs, type Handlers, type Jobs } from '../../src/jobs/jobs.ts';
 import type { OrderJob } from '../../src/orders/ports.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -49,11 +49,18 @@ async function working(handlers: Partial<Handlers>, now?: () => Date): Promise<J
 }
 
 const execute = (sql: string, values: unknown[]) => pool.query(sql, values);
-const show = (orderId: string, startAfter?: Date): OrderJob => ({
-  queue: 'order.show',
+const carryOut = (orderId: string, startAfter?: Date): OrderJob => ({
+  queue: 'order.execute',
   data: { orderId },
   ...(startAfter === undefined ? {} : { startAfter }),
 });
+const show = (orderId: string): OrderJob => ({ queue: 'order.show', data: { orderId } });
+
+/** Commits jobs with nothing else. */
+async function commit(jobs: Jobs, added: readonly OrderJob[]): Promise<void> {
+  await jobs.enqueue(execute, added);
+  jobs.committed(added);
+}
 
 test('four replicas that start at once on an empty database all start', async () => {
   const empty = await createTestDatabase('empty');
@@ -66,10 +73,9 @@ test('four replicas that start at once on an empty database all start', async ()
 
 test('a job runs as soon as it is told of, each once', async () => {
   const done: string[] = [];
-  const jobs = await working({ 'order.show': async ({ orderId }) => void done.push(orderId) });
-  await jobs.enqueue(execute, [show('a')]);
+  const jobs = await working({ 'order.execute': async ({ orderId }) => void done.push(orderId) });
   const toldAt = performance.now();
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('a')]);
   await until('the job is done', () => done.length > 0);
   expect(performance.now() - toldAt, 'ms').toBeLessThan(1_000);
   expect(done).toEqual(['a']);
@@ -77,14 +83,13 @@ test('a job runs as soon as it is told of, each once', async () => {
 
 test('a wave of jobs does not wait for polls between its batches', async () => {
   const done = new Set<string>();
-  const jobs = await working({ 'order.show': async ({ orderId }) => void done.add(orderId) });
-  // Eight at a time with a poll each would take 2 s × 12.
-  await jobs.enqueue(
-    execute,
-    Array.from({ length: 100 }, (_, n) => show(`order-${n}`)),
+  const jobs = await working({ 'order.execute': async ({ orderId }) => void done.add(orderId) });
+  // 48 at a time with a poll each would take 2 s × 12.
+  await commit(
+    jobs,
+    Array.from({ length: 600 }, (_, n) => carryOut(`order-${n}`)),
   );
-  jobs.wake(['order.show']);
-  await until('all are done', () => done.size === 100);
+  await until('all are done', () => done.size === 600);
 });
 
 test('one slow job holds up no other', async () => {
@@ -94,18 +99,16 @@ test('one slow job holds up no other', async () => {
     release = resolve;
   });
   const jobs = await working({
-    'order.show': async ({ orderId }) => {
+    'order.execute': async ({ orderId }) => {
       if (orderId === 'slow') await slow;
       done.push(orderId);
     },
   });
-  await jobs.enqueue(execute, [show('slow')]);
-  jobs.wake(['order.show']);
-  await jobs.enqueue(
-    execute,
-    Array.from({ length: 20 }, (_, n) => show(`quick-${n}`)),
+  await commit(jobs, [carryOut('slow')]);
+  await commit(
+    jobs,
+    Array.from({ length: 20 }, (_, n) => carryOut(`quick-${n}`)),
   );
-  jobs.wake(['order.show']);
   await until('the quick ones are done', () => done.length === 20);
   expect(done).not.toContain('slow');
   release();
@@ -117,10 +120,9 @@ test('a job for later runs then, by the clock of the bot, and not before', async
   const aheadMs = 3 * 86_400_000;
   const now = () => new Date(Date.now() + aheadMs);
   const ran: number[] = [];
-  const jobs = await working({ 'order.show': async () => void ran.push(Date.now()) }, now);
+  const jobs = await working({ 'order.execute': async () => void ran.push(Date.now()) }, now);
   const due = Date.now() + 700;
-  await jobs.enqueue(execute, [show('later', new Date(due + aheadMs))]);
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('later', new Date(due + aheadMs))]);
   await until('it has run', () => ran.length > 0);
   expect((ran[0] ?? 0) - due, 'ms after it was due').toBeGreaterThanOrEqual(0);
   expect((ran[0] ?? 0) - due, 'ms after it was due').toBeLessThan(1_000);
@@ -128,14 +130,13 @@ test('a job for later runs then, by the clock of the bot, and not before', async
 
 test('what a transaction takes back was never queued', async () => {
   const done: string[] = [];
-  const jobs = await working({ 'order.show': async ({ orderId }) => void done.push(orderId) });
+  const jobs = await working({ 'order.execute': async ({ orderId }) => void done.push(orderId) });
   const client = await pool.connect();
   await client.query('BEGIN');
-  await jobs.enqueue((sql, values) => client.query(sql, values), [show('taken back')]);
+  await jobs.enqueue((sql, values) => client.query(sql, values), [carryOut('taken back')]);
   await client.query('ROLLBACK');
   client.release();
-  await jobs.enqueue(execute, [show('kept')]);
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('kept')]);
   await until('the kept one is done', () => done.includes('kept'));
   expect(done).toEqual(['kept']);
 });
@@ -143,16 +144,16 @@ test('what a transaction takes back was never queued', async () => {
 test('a failing job, and one of another shape, harm nobody', async () => {
   const done: string[] = [];
   const jobs = await working({
-    'order.show': async ({ orderId }) => {
+    'order.execute': async ({ orderId }) => {
       if (orderId === 'bad') throw new Error('no');
       done.push(orderId);
     },
   });
-  await jobs.enqueue(execute, [show('bad'), show('misshapen', new Date(Date.now() + 60_000)), show('good')]);
+  await commit(jobs, [carryOut('bad'), carryOut('misshapen', new Date(Date.now() + 60_000))]);
   await pool.query(
     `UPDATE pgboss.job SET data = '{"orderId":7}', start_after = now() WHERE data->>'orderId' = 'misshapen'`,
   );
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('good')]);
   await until('the good one is done', () => done.includes('good'));
 });
 
@@ -163,18 +164,60 @@ test('stopping waits for what is under way, takes nothing new, and says whether 
     release = resolve;
   });
   const jobs = await working({
-    'order.show': async ({ orderId }) => {
+    'order.execute': async ({ orderId }) => {
       begun.push(orderId);
       await held;
     },
   });
-  await jobs.enqueue(execute, [show('first')]);
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('first')]);
   await until('it has begun', () => begun.length === 1);
   expect(await jobs.stop(50), 'while it is held').toBe(false);
-  await jobs.enqueue(execute, [show('second')]);
-  jobs.wake(['order.show']);
+  await commit(jobs, [carryOut('second')]);
   release();
   expect(await jobs.stop(5_000)).toBe(true);
   expect(begun).toEqual(['first']);
+});
+
+describe('what stands in the rows anyway', () => {
+  const written = async () =>
+    (await pool.query("SELECT data->>'orderId' AS id FROM pgboss.job WHERE name = 'order.show'")).rows;
+
+  test('is done at once and never written', async () => {
+    const done: string[] = [];
+    const jobs = await working({ 'order.show': async ({ orderId }) => void done.push(orderId) });
+    await commit(jobs, [show('a'), show('b')]);
+    await until('both are done', () => done.length === 2);
+    expect(done.toSorted()).toEqual(['a', 'b']);
+    expect(await written()).toEqual([]);
+  });
+
+  test('is written when it is for later', async () => {
+    const jobs = await working({});
+    await commit(jobs, [{ ...show('later'), startAfter: new Date(Date.now() + 60_000) }]);
+    expect(await written()).toEqual([{ id: 'later' }]);
+  });
+
+  test('waits for room, told twice is done once, and told again while it is done is done again', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const jobs = await working({
+      'order.show': ({ orderId }) => {
+        begun.push(orderId);
+        return new Promise((resolve) => ends.push(resolve));
+      },
+    });
+    const eight = Array.from({ length: 8 }, (_, n) => show(`order-${n}`));
+    jobs.committed([...eight, show('next'), show('next'), show('last')]);
+    await until('there is no more room', () => begun.length === 8);
+    expect(begun).not.toContain('next');
+    expect([...(await jobs.waiting('order.show'))].toSorted()).toEqual(['last', 'next']);
+    ends.shift()?.();
+    await until('the next one has begun', () => begun.includes('next'));
+    jobs.committed([show('next')]);
+    for (const end of ends.splice(0)) end();
+    await until('all have begun', () => begun.length === 11);
+    expect(begun.slice(8)).toEqual(['next', 'last', 'next']);
+    for (const end of ends.splice(0)) end();
+    await jobs.idle();
+  });
 });

@@ -79,7 +79,8 @@ export async function startRig(
         );
       }
     },
-    onCommitted: () => undefined,
+    isWritten: () => true,
+    committed: () => undefined,
   });
   const state = {
     now: START,

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { during, openDatabase, StoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { newOrder, type Rig, SHOW, startRig } from './order-rig.ts';
+import { EXECUTE, NO_JOBS, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -72,10 +72,7 @@ describe('a database that answers', () => {
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
     const database = openDatabase({ url: rig.url, log, maxConnections: 1 });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, {
-      enqueue: async () => undefined,
-      onCommitted: () => undefined,
-    });
+    const store = createOrderStore(database, NO_JOBS);
     const rows = await database.prisma.$queryRaw`SELECT pg_backend_pid() AS pid`;
     const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
     await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
@@ -93,16 +90,16 @@ describe('a database that answers', () => {
       await jobs.stop(1_000);
       await jobs.close();
     });
-    const store = createOrderStore(rig.database, { enqueue: jobs.enqueue, onCommitted: jobs.wake });
+    const store = createOrderStore(rig.database, jobs);
     const queued = async () =>
       (await rig.sql('SELECT data FROM pgboss.job ORDER BY data')).map(({ data }) => data);
     const order = newOrder();
-    expect(await store.create(order, undefined, [], [SHOW(order.id)])).toBeUndefined();
+    expect(await store.create(order, undefined, [], [EXECUTE(order.id)])).toBeUndefined();
     const rival = newOrder(
       {},
       order.items.map(({ name }) => name),
     );
-    expect(await store.create(rival, undefined, [], [SHOW(rival.id)])).toEqual({
+    expect(await store.create(rival, undefined, [], [EXECUTE(rival.id)])).toEqual({
       conflictingOrderId: order.id,
     });
     expect(await queued()).toEqual([{ orderId: order.id }]);
@@ -114,10 +111,7 @@ describe('a database that does not answer', () => {
     const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
     const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, {
-      enqueue: async () => undefined,
-      onCommitted: () => undefined,
-    });
+    const store = createOrderStore(database, NO_JOBS);
 
     const begun = performance.now();
     const [up, error] = await Promise.all([

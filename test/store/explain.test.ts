@@ -165,7 +165,7 @@ const all = async (rows: AsyncIterable<unknown>) => {
   for await (const _ of rows);
 };
 
-const orders = () => createOrderStore(database, { enqueue: jobs.enqueue, onCommitted: () => undefined });
+const orders = () => createOrderStore(database, jobs);
 const PENDING = `order-${ORDERS / 2}`;
 
 /** Changes an order as an approval does, with the jobs that follow. */
@@ -200,7 +200,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, 'reply:9:denied', 'C0DOMAINS', '1.2'),
-  'orders that need a hand': () => orders().neglected(NOW, 15_000),
+  'orders that need a hand': () => orders().neglected(NOW, { silentMs: 15_000, unshownMs: 3_000 }),
   'what has run out': () => orders().sweep(NOW),
   'what has not gone out': () => orders().unsent(ago(1)),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
@@ -227,7 +227,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
   'freeing what a digest did not post': () => createReminderStore(database).saidBy('digest-7'),
-  'queueing a job': () => orders().enqueue([{ queue: 'order.show', data: { orderId: PENDING } }]),
+  'queueing a job': () => orders().enqueue([{ queue: 'order.execute', data: { orderId: PENDING } }]),
   'jobs that wait': () => jobs.waiting('order.show'),
 };
 

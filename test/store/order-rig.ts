@@ -5,7 +5,7 @@ import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
 import { transition } from '../../src/orders/transition.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createOrderStore } from '../../src/store/orders.ts';
+import { createOrderStore, type OrderStoreDeps } from '../../src/store/orders.ts';
 import { newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -18,6 +18,14 @@ export function at(seconds: number): Date {
 
 export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
 
+/** For a store whose jobs are of no interest. */
+export const NO_JOBS: OrderStoreDeps = {
+  isWritten: () => false,
+  enqueue: async () => undefined,
+  committed: () => undefined,
+};
+
+export const EXECUTE = (orderId: string): OrderJob => ({ queue: 'order.execute', data: { orderId } });
 export const SHOW = (orderId: string): OrderJob => ({ queue: 'order.show', data: { orderId } });
 
 let count = 0;
@@ -47,7 +55,7 @@ export async function startRig() {
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York';
     CREATE TABLE queued (queue text NOT NULL, order_id text NOT NULL);`);
   const database: Database = openDatabase({ url: testDatabase.url });
-  const woken: string[][] = [];
+  const told: OrderJob[] = [];
   let failing = false;
   const store = createOrderStore(database, {
     enqueue: async (execute, jobs) => {
@@ -59,15 +67,16 @@ export async function startRig() {
       }
       if (failing) throw new Error('the queue is broken');
     },
-    onCommitted: (queues) => woken.push([...queues]),
+    isWritten: () => true,
+    committed: (jobs) => told.push(...jobs),
   });
 
   return {
     store,
     database,
     url: testDatabase.url,
-    /** What was told to wake up. */
-    woken,
+    /** Jobs that were told of after a commit. */
+    told,
     /** SQL past the store. */
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await admin.query(text, values)).rows;

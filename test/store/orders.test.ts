@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
-import type { OrderCommit } from '../../src/orders/ports.ts';
+import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
 import { at, changeOf, newOrder, type Rig, SEALED, SHOW, startRig, T0, underWay } from './order-rig.ts';
 
 let rig: Rig;
@@ -201,25 +201,26 @@ describe('compare and swap', () => {
 });
 
 describe('jobs', () => {
-  test('are queued with the change, and who works on them is woken after it, but not for later', async () => {
+  test('are queued with the change, and told of after it', async () => {
     const order = newOrder();
-    rig.woken.length = 0;
-    await rig.keep(order, [
+    rig.told.length = 0;
+    const jobs: OrderJob[] = [
       SHOW(order.id),
       { queue: 'order.expire', data: { orderId: order.id }, startAfter: at(3_600) },
-    ]);
+    ];
+    await rig.keep(order, jobs);
     expect(await rig.queued(order.id)).toEqual(['order.show', 'order.expire']);
-    expect(rig.woken).toEqual([['order.show']]);
+    expect(rig.told).toEqual(jobs);
 
-    rig.woken.length = 0;
+    rig.told.length = 0;
     await rig.store.enqueue([SHOW(order.id), SHOW(order.id)]);
     expect(await rig.queued(order.id)).toHaveLength(4);
-    expect(rig.woken).toEqual([['order.show']]);
+    expect(rig.told).toEqual([SHOW(order.id), SHOW(order.id)]);
   });
 
   test('go with the order when it cannot be kept', async () => {
     const order = newOrder();
-    rig.woken.length = 0;
+    rig.told.length = 0;
     await rig.whileQueueFails(async () => {
       await expect(rig.keep(order, [SHOW(order.id)])).rejects.toMatchObject({
         name: 'StoreError',
@@ -228,7 +229,7 @@ describe('jobs', () => {
     });
     expect(await rig.store.load(order.id)).toBeUndefined();
     expect(await rig.queued(order.id), 'a job outlived its order').toEqual([]);
-    expect(rig.woken).toEqual([]);
+    expect(rig.told).toEqual([]);
   });
 
   test('take the change with them when they cannot be queued', async () => {
