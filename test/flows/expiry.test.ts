@@ -4,6 +4,7 @@ import type { Message } from '../../src/demo/workspace/index.ts';
 import {
   answerTo,
   buttonsOf,
+  DOMAINS,
   deliverSigned,
   link,
   openedAfter,
@@ -19,7 +20,6 @@ import { approvedBy, ask, orderAfter } from '../support/orders.ts';
  * One demo, and its time goes on from test to test: the names of each test are its own.
  */
 
-const DOMAINS = 'C0DOMAINS';
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
 
