@@ -1,4 +1,5 @@
-import { calendarDay, lifecycleAt } from '../zones/lifecycle.ts';
+import { calendarDay } from '../zones/calendar-day.ts';
+import { lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';
 import { type Day, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS, type Mark } from './marks.ts';

@@ -1,4 +1,4 @@
-import { calendarDay } from '../zones/lifecycle.ts';
+import { calendarDay } from '../zones/calendar-day.ts';
 
 /** Renewals that fall in one month. */
 export interface MonthCount {

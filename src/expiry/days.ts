@@ -1,4 +1,4 @@
-import { calendarDay } from '../zones/lifecycle.ts';
+import { calendarDay, dayNumber, numberedDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
 export type Day = string;
@@ -10,17 +10,17 @@ const DAY_MS = 86_400_000;
 
 /** Whole calendar days from one day to another; negative when `to` is earlier. Free of daylight saving. */
 export function daysBetween(from: Day, to: Day): number {
-  return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
+  return dayNumber(to) - dayNumber(from);
 }
 
 /** The day that lies some days after another, or before it. */
 export function shiftDay(day: Day, days: number): Day {
-  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+  return numberedDay(dayNumber(day) + days);
 }
 
 /** The calendar day of a moment in UTC. */
 export function utcDay(moment: Date): Day {
-  return moment.toISOString().slice(0, 10);
+  return numberedDay(Math.floor(moment.getTime() / DAY_MS));
 }
 
 /**

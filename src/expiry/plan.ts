@@ -1,4 +1,5 @@
-import { calendarDay, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
+import { calendarDay } from '../zones/calendar-day.ts';
+import { type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Day, daysBetween, type ExpirySource, expiryDay, shiftDay, utcDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
@@ -67,14 +68,14 @@ export interface DigestGroup<Watched extends WatchedName = WatchedName> {
 
 const DAY_MS = 86_400_000;
 /** Most urgent first: what is lost soonest and can be saved, then what comes, then what nothing saves. */
-const URGENCY: readonly LifePhase[] = [
-  'redemption',
-  'auto_renew_grace',
-  'expired',
-  'registered',
-  'pending_delete',
-  'released',
-];
+const URGENCY: Readonly<Record<LifePhase, number>> = {
+  redemption: 0,
+  auto_renew_grace: 1,
+  expired: 2,
+  registered: 3,
+  pending_delete: 4,
+  released: 5,
+};
 
 /**
  * The reminders that are due, most urgent first. A name gets one at most: the tightest threshold that it has passed,
@@ -88,14 +89,20 @@ export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: PlanOptions,
 ): DueReminder<Watched>[] {
-  const due: DueReminder<Watched>[] = [];
+  return [...dueReminders(watched, options)].sort(byUrgency);
+}
+
+/** The same in the order in which the names are given, for a list that comes in parts. */
+export function* dueReminders<Watched extends WatchedName>(
+  watched: Iterable<Watched>,
+  options: PlanOptions,
+): Generator<DueReminder<Watched>> {
   const today = calendarDay(options.now, options.timeZone);
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   for (const item of watched) {
     const reminder = item.lapsing ? undefined : reminderFor(item, today, thresholds, options);
-    if (reminder) due.push(reminder);
+    if (reminder) yield reminder;
   }
-  return due.sort(byUrgency);
 }
 
 /** The reminders as the digest shows them: by days left before the expiry, by phase after it; order is kept. */
@@ -132,8 +139,9 @@ function reminderFor<Watched extends WatchedName>(
   watched: Watched,
   today: Day,
   thresholds: readonly number[],
-  { now, timeZone }: PlanOptions,
+  options: PlanOptions,
 ): DueReminder<Watched> | undefined {
+  const { now, timeZone } = options;
   const renewed = watched.renewedUntil !== undefined && watched.renewedUntil > watched.expiresAt;
   const expiresAt = renewed ? (watched.renewedUntil ?? watched.expiresAt) : watched.expiresAt;
   const source = renewed ? 'order' : watched.source;
@@ -141,29 +149,62 @@ function reminderFor<Watched extends WatchedName>(
   const daysLeft = daysBetween(today, lastDay);
   const deletedAt = !renewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
 
-  const common = {
-    watched,
-    name: watched.name,
-    expiry: utcDay(expiresAt),
-    expiryDay: lastDay,
-    daysLeft,
-    estimated: source === 'order',
-  };
-  if (daysLeft >= 0 && deletedAt === undefined) {
-    const threshold = thresholds.find((days) => days >= daysLeft);
-    const lastSafeDay = shiftDay(lastDay, -1);
-    if (
-      threshold === undefined ||
-      wasSaid(watched, threshold) ||
-      isSnoozed(watched, today, lastSafeDay, timeZone)
-    ) {
-      return undefined;
+  const when = { today, lastDay, daysLeft, expiresAt, deletedAt };
+  const due =
+    daysLeft >= 0 && deletedAt === undefined
+      ? dueBefore(watched, when, thresholds, options)
+      : dueAfter(watched, when, options);
+  // Field by field: spreading them takes V8 longer than all the rest.
+  return (
+    due && {
+      watched,
+      name: watched.name,
+      expiry: utcDay(expiresAt),
+      threshold: due.threshold,
+      expiryDay: lastDay,
+      daysLeft,
+      lastThreshold: due.lastThreshold,
+      phase: due.phase,
+      lastSafeDay: due.lastSafeDay,
+      restoreUntil: due.restoreUntil,
+      estimated: source === 'order',
     }
-    const lastThreshold = threshold === thresholds[0];
-    return { ...common, threshold, lastThreshold, phase: 'registered', lastSafeDay, restoreUntil: undefined };
-  }
-  if (daysLeft < -LOOK_BACK_DAYS) return undefined;
+  );
+}
 
+/** What a name's dates come to today. */
+interface When {
+  readonly today: Day;
+  /** The day of the expiry as people see it. */
+  readonly lastDay: Day;
+  readonly daysLeft: number;
+  readonly expiresAt: Date;
+  readonly deletedAt: Date | undefined;
+}
+
+/** What there is to say. */
+type Said = Pick<DueReminder, 'threshold' | 'lastThreshold' | 'phase' | 'lastSafeDay' | 'restoreUntil'>;
+
+function dueBefore(
+  watched: WatchedName,
+  { today, lastDay, daysLeft }: When,
+  thresholds: readonly number[],
+  { timeZone }: PlanOptions,
+): Said | undefined {
+  const threshold = thresholds.find((days) => days >= daysLeft);
+  if (threshold === undefined || wasSaid(watched, threshold)) return undefined;
+  const lastSafeDay = shiftDay(lastDay, -1);
+  if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
+  const lastThreshold = threshold === thresholds[0];
+  return { threshold, lastThreshold, phase: 'registered', lastSafeDay, restoreUntil: undefined };
+}
+
+function dueAfter(
+  watched: WatchedName,
+  { today, daysLeft, expiresAt, deletedAt }: When,
+  { now, timeZone }: PlanOptions,
+): Said | undefined {
+  if (daysLeft < -LOOK_BACK_DAYS) return undefined;
   const life = lifecycleAt(zoneFor(watched.name), { expiresAt, deletedAt }, now, timeZone);
   const { phase, lastSafeDay } = life.current;
   const mark = AFTER_EXPIRY.findLast(
@@ -174,14 +215,8 @@ function reminderFor<Watched extends WatchedName>(
   );
   if (mark === undefined || wasSaid(watched, mark.threshold)) return undefined;
   if (mark.daysToSafeDay !== undefined && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
-  return {
-    ...common,
-    threshold: mark.threshold,
-    lastThreshold: false,
-    phase,
-    lastSafeDay,
-    restoreUntil: restoreUntil(life),
-  };
+  const { threshold } = mark;
+  return { threshold, lastThreshold: false, phase, lastSafeDay, restoreUntil: restoreUntil(life) };
 }
 
 function wasSaid({ remindedThresholds }: WatchedName, threshold: number): boolean {
@@ -204,9 +239,10 @@ function restoreUntil(life: Lifecycle): Day | undefined {
   return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
 }
 
-function byUrgency(a: DueReminder, b: DueReminder): number {
+/** Compares two reminders: the more urgent one comes first. */
+export function byUrgency(a: DueReminder, b: DueReminder): number {
   return (
-    URGENCY.indexOf(a.phase) - URGENCY.indexOf(b.phase) ||
+    URGENCY[a.phase] - URGENCY[b.phase] ||
     (a.phase === 'registered' ? a.daysLeft - b.daysLeft : 0) ||
     compare(a.lastSafeDay ?? '', b.lastSafeDay ?? '') ||
     compare(a.name, b.name)

@@ -1,4 +1,4 @@
-import { calendarDay } from '../zones/lifecycle.ts';
+import { calendarDay } from '../zones/calendar-day.ts';
 import { parseDomainName } from '../zones/names.ts';
 import { changeWatched, newlyWatched } from './change.ts';
 import { parseExpiryDate, parseImport, type RejectedLine, registrableName } from './import.ts';

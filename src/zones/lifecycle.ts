@@ -1,3 +1,4 @@
+import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
@@ -83,17 +84,6 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   };
 }
 
-/**
- * The calendar day of a moment in a time zone.
- *
- * @param timeZone IANA name, for example `Europe/Berlin`.
- * @returns YYYY-MM-DD.
- * @throws RangeError when the time zone is unknown.
- */
-export function calendarDay(moment: Date, timeZone: string): string {
-  return dayFormat(timeZone).format(moment);
-}
-
 function phaseStarts(periods: LifecycleProfile, expiresAt: Date, deletedAt: Date | undefined) {
   const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
   const pendingDelete = addDays(deletion, periods.redemptionDays);
@@ -112,22 +102,5 @@ function addDays(moment: Date, days: number): Date {
 }
 
 function dayBefore(moment: Date, timeZone: string): string {
-  const noon = Date.parse(`${calendarDay(moment, timeZone)}T12:00:00Z`);
-  return new Date(noon - DAY_MS).toISOString().slice(0, 10);
-}
-
-const dayFormats = new Map<string, Intl.DateTimeFormat>();
-
-/** Making a formatter costs 20 µs and more, which a list of a million names would feel. */
-function dayFormat(timeZone: string): Intl.DateTimeFormat {
-  const known = dayFormats.get(timeZone);
-  if (known) return known;
-  const made = new Intl.DateTimeFormat('sv-SE', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  });
-  dayFormats.set(timeZone, made);
-  return made;
+  return numberedDay(dayNumber(calendarDay(moment, timeZone)) - 1);
 }

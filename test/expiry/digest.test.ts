@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { daysBetween, shiftDay } from '../../src/expiry/days.ts';
-import { calendarDay } from '../../src/zones/lifecycle.ts';
+import { calendarDay } from '../../src/zones/calendar-day.ts';
 import { DAY_MS, MINUTE_MS, nineInBerlin, Rig } from './rig.ts';
 
 let rig: Rig;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
 import { groupForDigest, planReminders, snoozeUntil, type WatchedName } from '../../src/expiry/plan.ts';
-import { calendarDay } from '../../src/zones/lifecycle.ts';
+import { calendarDay } from '../../src/zones/calendar-day.ts';
 import fc from '../support/properties.ts';
 
 const DAY_MS = 86_400_000;

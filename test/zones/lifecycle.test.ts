@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { calendarDay } from '../../src/zones/calendar-day.ts';
 import { general } from '../../src/zones/general.ts';
-import { calendarDay, lifecycleAt } from '../../src/zones/lifecycle.ts';
+import { lifecycleAt } from '../../src/zones/lifecycle.ts';
 import { rest } from '../../src/zones/rest.ts';
 import fc from '../support/properties.ts';
 

@@ -1,7 +1,7 @@
 import type { Button } from '@slack/types';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
-import { calendarDay } from '../../zones/lifecycle.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { dayInWords, daysInWords, nameInWords } from './expiry.ts';
 import {

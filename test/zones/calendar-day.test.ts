@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { calendarDay, dayNumber, numberedDay } from '../../src/zones/calendar-day.ts';
+import fc from '../support/properties.ts';
+
+/** Half hours and quarters, daylight saving of half an hour, clocks that change at midnight, a day that never was. */
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'Pacific/Chatham',
+  'Africa/Cairo',
+  'America/Havana',
+  'America/St_Johns',
+  'Pacific/Apia',
+  'Pacific/Kiritimati',
+  'Africa/Casablanca',
+];
+const HALF_HOUR_MS = 1_800_000;
+
+const formats = new Map(
+  ZONES.map((timeZone) => [timeZone, new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })]),
+);
+
+test.each(ZONES)('%s: the day is the one that Intl tells, through every change of the clock', (timeZone) => {
+  const wrong: string[] = [];
+  for (const year of [2011, 2027]) {
+    for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HALF_HOUR_MS) {
+      for (const moment of [new Date(at - 1), new Date(at)]) {
+        const told = formats.get(timeZone)?.format(moment);
+        if (calendarDay(moment, timeZone) !== told) wrong.push(`${moment.toISOString()} is ${told}`);
+      }
+    }
+  }
+  expect(wrong.slice(0, 5)).toEqual([]);
+});
+
+test('any moment has the day that Intl tells', () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('1970-01-02'), max: new Date('2199-12-31'), noInvalidDate: true }),
+      fc.constantFrom(...ZONES),
+      (moment, timeZone) => calendarDay(moment, timeZone) === formats.get(timeZone)?.format(moment),
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test('days and their numbers stand for each other', () => {
+  expect(numberedDay(0)).toBe('1970-01-01');
+  expect(dayNumber('2028-03-01') - dayNumber('2028-02-28')).toBe(2);
+  for (let number = -1_000; number < 30_000; number += 1) {
+    if (dayNumber(numberedDay(number)) !== number) expect.fail(`${numberedDay(number)} is not day ${number}`);
+  }
+});
