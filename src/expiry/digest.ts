@@ -5,7 +5,14 @@ import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { utcDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
-import { type DueReminder, groupForDigest, type PlanOptions, planReminders } from './plan.ts';
+import {
+  byUrgency,
+  type DueReminder,
+  dueReminders,
+  groupForDigest,
+  type PlanOptions,
+  planReminders,
+} from './plan.ts';
 import type {
   DigestPoster,
   DigestRun,
@@ -142,23 +149,23 @@ export async function collectDue(
 ): Promise<{ readonly due: readonly Due[]; readonly more: boolean }> {
   const found = new Map<string, Due>();
   const take = (batch: readonly WatchedReminder[]) => {
-    for (const reminder of planReminders(batch, options)) found.set(reminder.name, reminder);
+    for (const reminder of dueReminders(batch, options)) found.set(reminder.name, reminder);
     return found.size > MAX_NAMES;
   };
-  const finish = (more: boolean) => {
-    const due = groupForDigest([...found.values()]).flatMap((group) => group.reminders);
-    return { due: due.slice(0, MAX_NAMES), more };
-  };
+  const finish = (more: boolean) => ({
+    due: [...found.values()].sort(byUrgency).slice(0, MAX_NAMES),
+    more,
+  });
 
   const since = new Date(options.now.getTime() - LOOK_BACK_DAYS * DAY_MS);
   for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
-  const ranges = candidateRanges(options).toSorted(byUrgency);
+  const ranges = candidateRanges(options).toSorted(bySavable);
   for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);
   return finish(false);
 }
 
 /** What can still be saved first, what nothing saves last. */
-function byUrgency(a: CandidateRange, b: CandidateRange): number {
+function bySavable(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
 
@@ -210,7 +217,10 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
     snoozedUntil: domain.snooze?.until,
     lapsing: domain.lapse?.confirmed !== undefined,
     remindedThresholds: said,
-    domain,
+    addedBy: domain.addedBy,
+    registeredBy: domain.registeredBy,
+    checkProblem: domain.checkProblem,
+    lapse: domain.lapse,
   };
 }
 

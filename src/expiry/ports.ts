@@ -95,10 +95,10 @@ export interface WatchListStore {
   unfollowed(since: Date): Promise<readonly { readonly orderId: string; readonly n: number }[]>;
 }
 
-/** A name as the reminder plan needs it, and as its reminder shows it. */
-export interface WatchedReminder extends WatchedName {
-  readonly domain: WatchedDomain;
-}
+/** A name as the reminder plan needs it, and what its reminder shows besides. */
+export interface WatchedReminder
+  extends WatchedName,
+    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'checkProblem' | 'lapse'> {}
 
 /** What a reminder is known by. */
 export interface ReminderKey {

@@ -9,53 +9,15 @@ import { type Database, during, isUniqueViolation, Prisma, type Transaction } fr
 const SAME_END_MS = 30 * 86_400_000;
 /** `said_threshold` of a name whose present expiry nothing was said about. */
 export const NOTHING_SAID = 2_147_483_647;
+/** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
+export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 const BATCH = 2_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
-const expirySource = z.enum(['rdap', 'order', 'person']);
+export const expirySource = z.enum(['rdap', 'order', 'person']);
 const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number() }));
 const unfollowedRows = z.array(z.object({ orderId: z.string(), n: z.number() }));
 const imported = z.array(z.object({ added: z.boolean() }));
-
-const text = z.string().nullable();
-const moment = z.date().nullable();
-
-/** A row of {@link DOMAIN_COLUMNS}. */
-export const domainRow = z.object({
-  name: z.string(),
-  version: z.number(),
-  expiresAt: moment,
-  expirySource: text,
-  addedBy: z.string(),
-  addedAt: z.date(),
-  saidThreshold: z.number(),
-  registeredBy: text,
-  renewedUntil: moment,
-  renewedAt: moment,
-  previousExpiresAt: moment,
-  movedAt: moment,
-  deletedAt: moment,
-  checkedAt: moment,
-  nextCheckAt: z.date(),
-  checkProblem: text,
-  snoozedUntil: moment,
-  snoozedBy: text,
-  snoozeReason: text,
-  lapseReason: text,
-  lapseRequestedBy: text,
-  lapseConfirmedBy: text,
-  lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Prisma.DomainModel>;
-
-/** Every column of `domains`, under the names of Prisma's model. */
-export const DOMAIN_COLUMNS = Prisma.sql`
-  name, version, expires_at AS "expiresAt", expiry_source AS "expirySource", added_by AS "addedBy",
-  added_at AS "addedAt", said_threshold AS "saidThreshold", registered_by AS "registeredBy",
-  renewed_until AS "renewedUntil", renewed_at AS "renewedAt", previous_expires_at AS "previousExpiresAt",
-  moved_at AS "movedAt", deleted_at AS "deletedAt", checked_at AS "checkedAt", next_check_at AS "nextCheckAt",
-  check_problem AS "checkProblem", snoozed_until AS "snoozedUntil", snoozed_by AS "snoozedBy",
-  snooze_reason AS "snoozeReason", lapse_reason AS "lapseReason", lapse_requested_by AS "lapseRequestedBy",
-  lapse_confirmed_by AS "lapseConfirmedBy", lapse_confirmed_at AS "lapseConfirmedAt"`;
 
 /** A name of the watch list out of its row. */
 export function domainFromRow(row: Prisma.DomainModel): WatchedDomain {
@@ -158,13 +120,16 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
         const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
         // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
         const rows = await prisma.$queryRaw`
-        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at)
-        SELECT name, NULLIF(date, '')::timestamptz, CASE date WHEN '' THEN NULL ELSE 'person' END,
-               ${by}, ${now}::timestamptz, ${now}::timestamptz
-        FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)
+        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
+        SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
+               ${by}, ${now}::timestamptz, ${now}::timestamptz,
+               COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
+                        ${NOTHING_SAID})
+        FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
+              FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
         ON CONFLICT (name) DO UPDATE
           SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
-              said_threshold = ${NOTHING_SAID}
+              said_threshold = EXCLUDED.said_threshold
           WHERE EXCLUDED.expires_at IS NOT NULL
             AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
             AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
@@ -254,15 +219,12 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
     follow: (orderId, n, now, change) =>
       during('following a success', () =>
         prisma.$transaction(async (tx) => {
-          const { count } = await tx.orderItem.updateMany({
+          const [item] = await tx.orderItem.updateManyAndReturn({
             where: { orderId, n, followedAt: null },
             data: { followedAt: now },
-          });
-          if (count === 0) return false;
-          const item = await tx.orderItem.findUniqueOrThrow({
-            where: { orderId_n: { orderId, n } },
             select: { name: true },
           });
+          if (item === undefined) return false;
           // Locked, so that what is computed from the row is not computed from an older one.
           await tx.$queryRaw`SELECT 1 FROM domains WHERE name = ${item.name} FOR UPDATE`;
           const row = await tx.domain.findUnique({ where: { name: item.name } });
@@ -301,28 +263,46 @@ async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
       ...columnsOf(domain),
     },
   });
+  // It may have been on the list before.
+  if (domain.expiry !== undefined) await noteSaid(tx, domain.name, domain.expiry.at);
 }
 
 async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  const moved = from !== undefined && to !== undefined && utcDay(from) !== utcDay(to);
-  const sameEnd = moved && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  const moved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
   const { count } = await tx.domain.updateMany({
     where: { name: before.name, version: before.version },
-    data: {
-      ...columnsOf(after),
-      version: before.version + 1,
-      ...(moved && !sameEnd ? { saidThreshold: NOTHING_SAID } : {}),
-    },
+    data: { ...columnsOf(after), version: before.version + 1 },
   });
   if (count === 0) return false;
-  if (sameEnd) {
-    await tx.$executeRaw`
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-      SELECT name, ${new Date(utcDay(to))}::timestamptz, threshold, digest_id, claimed_at, posted_at
-      FROM reminders WHERE name = ${before.name} AND expires_at = ${new Date(utcDay(from))}::timestamptz
-      ON CONFLICT DO NOTHING`;
+  if (moved) {
+    const sameEnd = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+    await noteSaid(tx, before.name, to, sameEnd ? from : undefined);
   }
   return true;
+}
+
+/**
+ * Notes beside a name what was said about its new expiry: what is due is found by that alone.
+ *
+ * @param from the former date of the same end: what was said about it counts as said.
+ */
+async function noteSaid(tx: Transaction, name: string, expiresAt: Date, from?: Date): Promise<void> {
+  const day = new Date(utcDay(expiresAt));
+  const formerDay = from === undefined ? null : new Date(utcDay(from));
+  await tx.$executeRaw`
+    WITH kept AS (
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+      SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
+      FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
+      ON CONFLICT DO NOTHING
+      RETURNING threshold)
+    UPDATE domains d SET said_threshold = said.threshold
+    FROM (
+      SELECT COALESCE(min(threshold), ${NOTHING_SAID}) AS threshold FROM (
+        SELECT threshold FROM kept
+        UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
+    ) said
+    WHERE d.name = ${name} AND d.said_threshold <> said.threshold`;
 }

@@ -1,65 +1,116 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { CandidateRange } from '../expiry/candidates.ts';
 import { utcDay } from '../expiry/days.ts';
-import { asReminder } from '../expiry/digest.ts';
 import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
-import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
-import { DOMAIN_COLUMNS, domainFromRow, domainRow, NOTHING_SAID } from './domains.ts';
+import {
+  type Database,
+  during,
+  isUniqueViolation,
+  named,
+  Prisma,
+  type Statement,
+  type Transaction,
+} from './database.ts';
+import { domainFromRow, EXPIRY_DAY, expirySource, NOTHING_SAID } from './domains.ts';
 
-const BATCH = 500;
+/** One more than a digest says at once: one question tells, too, whether there are more. */
+const BATCH = 1_001;
 const DAY_MS = 86_400_000;
 /** A digest is put off for less than this. */
 const FARTHEST_LEASE_MS = 2 * 3_600_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
-const candidateRow = domainRow.extend({ expiresAt: z.date(), said: z.array(z.number()) });
-const candidate = z.array(candidateRow);
-const inRange = z.array(candidateRow.extend({ range: z.number() }));
+const text = z.string().nullable();
+const moment = z.date().nullable();
+const candidateRow = z.object({
+  name: z.string(),
+  expiresAt: z.date(),
+  expirySource,
+  renewedUntil: moment,
+  deletedAt: moment,
+  snoozedUntil: moment,
+  saidThreshold: z.number(),
+  addedBy: z.string(),
+  registeredBy: text,
+  checkProblem: text,
+  lapseReason: text,
+  lapseRequestedBy: text,
+}) satisfies z.ZodType<Partial<Prisma.DomainModel>>;
+const deletedRows = z.array(candidateRow);
+const candidateRows = z.array(candidateRow.extend({ range: z.number() }));
 const key = z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() });
 
-/** Midnight UTC of the day of the expiry, as reminders keep it. */
-const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
-const SAID = Prisma.sql`ARRAY(
-  SELECT r.threshold FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}) AS said`;
+/** What {@link candidateRow} holds: all that the plan and the digest need. */
+const CANDIDATE_COLUMNS = Prisma.sql`
+  d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
+  d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.said_threshold AS "saidThreshold",
+  d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
+  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy"`;
 
-/** One step of a walk over names that can be due: those after a name at an expiry. */
-export interface CandidateStep {
-  readonly threshold: number;
-  readonly from: Date;
+/** Where a walk over names that can be due goes on in a range: after a name at its first moment. */
+export interface CandidateStep extends CandidateRange {
   readonly afterName: string;
-  readonly until: Date;
 }
 
-/** The query behind `candidates`; apart, so that its plan can be looked at. */
-export function candidatesQuery({ threshold, from, afterName, until }: CandidateStep): Prisma.Sql {
-  return Prisma.sql`
-    SELECT ${DOMAIN_COLUMNS}, ${SAID} FROM domains d
-    WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
-      AND (d.expires_at, d.name) > (${from}::timestamptz, ${afterName})
-      AND d.said_threshold > ${threshold} AND d.lapse_confirmed_at IS NULL
-    ORDER BY d.expires_at, d.name LIMIT ${BATCH}`;
+/** The query behind `candidates`, one text for all ranges; apart, so that its plan can be looked at. */
+export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
+  return named(
+    'candidates for reminders',
+    Prisma.sql`
+      SELECT step.n::int AS range, found.* FROM (
+        SELECT * FROM unnest(
+          ${steps.map(({ threshold }) => threshold)}::int[], ${steps.map(({ from }) => from)}::timestamptz[],
+          ${steps.map(({ until }) => until)}::timestamptz[], ${steps.map(({ afterName }) => afterName)}::text[])
+          WITH ORDINALITY AS step (threshold, since, until, after_name, n)
+        ORDER BY n) step
+      CROSS JOIN LATERAL (
+        SELECT ${CANDIDATE_COLUMNS} FROM domains d
+        WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.said_threshold > step.threshold
+          AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
+        ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
+      ORDER BY step.n, found."expiresAt", found.name LIMIT ${BATCH}`,
+  );
 }
 
 /** Frees the reminders that digests claimed and did not post. */
 async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly string[]): Promise<void> {
+  const ids = [...digestIds];
   await db.$executeRaw`
     WITH freed AS (
-      DELETE FROM reminders WHERE digest_id = ANY (${[...digestIds]}::text[]) AND posted_at IS NULL RETURNING name)
+      DELETE FROM reminders WHERE digest_id = ANY (${ids}::text[]) AND posted_at IS NULL RETURNING name)
     UPDATE domains d SET said_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
-       WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.posted_at IS NOT NULL),
+       WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
+         AND (r.posted_at IS NOT NULL OR r.digest_id <> ALL (${ids}::text[]))),
       ${NOTHING_SAID})
     FROM freed WHERE d.name = freed.name`;
 }
 
-function remindersOf(rows: z.infer<typeof candidate>): WatchedReminder[] {
-  return rows.flatMap((row) => asReminder(domainFromRow(row), row.said) ?? []);
+/** A name that nobody lets go. */
+function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
+  return {
+    name: row.name,
+    expiresAt: row.expiresAt,
+    source: row.expirySource,
+    renewedUntil: row.renewedUntil ?? undefined,
+    deletedAt: row.deletedAt ?? undefined,
+    snoozedUntil: row.snoozedUntil ?? undefined,
+    remindedThresholds: [row.saidThreshold],
+    addedBy: row.addedBy,
+    registeredBy: row.registeredBy ?? undefined,
+    checkProblem: row.checkProblem ?? undefined,
+    lapse:
+      row.lapseReason === null
+        ? undefined
+        : { reason: row.lapseReason, requestedBy: row.lapseRequestedBy ?? '', confirmed: undefined },
+  };
 }
 
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ prisma, run }: Database): ReminderStore {
-  const ask = (query: Prisma.Sql): Promise<unknown> =>
+  const ask = (query: Statement): Promise<unknown> =>
     during('looking for names that are due', () => run(query));
 
   return {
@@ -165,34 +216,33 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       }),
 
     async *candidates(ranges) {
-      const starts = ranges.map(
-        (range, index) =>
-          Prisma.sql`(SELECT ${index}::int AS range, step.* FROM (${candidatesQuery({ ...range, afterName: '' })}) step)`,
-      );
-      // In a short list one question answers all.
-      const first = inRange.parse(await ask(Prisma.join(starts, ' UNION ALL ')));
-      for (const [index, range] of ranges.entries()) {
-        let found: z.infer<typeof candidate> = first.filter((row) => row.range === index);
-        for (;;) {
-          yield remindersOf(found);
-          const last = found.at(-1);
-          if (last === undefined || found.length < BATCH) break;
-          const step = { ...range, from: last.expiresAt, afterName: last.name };
-          found = candidate.parse(await ask(candidatesQuery(step)));
-        }
+      let steps: readonly CandidateStep[] = ranges.map((range) => ({ ...range, afterName: '' }));
+      for (;;) {
+        const found = candidateRows.parse(await ask(candidatesQuery(steps)));
+        yield found.map(reminderOf);
+        const last = found.at(-1);
+        if (last === undefined || found.length < BATCH) return;
+        const [unfinished, ...later] = steps.slice(last.range - 1);
+        if (unfinished === undefined) return;
+        steps = [{ ...unfinished, from: last.expiresAt, afterName: last.name }, ...later];
       }
     },
 
     async *deletedCandidates(since) {
       for (let after = ''; ; ) {
-        const found = candidate.parse(
-          await ask(Prisma.sql`
-            SELECT ${DOMAIN_COLUMNS}, ${SAID} FROM domains d
-            WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
-              AND d.lapse_confirmed_at IS NULL
-            ORDER BY d.name LIMIT ${BATCH}`),
+        const found = deletedRows.parse(
+          await ask(
+            named(
+              'deleted names for reminders',
+              Prisma.sql`
+                SELECT ${CANDIDATE_COLUMNS} FROM domains d
+                WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
+                  AND d.lapse_confirmed_at IS NULL
+                ORDER BY d.name LIMIT ${BATCH}`,
+            ),
+          ),
         );
-        yield remindersOf(found);
+        yield found.map(reminderOf);
         const last = found.at(-1);
         if (last === undefined || found.length < BATCH) return;
         after = last.name;

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { createJobs, type Jobs } from '../../src/jobs/jobs.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -185,6 +186,15 @@ async function approve(): Promise<void> {
   expect(committed).toEqual({ ok: true });
 }
 
+/** Gives a watched name another date, of which nothing was said yet. */
+async function moveDate(): Promise<void> {
+  const store = createWatchListStore(database);
+  const before = await store.find('name78.rest');
+  if (before === undefined) throw new Error('there is no such name');
+  const at = new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS);
+  expect(await store.change(before, { ...before, expiry: { at, source: 'rdap' } })).toBe(true);
+}
+
 const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, [], []),
   'the same asked once more': () =>
@@ -225,6 +235,15 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'a page of what expires': () =>
     createWatchListStore(database).page(NOW, new Date(NOW.getTime() + 30 * 24 * HOUR_MS), 0, 20),
   'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
+  'names that can be due': () =>
+    all(
+      createReminderStore(database).candidates(
+        candidateRanges({ now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' }),
+      ),
+    ),
+  'a date that moves': moveDate,
+  'dates that are imported': () =>
+    createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
   'freeing what a digest did not post': () => createReminderStore(database).saidBy('digest-7'),
   'queueing a job': () => orders().enqueue([{ queue: 'order.execute', data: { orderId: PENDING } }]),

@@ -121,19 +121,21 @@ function partBlocks(part: DigestPart): AnyBlock[] {
 }
 
 function reminderText(reminder: Reminder): string {
-  const { domain } = reminder.watched;
+  const { watched } = reminder;
   const what = [
     nameInWords(reminder.name),
     ...sentences(reminder),
     ...(reminder.estimated ? ['The date is an estimate from the last order.'] : []),
-    ...(domain.checkProblem === undefined ? [] : [`Look-up at the registry: ${quote(domain.checkProblem)}.`]),
+    ...(watched.checkProblem === undefined
+      ? []
+      : [`Look-up at the registry: ${quote(watched.checkProblem)}.`]),
     ...(reminder.lastThreshold
-      ? [`Last reminder. ${mention(domain.registeredBy ?? domain.addedBy)}, what about it?`]
+      ? [`Last reminder. ${mention(watched.registeredBy ?? watched.addedBy)}, what about it?`]
       : []),
-    ...(domain.lapse === undefined
+    ...(watched.lapse === undefined
       ? []
       : [
-          `${mention(domain.lapse.requestedBy)} wants to let it lapse (“${quote(domain.lapse.reason)}”); nobody has confirmed.`,
+          `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed.`,
         ]),
   ];
   return what.join(' ');

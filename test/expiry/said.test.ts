@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { utcDay } from '../../src/expiry/days.ts';
+import { collectDue } from '../../src/expiry/digest.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import fc from '../support/properties.ts';
+import { DAY_MS, Rig } from './rig.ts';
+
+/*
+ * What is due is found by what stands beside each name, without the reminders: it must always be the tightest
+ * threshold that they tell about the present expiry.
+ */
+
+const NAMES = ['bistro.rest', 'cafe.rest'] as const;
+const THRESHOLDS = [60, 30, 7, -1];
+let rig: Rig;
+
+beforeAll(async () => {
+  rig = await Rig.start();
+});
+
+afterAll(async () => {
+  await rig?.stop();
+});
+
+beforeEach(async () => {
+  await rig.database.prisma.domain.deleteMany();
+  await rig.database.prisma.reminder.deleteMany();
+  await rig.database.prisma.digest.deleteMany();
+});
+
+const dayAt = (days: number) => new Date(Date.parse('2027-07-01T12:00:00Z') + days * DAY_MS);
+
+async function change(name: string, decide: (known: WatchedDomain) => WatchedDomain): Promise<void> {
+  const known = await rig.store.find(name);
+  if (known !== undefined) expect(await rig.store.change(known, decide(known))).toBe(true);
+}
+
+const move = (name: string, days: number | undefined) =>
+  change(name, (known) => ({
+    ...known,
+    expiry: days === undefined ? undefined : { at: dayAt(days), source: 'person' },
+  }));
+
+/** Has a digest say something about the present expiry of a name, to the end or not. */
+async function say(name: string, threshold: number, posts: boolean): Promise<void> {
+  const known = await rig.store.find(name);
+  if (known?.expiry === undefined) return;
+  rig.nextMorning();
+  const run = await rig.reminders.takeDigest(rig.now, rig.now, rig.now);
+  if (run === undefined) return;
+  const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
+  const claimed = await rig.reminders.claim(run.id, keys, rig.now);
+  if (!posts) return;
+  await rig.reminders.notePosted(run.id, claimed, rig.now);
+  await rig.reminders.finishDigest(run.id, rig.now);
+}
+
+/** Names beside which something else stands than the reminders tell. */
+async function wrong(): Promise<string[]> {
+  const { prisma } = rig.database;
+  const reminders = await prisma.reminder.findMany();
+  return (await prisma.domain.findMany()).flatMap(({ name, expiresAt, saidThreshold }) => {
+    const said = reminders.filter(
+      (each) => each.name === name && expiresAt !== null && utcDay(each.expiresAt) === utcDay(expiresAt),
+    );
+    const tightest = Math.min(2_147_483_647, ...said.map(({ threshold }) => threshold));
+    return expiresAt === null || saidThreshold === tightest
+      ? []
+      : [`${name}: ${saidThreshold} stands beside it, ${tightest} was said`];
+  });
+}
+
+const name = fc.constantFrom(...NAMES);
+/** The same end (less than a month) and others. */
+const days = fc.constantFrom(0, 1, 10, 365, 366);
+const step = fc.oneof(
+  fc.record({
+    what: fc.constant('say' as const),
+    name,
+    threshold: fc.constantFrom(...THRESHOLDS),
+    posts: fc.boolean(),
+  }),
+  fc.record({ what: fc.constant('move' as const), name, days: fc.option(days, { nil: undefined }) }),
+  fc.record({ what: fc.constant('import' as const), name, days }),
+  fc.record({ what: fc.constant('remove' as const), name }),
+  fc.record({ what: fc.constant('add' as const), name, days }),
+);
+
+test('whatever happens to a name, what stands beside it is what its reminders tell', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
+      for (const each of NAMES) await rig.watch(each, 30);
+      for (const taken of steps) {
+        switch (taken.what) {
+          case 'say':
+            await say(taken.name, taken.threshold, taken.posts);
+            break;
+          case 'move':
+            await move(taken.name, taken.days);
+            break;
+          case 'import':
+            await rig.store.importBatch(
+              [{ name: taken.name, expiresAt: dayAt(taken.days) }],
+              'U0BOB',
+              rig.now,
+            );
+            break;
+          case 'remove':
+            await rig.store.remove(taken.name);
+            break;
+          case 'add':
+            await rig.watch(taken.name, 0, { expiry: { at: dayAt(taken.days), source: 'person' } });
+        }
+        expect(await wrong(), `after: ${JSON.stringify(taken)}`).toEqual([]);
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test.each([
+  [
+    'goes away and comes back',
+    async () => {
+      await move('cafe.rest', 400);
+      await move('cafe.rest', 0);
+    },
+  ],
+  [
+    'is forgotten and found again',
+    async () => {
+      await move('cafe.rest', undefined);
+      await move('cafe.rest', 0);
+    },
+  ],
+  [
+    'is given again after the name was off the list',
+    async () => {
+      await rig.store.remove('cafe.rest');
+      await rig.store.importBatch([{ name: 'cafe.rest', expiresAt: dayAt(0) }], 'U0BOB', rig.now);
+    },
+  ],
+])('nothing is due again of a date that %s', async (_what, happen) => {
+  rig.now = dayAt(-30);
+  await rig.watch('cafe.rest', 0, { expiry: { at: dayAt(0), source: 'person' } });
+  await rig.digest();
+  rig.nextMorning();
+  expect(await rig.digest()).toBe('posted');
+  await happen();
+  const { reminderDays: thresholds, reminderTimezone: timeZone } = rig.settings;
+  const { due } = await collectDue(rig.reminders, { now: rig.now, thresholds, timeZone });
+  expect(due).toEqual([]);
+});
