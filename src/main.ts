@@ -246,7 +246,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       'expiry.refresh': async () => void (await Promise.all([lookForEvidence(false), expiring.refresh()])),
       'expiry.digest': async () => void (await expiring.digest()),
     });
-    const recovery = await keepRecovering({ store, now, log, waiting: jobs.waiting, hurry });
+    const recovery = await keepRecovering({ store, now, log, hurry });
     closers.push(async () => recovery.stop());
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),

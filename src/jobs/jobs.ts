@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import type { OrderJob } from '../orders/ports.ts';
+import { isForLater, type LaterJob, type OrderJob } from '../orders/ports.ts';
 
 const order = z.object({ orderId: z.string() });
 
@@ -12,17 +12,17 @@ const order = z.object({ orderId: z.string() });
  * A job is a hint, never the truth: the truth is the order's row, and every handler decides by compare-and-swap
  * on it. So jobs are not retried by the queue; what a crash leaves behind is found in the rows (`recover.ts`).
  *
- * `spoken`: that there is something to do stands in the row itself (a version that is not shown, a success that is not
- * followed). What is due at once is then told to this process alone and not written a second time.
+ * What is due at once stands in the rows anyway (approved, not shown, not followed): it is told to the process that made
+ * the change, and not written a second time. What is due later is written down.
  */
 const QUEUES = {
-  'order.execute': { data: order, parallel: 48, spoken: false },
-  'order.show': { data: order.extend({ attempt: z.number().optional() }), parallel: 8, spoken: true },
-  'order.expire': { data: order, parallel: 4, spoken: false },
-  'order.nudge': { data: order, parallel: 4, spoken: false },
-  'expiry.follow': { data: order.extend({ n: z.number() }), parallel: 2, spoken: true },
-  'expiry.refresh': { data: z.object({}), parallel: 1, spoken: false },
-  'expiry.digest': { data: z.object({}), parallel: 1, spoken: false },
+  'order.execute': { data: order, parallel: 48 },
+  'order.show': { data: order.extend({ attempt: z.number().optional() }), parallel: 8 },
+  'order.expire': { data: order, parallel: 4 },
+  'order.nudge': { data: order, parallel: 4 },
+  'expiry.follow': { data: order.extend({ n: z.number() }), parallel: 2 },
+  'expiry.refresh': { data: z.object({}), parallel: 1 },
+  'expiry.digest': { data: z.object({}), parallel: 1 },
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
@@ -33,9 +33,6 @@ export type Handlers = {
   readonly [Name in QueueName]: (data: JobData<Name>) => Promise<void>;
 };
 
-const orders = z.array(order);
-const ids = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
-
 /** Runs SQL inside the caller's transaction. */
 export type ExecuteSql = (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>;
 
@@ -44,14 +41,10 @@ export interface Jobs {
   start(): Promise<void>;
   /** Begins to work. */
   work(handlers: Handlers): Promise<void>;
-  /** Whether a job is written down; all others are only told of after the commit. */
-  isWritten(job: OrderJob): boolean;
-  /** Writes jobs down in the caller's transaction, as far as they are written. */
-  enqueue(execute: ExecuteSql, jobs: readonly OrderJob[]): Promise<void>;
-  /** Tells this process of jobs that are committed, so that what is due at once need not wait for the next poll. */
+  /** Writes down what is due later, in the caller's transaction. */
+  enqueue(execute: ExecuteSql, jobs: readonly LaterJob[]): Promise<void>;
+  /** Takes note of what is committed: begins what is due at once, and looks for the rest when its time has come. */
   committed(jobs: readonly OrderJob[]): void;
-  /** Orders for which a job of the queue is due that no process has begun, as far as this one knows. */
-  waiting(queue: OrderJob['queue']): Promise<ReadonlySet<string>>;
   /** Queues a job that carries nothing, outside of any transaction. */
   send(queue: 'expiry.refresh'): Promise<void>;
   /** Runs a queue at the times of a cron line in UTC, once among all replicas. */
@@ -129,12 +122,8 @@ export function createJobs(options: {
   };
 
   /** The queue goes by the database's clock, `startAfter` by ours. */
-  const dueAt = ({ startAfter }: OrderJob) => {
-    const now = options.now().getTime();
-    return new Date((startAfter?.getTime() ?? now) - (now - Date.now()));
-  };
-
-  const isWritten = (job: OrderJob) => job.startAfter !== undefined || !QUEUES[job.queue].spoken;
+  const dueAt = ({ startAfter }: LaterJob) =>
+    new Date(startAfter.getTime() - (options.now().getTime() - Date.now()));
 
   return {
     async start() {
@@ -159,19 +148,16 @@ export function createJobs(options: {
       for (const name of QUEUE_NAMES) await begin(name);
     },
 
-    isWritten,
-
     async enqueue(execute, jobs) {
-      const written = jobs.filter(isWritten);
-      if (written.length === 0) return;
+      if (jobs.length === 0) return;
       await boss.insert(
-        written.map((job) => ({
+        jobs.map((job) => ({
           name: job.queue,
           data: job.data,
           retryLimit: 0,
           expireInSeconds: 300,
           keepUntil: new Date(dueAt(job).getTime() + KEEP_DAYS * 86_400_000),
-          ...(job.startAfter === undefined ? {} : { startAfter: dueAt(job) }),
+          startAfter: dueAt(job),
         })),
         { db: { executeSql: execute } },
       );
@@ -179,21 +165,9 @@ export function createJobs(options: {
 
     committed(jobs) {
       for (const job of jobs) {
-        if (!isWritten(job)) crews.get(job.queue)?.tell(job.data);
-        else if (job.startAfter !== undefined) wakeAt(job.queue, dueAt(job));
+        if (isForLater(job)) wakeAt(job.queue, dueAt(job));
+        else crews.get(job.queue)?.tell(job.data);
       }
-      const due = jobs.filter((job) => job.startAfter === undefined && isWritten(job));
-      for (const queue of new Set(due.map(({ queue }) => queue))) wake(queue);
-    },
-
-    async waiting(queue) {
-      const { rows } = await boss.getDb().executeSql(
-        `SELECT data->>'orderId' AS id FROM pgboss.job
-          WHERE name = $1 AND state < 'active' AND start_after <= now() AND data->>'orderId' IS NOT NULL`,
-        [queue],
-      );
-      const told = orders.parse(crews.get(queue)?.waiting() ?? []).map(({ orderId }) => orderId);
-      return new Set([...ids.parse(rows), ...told]);
     },
 
     async send(queue) {
@@ -228,8 +202,6 @@ interface Crew {
   begin(data: unknown): Promise<void>;
   /** Takes note of a job and begins it when there is room; the same one twice is one. */
   tell(data: object): void;
-  /** What was told and has not begun. */
-  waiting(): readonly object[];
 }
 
 /** @param work never throws */
@@ -278,7 +250,6 @@ function createCrew(parallel: number, work: (data: unknown) => Promise<void>): C
       told.set(JSON.stringify(data), data);
       void startTold();
     },
-    waiting: () => [...told.values()],
   };
 }
 

@@ -1,7 +1,10 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { LogEntry, Order, OrderState, OrderTaskName } from './order.ts';
 
-/** Work to be done after a change, queued in the same database transaction as the change. */
+/**
+ * Work to be done after a change. What is due at once is told to this process after the commit, and found in the rows
+ * should that come to nothing (`recover.ts`); what is due later is written down in the transaction of the change.
+ */
 export type OrderJob =
   /** Carry the order out. */
   | {
@@ -30,6 +33,13 @@ export type OrderJob =
       readonly startAfter?: Date;
     };
 
+/** Work that is due later. */
+export type LaterJob = OrderJob & { readonly startAfter: Date };
+
+export function isForLater(job: OrderJob): job is LaterJob {
+  return job.startAfter !== undefined;
+}
+
 /** A change to commit: all of it or nothing. */
 export interface OrderCommit {
   readonly before: Order;
@@ -54,14 +64,6 @@ export interface OrderFilter {
   readonly name?: string;
   readonly task?: OrderTaskName;
   readonly limit: number;
-}
-
-/** How long an order may stand still, in milliseconds, before something is taken for lost. */
-export interface Patience {
-  /** Its job to be carried out. */
-  readonly silentMs: number;
-  /** What Slack shows of it, while nobody is at it. */
-  readonly unshownMs: number;
 }
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
@@ -95,11 +97,12 @@ export interface OrderStore {
   /** Ids of orders that need a hand at `now`; see `recover.ts`. */
   neglected(
     now: Date,
-    patience: Patience,
+    /** What nobody has been at for so many milliseconds was forgotten. */
+    silentMs: number,
   ): Promise<{
     /** `EXECUTING` with a lease that has run out. */
     readonly abandoned: readonly string[];
-    /** `APPROVED` since a while: its job may be lost. */
+    /** `APPROVED`, and nobody carries it out. */
     readonly unclaimed: readonly string[];
     /** `PENDING` and past its time. */
     readonly overdue: readonly string[];

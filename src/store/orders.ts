@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
-import type { AuditStore, MessageStore, OrderCommit, OrderJob, OrderStore } from '../orders/ports.ts';
+import {
+  type AuditStore,
+  isForLater,
+  type LaterJob,
+  type MessageStore,
+  type OrderCommit,
+  type OrderJob,
+  type OrderStore,
+} from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
 import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
 import { createMessageStore } from './messages.ts';
@@ -19,14 +27,12 @@ import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrders } from './
 import { groupedBy, together } from './together.ts';
 
 export interface OrderStoreDeps {
-  /** Queues jobs by SQL that runs in the transaction of the change that causes them. */
+  /** Writes jobs down by SQL that runs in the transaction of the change that causes them. */
   readonly enqueue: (
     execute: (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>,
-    jobs: readonly OrderJob[],
+    jobs: readonly LaterJob[],
   ) => Promise<void>;
-  /** Whether a job is written at all; what is not is only told of. */
-  readonly isWritten: (job: OrderJob) => boolean;
-  /** Told after the commit which jobs there are. */
+  /** Told after the commit of all jobs. */
   readonly committed: (jobs: readonly OrderJob[]) => void;
 }
 
@@ -60,10 +66,10 @@ export function createOrderStore(
     possible: readonly OrderJob[],
     make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
   ): Promise<Outcome> => {
-    const { outcome, jobs } = possible.some(deps.isWritten)
+    const { outcome, jobs } = possible.some(isForLater)
       ? await database.transaction(async (runInside) => {
           const made = await make(runInside);
-          await deps.enqueue(executorOf(runInside), made.jobs);
+          await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
           return made;
         })
       : await make(run);
@@ -180,9 +186,9 @@ export function createOrderStore(
         return found[0];
       }),
 
-    neglected: (now, patience) =>
+    neglected: (now, silentMs) =>
       during('looking for orders that need a hand', async () => {
-        const rows = neglectedRows.parse(await run(selectNeglected(now, patience)));
+        const rows = neglectedRows.parse(await run(selectNeglected(now, silentMs)));
         const of = (kind: (typeof rows)[number]['kind']) =>
           rows.filter((row) => row.kind === kind).map((row) => row.id);
         return {
@@ -209,7 +215,7 @@ export function createOrderStore(
 
     enqueue: (jobs) =>
       during('queueing jobs', async () => {
-        await deps.enqueue(executorOf(run), jobs);
+        await deps.enqueue(executorOf(run), jobs.filter(isForLater));
         deps.committed(jobs);
       }),
 

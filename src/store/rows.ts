@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter, Patience } from '../orders/ports.ts';
+import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -246,9 +246,8 @@ export const neglectedRows = z.array(
 );
 
 /** Orders that need a hand, with what for; of each kind the oldest first. */
-export function selectNeglected(now: Date, { silentMs, unshownMs }: Patience): Prisma.Sql {
+export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
   const since = new Date(now.getTime() - silentMs);
-  const unshownSince = new Date(now.getTime() - unshownMs);
   // Where the clock has been put back, what was noted before that stands ahead of it.
   const far = new Date(now.getTime() + FARTHEST_MS);
   const ahead = new Date(now.getTime() + SKEW_MS);
@@ -268,7 +267,7 @@ export function selectNeglected(now: Date, { silentMs, unshownMs }: Patience): P
     Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
       WHERE shown_version < version AND state <> 'DRAFT'
         AND (notify_lease <= ${now} OR notify_lease > ${far}
-          OR (notify_lease IS NULL AND (updated_at < ${unshownSince} OR updated_at > ${ahead})))`,
+          OR (notify_lease IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
   return Prisma.sql`

@@ -60,10 +60,10 @@ describe('put back by six hours', () => {
     const order = await rig.approvedRenewal('busy.rest');
     await rig.runJobs();
     expect((await rig.read(order.id)).state).toBe('APPROVED');
-    await rig.sql('DELETE FROM queued');
+    rig.loseJobs();
     rig.pass(-6 * HOUR_MS);
     await rig.recover();
-    expect(await rig.queued(order.id, 'order.execute'), 'recovery queues it').toHaveLength(1);
+    expect(rig.queued(order.id, 'order.execute'), 'recovery queues it').toHaveLength(1);
     await rig.runJobs();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(rig.service.received).toHaveLength(2);
@@ -71,7 +71,7 @@ describe('put back by six hours', () => {
 
   test('an approved order whose job was lost is taken up', async () => {
     const order = await rig.approvedRenewal('lost.rest');
-    await rig.sql('DELETE FROM queued');
+    rig.loseJobs();
     rig.pass(-6 * HOUR_MS);
     await rig.recover();
     await rig.runJobs();

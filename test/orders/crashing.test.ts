@@ -70,7 +70,7 @@ describe('a worker that dies', () => {
     answer.open();
     await working;
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
@@ -114,7 +114,7 @@ describe('a worker that dies', () => {
 
   test('between the claim and the first request is noticed by the rows, without any job', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.sql('DELETE FROM queued');
+    rig.loseJobs();
     rig.pass(SILENCE_MS);
     await rig.recover();
     await rig.runJobs();
@@ -255,7 +255,7 @@ describe('when the database is away', () => {
     });
     await working;
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
@@ -266,7 +266,7 @@ describe('when the database is away', () => {
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     const answers = (await rig.story(order.id)).filter((kind) => kind === 'answered');
     expect(answers).toHaveLength(1);
-    expect(await rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
   });
 
   test.each(['before', 'after'] as const)(

@@ -22,7 +22,7 @@ const itemStates = async (orderId: string) => (await rig.read(orderId)).items.ma
 
 /** When the next try of an order is due, in milliseconds from now. */
 async function nextTry(orderId: string): Promise<number | undefined> {
-  const [job, ...more] = await rig.queued(orderId, 'order.execute');
+  const [job, ...more] = rig.queued(orderId, 'order.execute');
   expect(more, 'more than one job for the next try').toEqual([]);
   return job?.startAfter === undefined ? undefined : job.startAfter.getTime() - rig.now.getTime();
 }
@@ -33,7 +33,7 @@ test('an answer is kept with all that people are shown, and what follows from it
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
   });
   const order = await rig.approvedRenewal('cafe.rest');
-  await rig.sql('DELETE FROM queued');
+  rig.loseJobs();
   await rig.main.execute(order.id);
   const done = await rig.read(order.id);
   expect(done).toMatchObject({ state: 'SUCCEEDED', claim: undefined, closedAt: rig.now });
@@ -53,21 +53,21 @@ test('an answer is kept with all that people are shown, and what follows from it
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
   expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
-  expect((await rig.queued(order.id)).map(({ queue }) => queue)).toEqual(['order.show', 'expiry.follow']);
+  expect(rig.queued(order.id).map(({ queue }) => queue)).toEqual(['order.show', 'expiry.follow']);
   await rig.main.execute(order.id);
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
 });
 
 test('an order that takes longer than a moment is shown meanwhile', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
-  await rig.sql('DELETE FROM queued');
+  rig.loseJobs();
   let answer: (() => void) | undefined;
   rig.service.answer = () =>
     new Promise((resolve) => {
       answer = () => resolve(DONE);
     });
   const execution = rig.main.execute(order.id);
-  await until('it is to be shown', async () => (await rig.queued(order.id, 'order.show')).length > 0);
+  await until('it is to be shown', async () => rig.queued(order.id, 'order.show').length > 0);
   expect((await rig.read(order.id)).state).toBe('EXECUTING');
   answer?.();
   await execution;
@@ -138,7 +138,7 @@ describe('a task that costs money', () => {
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
     expect(rig.accepted, 'a refusal says nothing of the account').toEqual([]);
-    expect(await rig.queued(order.id, 'expiry.follow'), 'nothing has changed for the watch list').toEqual([]);
+    expect(rig.queued(order.id, 'expiry.follow'), 'nothing has changed for the watch list').toEqual([]);
   });
 
   test('goes again when the service was busy, after the time that it names and with the same ctid', async () => {

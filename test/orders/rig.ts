@@ -1,7 +1,6 @@
 import { Writable } from 'node:stream';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { z } from 'zod';
 import type { Account } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { ServiceClient } from '../../src/client/client.ts';
@@ -70,17 +69,10 @@ export async function startRig(
     'CREATE TABLE queued (id serial, queue text NOT NULL, data jsonb NOT NULL, start_after timestamptz)',
   );
 
+  const queued: OrderJob[] = [];
   const kept = createOrderStore(database, {
-    enqueue: async (execute, jobs) => {
-      for (const { queue, data, startAfter } of jobs) {
-        await execute(
-          'INSERT INTO queued (queue, data, start_after) VALUES ($1, $2::jsonb, $3::timestamptz) RETURNING id',
-          [queue, JSON.stringify(data), startAfter?.toISOString() ?? null],
-        );
-      }
-    },
-    isWritten: () => true,
-    committed: () => undefined,
+    enqueue: async () => undefined,
+    committed: (jobs) => queued.push(...jobs),
   });
   const state = {
     now: START,
@@ -229,10 +221,11 @@ export async function startRig(
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;
       service.unsupported = undefined;
+      queued.length = 0;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
         DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;
-        DELETE FROM revealable_secrets; DELETE FROM orders; DELETE FROM queued;
+        DELETE FROM revealable_secrets; DELETE FROM orders;
       END $$`);
     },
 
@@ -278,26 +271,20 @@ export async function startRig(
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
     /** The jobs of an order that wait, of one queue or of all. */
-    async queued(orderId: string, queue?: OrderJob['queue']): Promise<QueuedJob[]> {
-      const rows = await sql(
-        `SELECT queue, data, start_after FROM queued
-         WHERE data->>'orderId' = $1 AND ($2::text IS NULL OR queue = $2) ORDER BY id`,
-        orderId,
-        queue ?? null,
-      );
-      return rows.map((row) => jobRow.parse(row));
+    queued(orderId: string, queue?: OrderJob['queue']): OrderJob[] {
+      return queued.filter((job) => job.data.orderId === orderId && (queue ?? job.queue) === job.queue);
+    },
+    /** Loses every job that waits, as a process does that dies. */
+    loseJobs(): OrderJob[] {
+      return queued.splice(0);
     },
     /** Works on the jobs that are due until none is. Shows and follows nothing. */
     async runJobs(): Promise<void> {
       for (;;) {
-        const [row] = await sql(
-          `DELETE FROM queued WHERE id = (
-             SELECT id FROM queued WHERE start_after IS NULL OR start_after <= $1::timestamptz ORDER BY id LIMIT 1
-           ) RETURNING queue, data, start_after`,
-          state.now.toISOString(),
-        );
-        if (row === undefined) return;
-        const { queue, data } = jobRow.parse(row);
+        const due = queued.findIndex(({ startAfter }) => startAfter === undefined || startAfter <= state.now);
+        const [job] = due === -1 ? [] : queued.splice(due, 1);
+        if (job === undefined) return;
+        const { queue, data } = job;
         if (queue === 'order.execute') await main.execute(data.orderId);
         if (queue === 'order.expire') await main.expire(data.orderId);
         if (queue === 'order.nudge') await main.nudge(data.orderId);
@@ -338,15 +325,6 @@ export function acceptedOf(outcome: RequestOutcome | RetryOutcome): Order {
   if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${JSON.stringify(outcome)}`);
   return outcome.order;
 }
-
-const jobRow = z
-  .object({
-    queue: z.enum(['order.execute', 'order.show', 'order.expire', 'order.nudge', 'expiry.follow']),
-    data: z.looseObject({ orderId: z.string() }),
-    start_after: z.date().nullable(),
-  })
-  .transform(({ queue, data, start_after }) => ({ queue, data, startAfter: start_after ?? undefined }));
-type QueuedJob = z.output<typeof jobRow>;
 
 /** Does something several times at once. */
 export function atOnce<T>(times: number, act: (index: number) => Promise<T>): Promise<T[]> {

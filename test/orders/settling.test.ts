@@ -27,7 +27,7 @@ describe('settling an unknown outcome', () => {
     const order = await rig.approvedRenewal('a.rest', 'b.rest');
     await rig.runJobs();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-    await rig.sql('DELETE FROM queued');
+    rig.loseJobs();
     return order;
   };
 
@@ -44,7 +44,7 @@ describe('settling an unknown outcome', () => {
       actor: 'U0BOB',
       detail: { outcome, reason: 'seen at the service', ctids: [`${order.id}.2`] },
     });
-    const followed = await rig.queued(order.id, 'expiry.follow');
+    const followed = rig.queued(order.id, 'expiry.follow');
     expect(
       followed.map(({ data }) => data),
       'names that the watch list hears of now',
@@ -228,7 +228,7 @@ describe('an answer that comes after all', () => {
         items: [{ state: outcome, result: { settledBy: 'U0BOB', late: outcome } }],
       });
       expect(await reply(order.id)).toMatch(/agrees with what was settled/);
-      expect(await rig.queued(order.id, 'order.show'), 'it is shown').not.toEqual([]);
+      expect(rig.queued(order.id, 'order.show'), 'it is shown').not.toEqual([]);
     },
   );
 

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { during, openDatabase, StoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { EXECUTE, NO_JOBS, newOrder, type Rig, startRig } from './order-rig.ts';
+import { LATER, NO_JOBS, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -94,12 +94,12 @@ describe('a database that answers', () => {
     const queued = async () =>
       (await rig.sql('SELECT data FROM pgboss.job ORDER BY data')).map(({ data }) => data);
     const order = newOrder();
-    expect(await store.create(order, undefined, [], [EXECUTE(order.id)])).toBeUndefined();
+    expect(await store.create(order, undefined, [], [LATER(order.id)])).toBeUndefined();
     const rival = newOrder(
       {},
       order.items.map(({ name }) => name),
     );
-    expect(await store.create(rival, undefined, [], [EXECUTE(rival.id)])).toEqual({
+    expect(await store.create(rival, undefined, [], [LATER(rival.id)])).toEqual({
       conflictingOrderId: order.id,
     });
     expect(await queued()).toEqual([{ orderId: order.id }]);

@@ -168,6 +168,7 @@ const all = async (rows: AsyncIterable<unknown>) => {
 
 const orders = () => createOrderStore(database, jobs);
 const PENDING = `order-${ORDERS / 2}`;
+const LATER = { queue: 'order.expire', data: { orderId: PENDING }, startAfter: NOW } as const;
 
 /** Changes an order as an approval does, with the jobs that follow. */
 async function approve(): Promise<void> {
@@ -181,7 +182,7 @@ async function approve(): Promise<void> {
     before,
     after,
     log,
-    jobs: [{ queue: 'order.execute', data: { orderId: PENDING } }],
+    jobs: [LATER],
   });
   expect(committed).toEqual({ ok: true });
 }
@@ -210,7 +211,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, 'reply:9:denied', 'C0DOMAINS', '1.2'),
-  'orders that need a hand': () => orders().neglected(NOW, { silentMs: 15_000, unshownMs: 3_000 }),
+  'orders that need a hand': () => orders().neglected(NOW, 3_000),
   'what has run out': () => orders().sweep(NOW),
   'what has not gone out': () => orders().unsent(ago(1)),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
@@ -246,8 +247,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
   'freeing what a digest did not post': () => createReminderStore(database).saidBy('digest-7'),
-  'queueing a job': () => orders().enqueue([{ queue: 'order.execute', data: { orderId: PENDING } }]),
-  'jobs that wait': () => jobs.waiting('order.show'),
+  'queueing a job': () => orders().enqueue([LATER]),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {

@@ -15,10 +15,8 @@ const NOTHING = { abandoned: [], unclaimed: [], overdue: [], toNudge: [], unshow
 
 /** What the store finds at a moment, but for what Slack shows, which everything here is behind with. */
 async function found(seconds: number) {
-  return { ...(await rig.store.neglected(at(seconds), PATIENCE)), unshown: [] };
+  return { ...(await rig.store.neglected(at(seconds), 15_000)), unshown: [] };
 }
-
-const PATIENCE = { silentMs: 15_000, unshownMs: 15_000 };
 
 test('an order that is carried out is abandoned when its lease has run out', async () => {
   const order = newOrder();
@@ -67,7 +65,7 @@ test('a draft and a closed order need nobody, however old', async () => {
 });
 
 test('what Slack does not show 15 seconds after the change is found, drafts and what is put off aside', async () => {
-  const unshown = async (seconds: number) => (await rig.store.neglected(at(seconds), PATIENCE)).unshown;
+  const unshown = async (seconds: number) => (await rig.store.neglected(at(seconds), 15_000)).unshown;
   const order = await rig.keep(newOrder());
   await rig.keep(newOrder({ state: 'DRAFT' }));
   expect(await unshown(15)).toEqual([]);
@@ -103,7 +101,7 @@ test('of very many the oldest 500 come first', async () => {
     `INSERT INTO order_items (order_id, n, name, client_tid, state, attempts)
      SELECT id, 1, id, id, 'WAITING', 0 FROM orders WHERE id LIKE 'many-%'`,
   );
-  const { unclaimed } = await rig.store.neglected(at(60), PATIENCE);
+  const { unclaimed } = await rig.store.neglected(at(60), 15_000);
   const next = Array.from({ length: 498 }, (_, index) => `many-${600 - index}`);
   expect(unclaimed).toEqual([oldest.id, model.id, ...next]);
 });

@@ -20,12 +20,16 @@ export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 25
 
 /** For a store whose jobs are of no interest. */
 export const NO_JOBS: OrderStoreDeps = {
-  isWritten: () => false,
   enqueue: async () => undefined,
   committed: () => undefined,
 };
 
-export const EXECUTE = (orderId: string): OrderJob => ({ queue: 'order.execute', data: { orderId } });
+/** A job for later, the kind that is written down. */
+export const LATER = (orderId: string): OrderJob => ({
+  queue: 'order.expire',
+  data: { orderId },
+  startAfter: at(3_600),
+});
 export const SHOW = (orderId: string): OrderJob => ({ queue: 'order.show', data: { orderId } });
 
 let count = 0;
@@ -67,7 +71,6 @@ export async function startRig() {
       }
       if (failing) throw new Error('the queue is broken');
     },
-    isWritten: () => true,
     committed: (jobs) => told.push(...jobs),
   });
 

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
-import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
-import { at, changeOf, newOrder, type Rig, SEALED, SHOW, startRig, T0, underWay } from './order-rig.ts';
+import type { OrderCommit } from '../../src/orders/ports.ts';
+import {
+  at,
+  changeOf,
+  LATER,
+  newOrder,
+  type Rig,
+  SEALED,
+  SHOW,
+  startRig,
+  T0,
+  underWay,
+} from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -148,7 +159,7 @@ describe('compare and swap', () => {
       Array.from({ length: 20 }, (_, index) =>
         rig.store.commit({
           ...changeOf(before, approve(`U${index}`), at(1)),
-          jobs: [{ queue: 'order.execute', data: { orderId: before.id } }],
+          jobs: [LATER(before.id)],
         }),
       ),
     );
@@ -161,7 +172,7 @@ describe('compare and swap', () => {
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
     expect(await rig.store.history(before.id), 'a line of a loser was kept').toHaveLength(2);
-    expect(await rig.queued(before.id), 'jobs of losers were queued').toEqual(['order.execute']);
+    expect(await rig.queued(before.id), 'jobs of losers were queued').toEqual(['order.expire']);
   });
 
   test('of 20 workers that claim at once exactly one has it, and a change without jobs is whole too', async () => {
@@ -201,28 +212,25 @@ describe('compare and swap', () => {
 });
 
 describe('jobs', () => {
-  test('are queued with the change, and told of after it', async () => {
+  test('are told of after the change, and written with it when they are for later', async () => {
     const order = newOrder();
     rig.told.length = 0;
-    const jobs: OrderJob[] = [
-      SHOW(order.id),
-      { queue: 'order.expire', data: { orderId: order.id }, startAfter: at(3_600) },
-    ];
+    const jobs = [SHOW(order.id), LATER(order.id)];
     await rig.keep(order, jobs);
-    expect(await rig.queued(order.id)).toEqual(['order.show', 'order.expire']);
+    expect(await rig.queued(order.id)).toEqual(['order.expire']);
     expect(rig.told).toEqual(jobs);
 
     rig.told.length = 0;
-    await rig.store.enqueue([SHOW(order.id), SHOW(order.id)]);
-    expect(await rig.queued(order.id)).toHaveLength(4);
-    expect(rig.told).toEqual([SHOW(order.id), SHOW(order.id)]);
+    await rig.store.enqueue(jobs);
+    expect(await rig.queued(order.id)).toHaveLength(2);
+    expect(rig.told).toEqual(jobs);
   });
 
   test('go with the order when it cannot be kept', async () => {
     const order = newOrder();
     rig.told.length = 0;
     await rig.whileQueueFails(async () => {
-      await expect(rig.keep(order, [SHOW(order.id)])).rejects.toMatchObject({
+      await expect(rig.keep(order, [LATER(order.id)])).rejects.toMatchObject({
         name: 'StoreError',
         message: `keeping the new order ${order.id}: the database failed`,
       });
@@ -236,7 +244,7 @@ describe('jobs', () => {
     const before = await rig.keep(newOrder());
     await rig.whileQueueFails(async () => {
       await expect(
-        rig.store.commit({ ...changeOf(before, approve('U0BOB'), at(1)), jobs: [SHOW(before.id)] }),
+        rig.store.commit({ ...changeOf(before, approve('U0BOB'), at(1)), jobs: [LATER(before.id)] }),
       ).rejects.toMatchObject({ cause: { message: 'the queue is broken' } });
     });
     expect(await rig.read(before.id)).toEqual(before);
@@ -286,7 +294,7 @@ describe('one open order a task and name', () => {
   test('asked with the same delivery it is the same order, open or closed', async () => {
     const order = await rig.keep(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
-    expect(await rig.store.create(again, undefined, [], [SHOW(again.id)])).toEqual({
+    expect(await rig.store.create(again, undefined, [], [LATER(again.id)])).toEqual({
       conflictingOrderId: order.id,
     });
     await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
@@ -301,7 +309,7 @@ describe('one open order a task and name', () => {
     );
     const outcomes = await Promise.all(
       drafts.map((draft) =>
-        rig.store.commit({ ...changeOf(draft, confirmed, at(1)), jobs: [SHOW(draft.id)] }),
+        rig.store.commit({ ...changeOf(draft, confirmed, at(1)), jobs: [LATER(draft.id)] }),
       ),
     );
     const winner = drafts[outcomes.findIndex((outcome) => outcome.ok)];
