@@ -54,7 +54,10 @@ export interface CandidateStep extends CandidateRange {
   readonly afterName: string;
 }
 
-/** The query behind `candidates`, one text for all ranges; apart, so that its plan can be looked at. */
+/**
+ * The query behind `candidates`, one text for all ranges; apart, so that its plan can be looked at. Sorted by the range
+ * alone, rows go out as they are found: within a range they come as the inner query orders them.
+ */
 export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
   return named(
     'candidates for reminders',
@@ -70,7 +73,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
         WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.said_threshold > step.threshold
           AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
         ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
-      ORDER BY step.n, found."expiresAt", found.name LIMIT ${BATCH}`,
+      ORDER BY step.n LIMIT ${BATCH}`,
   );
 }
 
