@@ -1,6 +1,7 @@
+import { jobsAfter } from './jobs.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { OrderCommit, OrderStore } from './ports.ts';
-import { jobsAfter } from './request.ts';
+
 import { transition } from './transition.ts';
 
 /** What a decision makes of the order as it is now. */

@@ -1,8 +1,8 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
+import { jobsAfterOutcome } from './jobs.ts';
 import { EVIDENCE, type Order, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
-import { jobsAfterSettling } from './settle.ts';
 
 /** What public records tell of a request whose answer was lost. Implemented by expiry. */
 export type LookForEvidence = (order: Order, item: OrderItem) => Promise<'done' | 'not_done' | 'unclear'>;
@@ -63,7 +63,7 @@ export async function settleByEvidence(
       const { n } = item;
       const settled = await changeOrder(deps, order.id, (current) => ({
         event: { type: 'settled', by: EVIDENCE, outcome, reason: seen[found], n },
-        jobs: jobsAfterSettling(current, outcome, [n]),
+        jobs: jobsAfterOutcome(current, found === 'done' ? [n] : []),
       }));
       if (!settled.ok) continue;
       count += 1;

@@ -4,10 +4,11 @@ import type { Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
 import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
+import { jobsAfter } from './jobs.ts';
 import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
 import type { OrderTask, Problem } from './order-task.ts';
 import { needsApproval } from './policy.ts';
-import type { OrderJob, OrderStore } from './ports.ts';
+import type { OrderStore } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 import { transition } from './transition.ts';
 
@@ -141,34 +142,6 @@ export function inputOwner(order: Pick<Order, 'id' | 'requesterId'>): readonly s
 /** What the sealed result of an order is bound to. */
 export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
-}
-
-/** The jobs that a fresh, confirmed or approved order causes. */
-export function jobsAfter(order: Order): OrderJob[] {
-  const data = { orderId: order.id };
-  switch (order.state) {
-    case 'DRAFT':
-      return [];
-    case 'PENDING':
-      return [
-        { queue: 'order.show', data },
-        ...(order.expiresAt === undefined
-          ? []
-          : [{ queue: 'order.expire', data, startAfter: order.expiresAt } as const]),
-        ...(order.nudgeAt === undefined
-          ? []
-          : [{ queue: 'order.nudge', data, startAfter: order.nudgeAt } as const]),
-      ];
-    case 'APPROVED':
-      return [
-        { queue: 'order.execute', data },
-        // Once it has its card, what it comes to is mostly there before anybody could have seen that it was approved. The
-        // execution has it shown when it takes longer, and recovery when it does not begin.
-        ...(order.approvals.length === 0 ? [{ queue: 'order.show', data } as const] : []),
-      ];
-    default:
-      return [{ queue: 'order.show', data }];
-  }
 }
 
 /** Why an account cannot do a task and what to do instead, or undefined when it can. */

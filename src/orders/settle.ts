@@ -1,7 +1,7 @@
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import { FOLLOWED_TASKS, type Order } from './order.ts';
-import type { OrderJob } from './ports.ts';
+import { jobsAfterOutcome } from './jobs.ts';
+import type { Order } from './order.ts';
 
 /** Why a person may not settle an unknown outcome, or undefined when they may. */
 export async function refusalToSettle(
@@ -28,27 +28,10 @@ export function settleOrder(
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToSettle(deps, order, userId);
     if (refusal !== undefined) return { refusal };
+    const settled = order.items.filter((item) => item.state === 'UNKNOWN').map(({ n }) => n);
     return {
       event: { type: 'settled', by: userId, outcome, reason },
-      jobs: jobsAfterSettling(
-        order,
-        outcome,
-        order.items.filter((item) => item.state === 'UNKNOWN').map(({ n }) => n),
-      ),
+      jobs: jobsAfterOutcome(order, outcome === 'SUCCEEDED' ? settled : []),
     };
   });
-}
-
-/** @param settled numbers of the items whose outcome is known now */
-export function jobsAfterSettling(
-  order: Order,
-  outcome: 'SUCCEEDED' | 'FAILED',
-  settled: readonly number[],
-): OrderJob[] {
-  const orderId = order.id;
-  const followed = outcome === 'SUCCEEDED' && FOLLOWED_TASKS.includes(order.task) ? settled : [];
-  return [
-    { queue: 'order.show', data: { orderId } },
-    ...followed.map((n) => ({ queue: 'expiry.follow', data: { orderId, n } }) as const),
-  ];
 }

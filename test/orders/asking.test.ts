@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { Secret } from '../../src/client/secret.ts';
+import { jobsAfter } from '../../src/orders/jobs.ts';
 import type { Order, OrderState } from '../../src/orders/order.ts';
-import { inputOwner, jobsAfter, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { newOrder } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
