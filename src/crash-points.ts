@@ -30,7 +30,7 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
   store: Store,
   reached: (point: CrashPoint) => void,
 ): Store {
-  const watched: Pick<OrderStore & MessageStore, 'create' | 'commit' | 'messages' | 'recordMessage'> = {
+  const watched: Pick<OrderStore & MessageStore, 'create' | 'commit' | 'toShow' | 'recordMessage'> = {
     async create(order, sealedInput, log, jobs) {
       const conflict = await store.create(order, sealedInput, log, jobs);
       if (conflict === undefined) reached('order committed');
@@ -44,10 +44,10 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async messages(orderId) {
-      const messages = await store.messages(orderId);
-      if (messages.length === 0) reached('card not posted');
-      return messages;
+    async toShow(orderId) {
+      const known = await store.toShow(orderId);
+      if (known?.messages.length === 0) reached('card not posted');
+      return known;
     },
     async recordMessage(orderId, purpose, channelId, ts) {
       reached(purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');

@@ -189,7 +189,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       now,
       log,
       clientFor: accounts.clientFor,
-      accountExists: async (id: string) => (await accounts.find(id)) !== undefined,
       accepted: accounts.accepted,
       workerId: randomUUID(),
       leaseMs: LEASE_MS / hurry,

@@ -107,9 +107,11 @@ export async function groundGone(
   deps: Pick<DecideDeps, 'accountExists'>,
   order: Order,
 ): Promise<string | undefined> {
-  if (!(await deps.accountExists(order.account.id))) {
-    return ACCOUNT_GONE;
-  }
+  return (await deps.accountExists(order.account.id)) ? rulesChanged(order) : ACCOUNT_GONE;
+}
+
+/** Why what was asked for is no longer allowed; undefined when it is. */
+export function rulesChanged(order: Order): string | undefined {
   const checked = taskNamed(order.task).check(order.input);
   if (!checked.ok) {
     const problems = checked.problems.map(({ problem }) => problem).join(' ');

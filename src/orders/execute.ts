@@ -6,10 +6,11 @@ import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
-import { ACCOUNT_GONE, groundGone } from './decide.ts';
-import { afterDoubt, FOLLOWED_TASKS, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
+import { jobsAfterOutcome } from './jobs.ts';
+import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
-import type { OrderJob, OrderStore } from './ports.ts';
+import type { OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
 import { taskNamed } from './tasks.ts';
@@ -21,7 +22,6 @@ export interface ExecuteDeps {
   readonly log: Log;
   /** The client that carries an account's credential, or undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
-  readonly accountExists: (accountId: string) => Promise<boolean>;
   /** Told that the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
@@ -75,8 +75,8 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   const claimed = await changeOrder(deps, orderId, async (order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
-    const gone = await groundGone(deps, order);
-    if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
+    const changed = rulesChanged(order);
+    if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
@@ -303,16 +303,9 @@ async function commitOutcome(
             expiresAt: new Date(deps.now().getTime() + REVEAL_MS),
           },
         };
-  const followed: OrderJob[] =
-    outcome.answer !== undefined && FOLLOWED_TASKS.includes(order.task)
-      ? [{ queue: 'expiry.follow', data: { orderId: order.id, n: item.n } }]
-      : [];
+  const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
   await keepTrying(deps, signal, () =>
-    change(deps, (current) => ({
-      event: eventFor(current, outcome),
-      extra,
-      jobs: [{ queue: 'order.show', data: { orderId: order.id } }, ...followed],
-    })),
+    change(deps, (current) => ({ event: eventFor(current, outcome), extra, jobs })),
   );
 }
 

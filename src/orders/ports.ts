@@ -131,6 +131,13 @@ export interface MessageRef {
   readonly ts: string;
 }
 
+/** An order, all that happened to it, oldest first, and where its messages stand. */
+export interface OrderToShow {
+  readonly order: Order;
+  readonly history: readonly HistoryEntry[];
+  readonly messages: readonly MessageRef[];
+}
+
 /** What Slack shows of orders. Implemented by the store. */
 export interface MessageStore {
   /** One process at a time shows an order. @returns false while another one does */
@@ -140,6 +147,8 @@ export interface MessageStore {
   /** Slack is away: nobody tries before `until`. */
   postponeShow(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
+  /** An order with all that is shown of it, as it is at one moment. */
+  toShow(orderId: string): Promise<OrderToShow | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<boolean>;
 }

@@ -1,7 +1,14 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
-import type { HistoryEntry, MessageRef, MessageStore, OrderJob, OrderStore } from '../orders/ports.ts';
+import type {
+  HistoryEntry,
+  MessageRef,
+  MessageStore,
+  OrderJob,
+  OrderStore,
+  OrderToShow,
+} from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
@@ -36,10 +43,10 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
   if (!(await deps.messages.takeShowLease(orderId, deps.now(), leaseEnd(deps)))) return;
   for (;;) {
-    const order = await deps.orders.load(orderId);
-    if (order === undefined) return;
+    const known = await deps.messages.toShow(orderId);
+    if (known === undefined) return;
     try {
-      await keepingLease(deps, orderId, () => bringUpToDate(deps, order));
+      await keepingLease(deps, orderId, () => bringUpToDate(deps, known));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
@@ -52,7 +59,7 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
       await deps.orders.enqueue([job]);
       return;
     }
-    if (await deps.messages.releaseShowLease(orderId, order.version)) return;
+    if (await deps.messages.releaseShowLease(orderId, known.order.version)) return;
   }
 }
 
@@ -105,17 +112,14 @@ function waitAfter(error: unknown, attempt: number): number {
   return Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
-async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
-  const [whole, refs, settings] = await Promise.all([
-    deps.orders.history(order.id),
-    deps.messages.messages(order.id),
-    deps.settings(),
-  ]);
-  // It may have moved on since it was read; what came later is shown with the order as it is then.
-  const history = whole.filter(({ version }) => version <= order.version);
+async function bringUpToDate(
+  deps: NotifierDeps,
+  { order, history, messages: refs }: OrderToShow,
+): Promise<void> {
   if (!wasAskedFor(history)) return;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  const extras = { approvers: settings.approvers, history };
+  const { approvers } = await deps.settings();
+  const extras = { approvers, history };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);
@@ -132,7 +136,7 @@ async function bringUpToDate(deps: NotifierDeps, order: Order): Promise<void> {
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, settings.approvers);
+    const reply = orderReply(order, entry, approvers);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =

@@ -2,17 +2,15 @@ import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, MessageStore } from '../orders/ports.ts';
 import { type Database, during, named, Prisma } from './database.ts';
-import { groupedBy, together } from './together.ts';
+import { selectToShow, toShowRows } from './rows.ts';
+import { together } from './together.ts';
 
 const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 const references = z.array(
   z
-    .object({ order_id: z.string(), purpose: z.string(), channel_id: z.string(), ts: z.string() })
-    .transform(({ order_id: orderId, purpose, channel_id: channelId, ts }) => ({
-      orderId,
-      reference: { purpose, channelId, ts } satisfies MessageRef,
-    })),
+    .object({ purpose: z.string(), channel_id: z.string(), ts: z.string() })
+    .transform(({ purpose, channel_id, ts }): MessageRef => ({ purpose, channelId: channel_id, ts })),
 );
 
 /** What Slack shows of orders, on PostgreSQL. */
@@ -27,7 +25,7 @@ export function createMessageStore({ run }: Database): MessageStore {
             ${leases.map(({ orderId }) => orderId)}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
             ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
             ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
-          WHERE orders.id = lease.id
+          WHERE orders.id = ANY(${leases.map(({ orderId }) => orderId)}) AND orders.id = lease.id
             AND (notify_lease IS NULL OR notify_lease <= lease.now OR notify_lease > lease.farthest)
           RETURNING orders.id`,
       );
@@ -45,7 +43,8 @@ export function createMessageStore({ run }: Database): MessageStore {
           UPDATE orders SET notify_lease = NULL, shown_version = orders.version
           FROM unnest(${shown.map(({ orderId }) => orderId)}::text[], ${shown.map(({ version }) => version)}::int[])
             AS shown (id, version)
-          WHERE orders.id = shown.id AND orders.version = shown.version
+          WHERE orders.id = ANY(${shown.map(({ orderId }) => orderId)}) AND orders.id = shown.id
+            AND orders.version = shown.version
           RETURNING orders.id`,
       );
       const released = new Set(touched.parse(await run(statement)));
@@ -55,14 +54,9 @@ export function createMessageStore({ run }: Database): MessageStore {
   );
 
   const readTogether = together(async (orderIds: readonly string[]) => {
-    const statement = named(
-      'messages of orders',
-      Prisma.sql`
-        SELECT order_id, purpose, channel_id, ts FROM message_refs WHERE order_id = ANY(${orderIds})
-        ORDER BY posted_at, ts`,
-    );
-    const found = groupedBy(references.parse(await run(statement)), ({ orderId }) => orderId);
-    return orderIds.map((orderId) => (found.get(orderId) ?? []).map(({ reference }) => reference));
+    const rows = toShowRows.parse(await run(selectToShow(orderIds)));
+    const found = new Map(rows.map((shown) => [shown.order.id, shown]));
+    return orderIds.map((orderId) => found.get(orderId));
   });
 
   const recordTogether = together(
@@ -100,7 +94,20 @@ export function createMessageStore({ run }: Database): MessageStore {
       }),
 
     messages: (orderId) =>
-      during(`reading where the messages of order ${orderId} stand`, () => readTogether(orderId)),
+      during(`reading where the messages of order ${orderId} stand`, async () =>
+        references.parse(
+          await run(
+            named(
+              'messages of an order',
+              Prisma.sql`
+                SELECT purpose, channel_id, ts FROM message_refs WHERE order_id = ${orderId} ORDER BY posted_at, ts`,
+            ),
+          ),
+        ),
+      ),
+
+    toShow: (orderId) =>
+      during(`reading order ${orderId} and what is shown of it`, () => readTogether(orderId)),
 
     recordMessage: (orderId, purpose, channelId, ts) =>
       during(`recording a message of order ${orderId}`, () =>

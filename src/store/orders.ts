@@ -24,7 +24,7 @@ import {
   whereFilter,
 } from './rows.ts';
 import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrders } from './statements.ts';
-import { groupedBy, together } from './together.ts';
+import { together } from './together.ts';
 
 export interface OrderStoreDeps {
   /** Writes jobs down by SQL that runs in the transaction of the change that causes them. */
@@ -87,7 +87,8 @@ export function createOrderStore(
           const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
           const changed = new Set(ids.parse(await runInside(updateOrders(sorted))));
           const isDone = ({ before }: OrderCommit) => changed.has(before.id);
-          return { outcome: commits.map(isDone), jobs: commits.filter(isDone).flatMap(({ jobs }) => jobs) };
+          const done = commits.filter(isDone);
+          return { outcome: commits.map(isDone), jobs: done.flatMap(({ jobs }) => jobs) };
         },
       ),
     ({ before }) => before.id,
@@ -96,11 +97,6 @@ export function createOrderStore(
   const loadTogether = together(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
     return wanted.map((id) => found.get(id));
-  });
-
-  const historyTogether = together(async (wanted: readonly string[]) => {
-    const found = groupedBy(eventRows.parse(await run(selectEvents(wanted))), ({ orderId }) => orderId);
-    return wanted.map((id) => found.get(id) ?? []);
   });
 
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
@@ -175,7 +171,10 @@ export function createOrderStore(
 
     list: (filter) => during('listing orders', () => select(whereFilter(filter))),
 
-    history: (orderId) => during(`reading the history of order ${orderId}`, () => historyTogether(orderId)),
+    history: (orderId) =>
+      during(`reading the history of order ${orderId}`, async () =>
+        eventRows.parse(await run(selectEvents(orderId))),
+      ),
 
     latest: (task, requesterId, context) =>
       during('looking for the latest order of a task', async () => {

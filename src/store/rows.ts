@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
+import type { HistoryEntry, OrderFilter, OrderToShow } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -53,98 +53,102 @@ const item = z.object({
 const task = z.enum(ORDER_TASK_NAMES);
 const state = z.enum(ORDER_STATES);
 
+/** Columns of {@link selectOrders}. */
+const orderColumns = z.object({
+  id: z.string(),
+  task,
+  state,
+  version: z.number(),
+  requester_id: z.string(),
+  account_id: z.string(),
+  account_login: z.string(),
+  account_method: z.string(),
+  context: optionalNumber,
+  input: z.unknown(),
+  has_secret_input: z.boolean(),
+  reason: optionalText,
+  channel_id: z.string(),
+  thread_ts: optionalText,
+  approvals_required: z.number(),
+  retry_of: optionalText,
+  delivery_id: z.string(),
+  expires_at: optionalMoment,
+  nudge_at: optionalMoment,
+  worker_id: z.string().nullable(),
+  lease_until: moment.nullable(),
+  created_at: moment,
+  closed_at: optionalMoment,
+  items: z.array(item),
+  approvals: z.array(z.object({ userId: z.string(), at: moment })),
+});
+
+function orderOf(row: z.output<typeof orderColumns>): Order {
+  return {
+    id: row.id,
+    task: row.task,
+    state: row.state,
+    version: row.version,
+    requesterId: row.requester_id,
+    account: {
+      id: row.account_id,
+      login: row.account_login,
+      method: row.account_method,
+      context: row.context,
+    },
+    items: row.items,
+    input: row.input,
+    hasSecretInput: row.has_secret_input,
+    reason: row.reason,
+    channelId: row.channel_id,
+    threadTs: row.thread_ts,
+    approvals: row.approvals,
+    approvalsRequired: row.approvals_required,
+    expiresAt: row.expires_at,
+    nudgeAt: row.nudge_at,
+    claim:
+      row.worker_id === null || row.lease_until === null
+        ? undefined
+        : { workerId: row.worker_id, leaseUntil: row.lease_until },
+    retryOf: row.retry_of,
+    deliveryId: row.delivery_id,
+    createdAt: row.created_at,
+    closedAt: row.closed_at,
+  };
+}
+
 /** Rows of {@link selectOrders}. */
-export const orderRows = z.array(
-  z
-    .object({
-      id: z.string(),
-      task,
-      state,
-      version: z.number(),
-      requester_id: z.string(),
-      account_id: z.string(),
-      account_login: z.string(),
-      account_method: z.string(),
-      context: optionalNumber,
-      input: z.unknown(),
-      has_secret_input: z.boolean(),
-      reason: optionalText,
-      channel_id: z.string(),
-      thread_ts: optionalText,
-      approvals_required: z.number(),
-      retry_of: optionalText,
-      delivery_id: z.string(),
-      expires_at: optionalMoment,
-      nudge_at: optionalMoment,
-      worker_id: z.string().nullable(),
-      lease_until: moment.nullable(),
-      created_at: moment,
-      closed_at: optionalMoment,
-      items: z.array(item),
-      approvals: z.array(z.object({ userId: z.string(), at: moment })),
-    })
-    .transform(
-      (row): Order => ({
-        id: row.id,
-        task: row.task,
-        state: row.state,
-        version: row.version,
-        requesterId: row.requester_id,
-        account: {
-          id: row.account_id,
-          login: row.account_login,
-          method: row.account_method,
-          context: row.context,
-        },
-        items: row.items,
-        input: row.input,
-        hasSecretInput: row.has_secret_input,
-        reason: row.reason,
-        channelId: row.channel_id,
-        threadTs: row.thread_ts,
-        approvals: row.approvals,
-        approvalsRequired: row.approvals_required,
-        expiresAt: row.expires_at,
-        nudgeAt: row.nudge_at,
-        claim:
-          row.worker_id === null || row.lease_until === null
-            ? undefined
-            : { workerId: row.worker_id, leaseUntil: row.lease_until },
-        retryOf: row.retry_of,
-        deliveryId: row.delivery_id,
-        createdAt: row.created_at,
-        closedAt: row.closed_at,
-      }),
-    ),
-);
+export const orderRows = z.array(orderColumns.transform(orderOf));
+
+const ORDER_COLUMNS = Prisma.sql`
+  o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
+  o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
+  o.delivery_id, o.expires_at, o.nudge_at, o.worker_id, o.lease_until, o.created_at, o.closed_at,
+  (
+    SELECT json_agg(json_build_object(
+      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
+      'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result
+    ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
+  ) AS items,
+  (
+    SELECT coalesce(
+      json_agg(json_build_object('userId', a.user_id, 'at', a.at) ORDER BY a.at, a.user_id), '[]'
+    ) FROM approvals a WHERE a.order_id = o.id
+  ) AS approvals`;
 
 /**
  * Orders with their items and approvals, in one round trip.
  * @param rest what follows `FROM orders o`
  */
 export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    SELECT o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
-      o.context, o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required,
-      o.retry_of, o.delivery_id, o.expires_at, o.nudge_at, o.worker_id, o.lease_until, o.created_at,
-      o.closed_at,
-      (
-        SELECT json_agg(json_build_object(
-          'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
-          'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result
-        ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
-      ) AS items,
-      (
-        SELECT coalesce(
-          json_agg(json_build_object('userId', a.user_id, 'at', a.at) ORDER BY a.at, a.user_id), '[]'
-        ) FROM approvals a WHERE a.order_id = o.id
-      ) AS approvals
-    FROM orders o ${rest}`;
+  return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o ${rest}`;
 }
 
-/** Orders by their ids, in no sequence. */
+/** Orders by their ids, in no sequence. One alone has a plan that is kept, where that for many is made each time. */
 export function selectById(ids: readonly string[]): Statement {
-  return named('orders by id', selectOrders(Prisma.sql`WHERE o.id = ANY(${ids})`));
+  const [id, ...more] = ids;
+  return more.length === 0
+    ? named('order by id', selectOrders(Prisma.sql`WHERE o.id = ${id}`))
+    : named('orders by id', selectOrders(Prisma.sql`WHERE o.id = ANY(${ids})`));
 }
 
 /** Every kind of event once: the compiler misses none. */
@@ -169,7 +173,6 @@ const KINDS = {
 } as const satisfies { readonly [Kind in LogEntry['kind']]: Kind };
 
 const event = {
-  order_id: z.string(),
   version: z.number(),
   at: moment,
   actor: z.string(),
@@ -180,23 +183,57 @@ const event = {
 
 /** Rows of {@link selectEvents}. */
 export const eventRows = z.array(
-  z.object(event).transform(({ order_id, ...entry }): HistoryEntry => ({ orderId: order_id, ...entry })),
+  z
+    .object({ order_id: z.string(), ...event })
+    .transform(({ order_id, ...entry }): HistoryEntry => ({ orderId: order_id, ...entry })),
 );
 
-/** The audit logs of orders, oldest first. */
-export function selectEvents(orderIds: readonly string[]): Statement {
-  return named(
-    'events of orders',
-    Prisma.sql`
-      SELECT order_id, version, at, actor, kind, state, detail FROM order_events
-      WHERE order_id = ANY(${orderIds}) ORDER BY id`,
-  );
+/** The audit log of an order, oldest first. */
+export function selectEvents(orderId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
+    WHERE order_id = ${orderId} ORDER BY id`;
+}
+
+/** Rows of {@link selectToShow}. */
+export const toShowRows = z.array(
+  orderColumns
+    .extend({
+      history: z.array(z.object(event)),
+      messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
+    })
+    .transform(
+      ({ history, messages, ...row }): OrderToShow => ({
+        order: orderOf(row),
+        history: history.map((entry) => ({ orderId: row.id, ...entry })),
+        messages,
+      }),
+    ),
+);
+
+/** Orders with all that is shown of them, in no sequence. */
+export function selectToShow(ids: readonly string[]): Statement {
+  const columns = Prisma.sql`${ORDER_COLUMNS},
+    (
+      SELECT coalesce(json_agg(json_build_object(
+        'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
+      ) ORDER BY e.id), '[]') FROM order_events e WHERE e.order_id = o.id
+    ) AS history,
+    (
+      SELECT coalesce(json_agg(json_build_object(
+        'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
+      ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
+    ) AS messages`;
+  const [id, ...more] = ids;
+  return more.length === 0
+    ? named('order to show', Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ${id}`)
+    : named('orders to show', Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ANY(${ids})`);
 }
 
 /** Rows of {@link selectAllEvents}. */
 export const numberedEventRows = z.array(
   z
-    .object({ id: z.bigint(), ...event })
+    .object({ id: z.bigint(), order_id: z.string(), ...event })
     .transform(({ id, order_id, ...entry }): { id: bigint; entry: HistoryEntry } => ({
       id,
       entry: { orderId: order_id, ...entry },

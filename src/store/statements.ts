@@ -112,7 +112,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           id text, was int, version int, state text, expires_at timestamptz, nudge_at timestamptz,
           closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
           lease_until timestamptz, keeps_input boolean)
-        WHERE orders.id = c.id AND orders.version = c.was
+        WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
         RETURNING orders.id
       ), ${insertEvents(events)}, kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,

@@ -80,20 +80,6 @@ export function together<Question, Answer>(
     });
 }
 
-/** Rows by what they belong to, in their sequence. */
-export function groupedBy<Row>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => string,
-): ReadonlyMap<string, Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
 /** SQLSTATE classes (PostgreSQL, appendix A) of what one row can be to blame for; what was begun is rolled back. */
 const BLAME_OF_ONE: ReadonlySet<string> = new Set([
   '22', // its values

@@ -147,7 +147,6 @@ export async function startRig(
       now,
       log,
       clientFor,
-      accountExists: async (id) => accounts.has(id),
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Secret } from '../../src/client/secret.ts';
 import { type Message, startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
-import type { OrderStore } from '../../src/orders/ports.ts';
+import type { MessageStore } from '../../src/orders/ports.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
 import { adoptCard, type NotifierDeps, SHOW_LEASE_MS, showOrder } from '../../src/slack/notifier.ts';
 import { createSlackWeb, posted, type SlackWeb } from '../../src/slack/web.ts';
@@ -69,12 +69,12 @@ const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => th
 const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
 
 /** The store, where the order moves on right after it was read for the first time. */
-function movingOn(order: Order, event: OrderEvent): OrderStore {
+function movingOn(order: Order, event: OrderEvent): MessageStore {
   let reads = 0;
   return {
     ...rig.store,
-    async load(id) {
-      const read = await rig.store.load(id);
+    async toShow(id) {
+      const read = await rig.store.toShow(id);
       reads += 1;
       if (reads === 1) await apply(order, event);
       return read;
@@ -85,7 +85,7 @@ function movingOn(order: Order, event: OrderEvent): OrderStore {
 test('a result is told with what it was, even where the order was read before it ended', async () => {
   const order = await underWay();
   const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
-  await showOrder(deps({ orders: movingOn(order, ended) }), order.id, 0);
+  await showOrder(deps({ messages: movingOn(order, ended) }), order.id, 0);
   const [reply, ...others] = repliesOf(order);
   expect(others).toEqual([]);
   expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
