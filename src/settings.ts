@@ -62,8 +62,10 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
 /** What was saved laid over the starting values. A saved text that no longer parses counts as not saved. */
 export function withSaved(start: TeamSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
   const parsers = teamSettingParsers;
-  const read = <T>(name: SettingName, parser: z.ZodType<T>): T | undefined =>
-    parser.safeParse(saved[name]).data;
+  const read = <T>(name: SettingName, parser: z.ZodType<T>): T | undefined => {
+    const text = saved[name];
+    return text === undefined ? undefined : parser.safeParse(text).data;
+  };
   return {
     approvers: read('approvers', parsers.approvers) ?? start.approvers,
     approvalsRequired: read('approvals_required', parsers.approvals_required) ?? start.approvalsRequired,

@@ -21,7 +21,7 @@ export class StartError extends Error {
 /**
  * Has the heap collected when it is half as large again as what lived after the last full collection. On a machine with
  * much memory Node waits until it is four times as large, and keeps that for as long as there is work: what orders needed
- * for a moment would stay for hours. Costs one hundredth of the processor time under full load.
+ * for a moment would stay for hours. Costs a few hundredths of the processor time under full load.
  */
 const HEAP_GROWING_PERCENT = 50;
 /**
