@@ -23,12 +23,14 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const help = () => command('help', s.person(name++), s.responseUrl);
     const renew = () => command(`renew bench-${name++}.rest 2 -- paid`, s.person(name), s.responseUrl);
     const many = (make: () => Delivery) => Array.from({ length: amount }, make);
+    let pressed: ReadonlySet<string> = new Set();
     const clicks = async () => {
       progress('asking for what is to be approved');
       const missing = amount - (await s.waiting()).length;
       if (missing > 0) await s.slack.inTurn(bot.port, Array.from({ length: missing }, renew), 4);
       await until('the cards are posted', async () => (await s.waiting()).length >= amount);
       const waiting = (await s.waiting()).slice(0, amount);
+      pressed = new Set(waiting.map(({ id }) => id));
       return waiting.map((order) => press('order_approve', order, s.approver, s.responseUrl));
     };
     const kinds: [string, () => Promise<Delivery[]>][] = [
@@ -45,6 +47,10 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
           const deliveries = await make();
           progress(`${what}: round ${round + 1}`);
           const waits = await s.slack.atRate(bot.port, deliveries, PER_SECOND);
+          // A click is acknowledged before it is committed.
+          await until('all clicks are taken', async () =>
+            (await s.waiting()).every(({ id }) => !pressed.has(id)),
+          );
           await s.quiet();
           return waits;
         },
