@@ -175,6 +175,35 @@ describe('compare and swap', () => {
     expect(await rig.queued(before.id), 'jobs of losers were queued').toEqual(['order.expire']);
   });
 
+  test('of changes that share a statement each stands by itself: outdated, barred, with and without jobs', async () => {
+    const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
+    const [outdated, ...fresh] = orders;
+    if (outdated === undefined) throw new Error('nothing was kept');
+    await rig.apply(outdated.id, { type: 'nudged' }, at(600));
+    const holder = await rig.keep(newOrder({ task: 'delete' }, ['held.rest']));
+    const barred = await rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+
+    const outcomes = await Promise.all(
+      [...orders, barred].map((order, index) =>
+        rig.store.commit({
+          ...changeOf(order, order === barred ? confirmed : approve('U0BOB'), at(601)),
+          jobs: index % 2 === 0 ? [] : [LATER(order.id)],
+        }),
+      ),
+    );
+    expect(outcomes[0], 'of the outdated one').toEqual({ ok: false, conflictingOrderId: undefined });
+    expect(outcomes.at(-1), 'of the barred one').toEqual({ ok: false, conflictingOrderId: holder.id });
+    expect(outcomes.slice(1, -1).every(({ ok }) => ok)).toBe(true);
+    for (const [index, order] of fresh.entries()) {
+      expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
+      expect(await rig.store.history(order.id)).toHaveLength(2);
+      expect(await rig.queued(order.id)).toEqual(index % 2 === 0 ? ['order.expire'] : []);
+    }
+    expect(await rig.read(barred.id)).toEqual(barred);
+    expect(await rig.queued(outdated.id)).toEqual([]);
+  });
+
   test('of 20 workers that claim at once exactly one has it, and a change without jobs is whole too', async () => {
     const before = await rig.keep(newOrder({ state: 'APPROVED' }));
     const outcomes = await Promise.all(
