@@ -134,6 +134,8 @@ export interface MessageRef {
 /** An order, all that happened to it, oldest first, and where its messages stand. */
 export interface OrderToShow {
   readonly order: Order;
+  /** The version that its messages show; lower than that by the number of messages found since. */
+  readonly shownVersion: number;
   readonly history: readonly HistoryEntry[];
   readonly messages: readonly MessageRef[];
 }
@@ -142,8 +144,11 @@ export interface OrderToShow {
 export interface MessageStore {
   /** One process at a time shows an order. @returns false while another one does */
   takeShowLease(orderId: string, now: Date, until: Date): Promise<boolean>;
-  /** Lets go if `shownVersion` is still the order's version. @returns false when it has moved on: show again */
-  releaseShowLease(orderId: string, shownVersion: number): Promise<boolean>;
+  /**
+   * Lets go if what was shown is still all there is to show.
+   * @returns false when the order has moved on, or one of its messages was found since: show again
+   */
+  releaseShowLease(shown: OrderToShow): Promise<boolean>;
   /** Slack is away: nobody tries before `until`. */
   postponeShow(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
@@ -151,6 +156,8 @@ export interface MessageStore {
   toShow(orderId: string): Promise<OrderToShow | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<boolean>;
+  /** Keeps where a message stands that was found: it shows nobody knows what, and is to be brought up to date. */
+  adoptMessage(orderId: string, message: MessageRef): Promise<void>;
 }
 
 /** Reads the audit log. Implemented by the store. */

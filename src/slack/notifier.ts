@@ -59,7 +59,7 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
       await deps.orders.enqueue([job]);
       return;
     }
-    if (await deps.messages.releaseShowLease(orderId, known.order.version)) return;
+    if (await deps.messages.releaseShowLease(known)) return;
   }
 }
 
@@ -99,7 +99,7 @@ export async function adoptCard(
   if (known.some(({ ts }) => ts === message.ts)) return;
   if ((await deps.orders.load(orderId)) === undefined) return;
   const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
-  await deps.messages.recordMessage(orderId, purpose, message.channelId, message.ts);
+  await deps.messages.adoptMessage(orderId, { purpose, ...message });
   await deps.orders.enqueue([{ queue: 'order.show', data: { orderId } }]);
 }
 

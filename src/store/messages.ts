@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
-import type { MessageRef, MessageStore } from '../orders/ports.ts';
+import type { MessageRef, MessageStore, OrderToShow } from '../orders/ports.ts';
 import { type Database, during, named, Prisma } from './database.ts';
 import { selectToShow, toShowRows } from './rows.ts';
 import { together } from './together.ts';
@@ -36,21 +36,23 @@ export function createMessageStore({ run }: Database): MessageStore {
   );
 
   const releaseTogether = together(
-    async (shown: readonly { readonly orderId: string; readonly version: number }[]) => {
+    async (shown: readonly OrderToShow[]) => {
+      const orderIds = shown.map(({ order }) => order.id);
       const statement = named(
         'release show leases',
         Prisma.sql`
           UPDATE orders SET notify_lease = NULL, shown_version = orders.version
-          FROM unnest(${shown.map(({ orderId }) => orderId)}::text[], ${shown.map(({ version }) => version)}::int[])
-            AS shown (id, version)
-          WHERE orders.id = ANY(${shown.map(({ orderId }) => orderId)}) AND orders.id = shown.id
-            AND orders.version = shown.version
+          FROM unnest(
+            ${orderIds}::text[], ${shown.map(({ order }) => order.version)}::int[],
+            ${shown.map(({ shownVersion }) => shownVersion)}::int[]) AS shown (id, version, before)
+          WHERE orders.id = ANY(${orderIds}) AND orders.id = shown.id
+            AND orders.version = shown.version AND orders.shown_version = shown.before
           RETURNING orders.id`,
       );
       const released = new Set(touched.parse(await run(statement)));
-      return shown.map(({ orderId }) => released.has(orderId));
+      return orderIds.map((orderId) => released.has(orderId));
     },
-    ({ orderId }) => orderId,
+    ({ order }) => order.id,
   );
 
   const readTogether = together(async (orderIds: readonly string[]) => {
@@ -83,10 +85,8 @@ export function createMessageStore({ run }: Database): MessageStore {
     takeShowLease: (orderId, now, until) =>
       during(`taking the messages of order ${orderId}`, () => takeTogether({ orderId, now, until })),
 
-    releaseShowLease: (orderId, shownVersion) =>
-      during(`letting go of the messages of order ${orderId}`, () =>
-        releaseTogether({ orderId, version: shownVersion }),
-      ),
+    releaseShowLease: (shown) =>
+      during(`letting go of the messages of order ${shown.order.id}`, () => releaseTogether(shown)),
 
     postponeShow: (orderId, until) =>
       during(`putting off the messages of order ${orderId}`, async () => {
@@ -113,5 +113,16 @@ export function createMessageStore({ run }: Database): MessageStore {
       during(`recording a message of order ${orderId}`, () =>
         recordTogether({ orderId, purpose, channelId, ts }),
       ),
+
+    adoptMessage: (orderId, { purpose, channelId, ts }) =>
+      during(`taking up a message of order ${orderId}`, async () => {
+        await run(Prisma.sql`
+          WITH kept AS (
+            INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+            VALUES (${orderId}, ${purpose}, ${channelId}, ${ts}, ${new Date()}) ON CONFLICT DO NOTHING
+            RETURNING order_id
+          )
+          UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE id = kept.order_id`);
+      }),
   };
 }

@@ -199,12 +199,14 @@ export function selectEvents(orderId: string): Prisma.Sql {
 export const toShowRows = z.array(
   orderColumns
     .extend({
+      shown_version: z.number(),
       history: z.array(z.object(event)),
       messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
     })
     .transform(
-      ({ history, messages, ...row }): OrderToShow => ({
+      ({ shown_version: shownVersion, history, messages, ...row }): OrderToShow => ({
         order: orderOf(row),
+        shownVersion,
         history: history.map((entry) => ({ orderId: row.id, ...entry })),
         messages,
       }),
@@ -213,7 +215,7 @@ export const toShowRows = z.array(
 
 /** Orders with all that is shown of them, in no sequence. */
 export function selectToShow(ids: readonly string[]): Statement {
-  const columns = Prisma.sql`${ORDER_COLUMNS},
+  const columns = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
     (
       SELECT coalesce(json_agg(json_build_object(
         'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail

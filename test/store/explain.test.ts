@@ -207,7 +207,13 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
   'having the messages of an order to oneself': () => orders().takeShowLease(PENDING, NOW, NOW),
-  'letting go of them': () => orders().releaseShowLease(PENDING, 5),
+  'an order with all that is shown of it': () => orders().toShow(PENDING),
+  'letting go of its messages': async () => {
+    const shown = await orders().toShow(PENDING);
+    if (shown !== undefined) await orders().releaseShowLease(shown);
+  },
+  'taking up a message': () =>
+    orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }),
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, 'reply:9:denied', 'C0DOMAINS', '1.2'),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { OrderToShow } from '../../src/orders/ports.ts';
 import { at, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
@@ -7,6 +8,13 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
+/** What there is to show of an order at this moment. */
+async function toShow(orderId: string): Promise<OrderToShow> {
+  const found = await rig.store.toShow(orderId);
+  if (found === undefined) throw new Error(`order ${orderId} is gone`);
+  return found;
+}
+
 test('one of 10 processes at once has an order’s messages, until it lets go or its time is over', async () => {
   const { id } = await rig.keep(newOrder());
   const take = (seconds: number) => rig.store.takeShowLease(id, at(seconds), at(seconds + 60));
@@ -14,7 +22,7 @@ test('one of 10 processes at once has an order’s messages, until it lets go or
   expect(taken.filter((each) => each)).toHaveLength(1);
   expect(await take(59.999)).toBe(false);
   expect(await take(60)).toBe(true);
-  expect(await rig.store.releaseShowLease(id, 1)).toBe(true);
+  expect(await rig.store.releaseShowLease(await toShow(id))).toBe(true);
   expect(await take(61)).toBe(true);
   expect(await rig.store.takeShowLease('nobody', at(0), at(60))).toBe(false);
 });
@@ -32,12 +40,31 @@ test('a time that only a clock that was put back can have noted holds up nobody'
 test('who shows an older version does not get rid of the messages', async () => {
   const order = await rig.keep(newOrder());
   await rig.store.takeShowLease(order.id, at(0), at(60));
+  const older = await toShow(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
-  expect(await rig.store.releaseShowLease(order.id, order.version), 'the change would never be shown').toBe(
-    false,
-  );
+  expect(await rig.store.releaseShowLease(older), 'the change would never be shown').toBe(false);
   expect(await rig.store.takeShowLease(order.id, at(2), at(62)), 'another one took over').toBe(false);
-  expect(await rig.store.releaseShowLease(order.id, order.version + 1)).toBe(true);
+  expect(await rig.store.releaseShowLease(await toShow(order.id))).toBe(true);
+});
+
+test('a message that is found is to be brought up to date, also while the others are', async () => {
+  const { id } = await rig.keep(newOrder());
+  const unshown = async () => (await rig.store.neglected(at(100), 15_000)).unshown.includes(id);
+  await rig.store.takeShowLease(id, at(0), at(60));
+  const others = await toShow(id);
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' });
+  expect(await rig.store.releaseShowLease(others), 'it would never be brought up to date').toBe(false);
+  const all = await toShow(id);
+  expect(all.messages).toEqual([{ purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }]);
+  expect(await rig.store.releaseShowLease(all)).toBe(true);
+  expect(await unshown()).toBe(false);
+
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
+  expect(await unshown(), 'recovery does not find it').toBe(true);
+  await rig.store.takeShowLease(id, at(61), at(120));
+  expect(await rig.store.releaseShowLease(await toShow(id))).toBe(true);
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
+  expect(await unshown(), 'the same one once more').toBe(false);
 });
 
 test('nobody shows an order before the moment that it is put off to', async () => {
