@@ -67,8 +67,11 @@ const ANSWER_MS = 12_000;
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
- * Set by a statement and not as the connection starts, where PgBouncer refuses it. Prisma's adapter leaves the offset off
- * the moments that it writes and passes over it in those that it reads, hence UTC.
+ * Prisma's adapter leaves the offset off the moments that it writes and passes over it in those that it reads, hence UTC.
+ * Pages are in memory or on a disk without moving parts: an index is worth reading in a small table too, and a plan that
+ * was made for a small one is kept for a while.
+ *
+ * Set by a statement and not as the connection starts, where PgBouncer refuses it.
  */
 const SESSION = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;

@@ -83,7 +83,7 @@ export function createOrderStore(
       changeWithJobs(
         commits.flatMap(({ jobs }) => jobs),
         async (runInside) => {
-          // One sequence for all replicas, so that none waits for one that waits for it.
+          // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
           const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
           const changed = new Set(ids.parse(await runInside(updateOrders(sorted))));
           const isDone = ({ before }: OrderCommit) => changed.has(before.id);
