@@ -103,7 +103,7 @@ export const ACCOUNT_GONE =
   'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
 
 /** What an order needs and no longer has: its account, or the zone's leave. Undefined when all is there. */
-export async function groundGone(
+async function groundGone(
   deps: Pick<DecideDeps, 'accountExists'>,
   order: Order,
 ): Promise<string | undefined> {
