@@ -84,6 +84,7 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
     disputed = [];
     if (!more || claimed.length === 0) break;
   }
+  if (!(await deps.reminders.extendDigest(run.id, deps.now()))) return 'taken_over';
   await deps.reminders.finishDigest(run.id, deps.now());
   return progress.head === undefined ? 'nothing_to_say' : 'posted';
 }

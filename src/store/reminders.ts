@@ -160,11 +160,12 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
               select: { id: true },
             });
             const ids = abandoned.map(({ id }) => id);
-            await free(tx, ids);
+            // Closed first: whoever was overtaken claims nothing any more that would never be free.
             await tx.digest.updateMany({
               where: { id: { in: ids, not: run.id } },
               data: { completedAt: now },
             });
+            await free(tx, ids);
             return run;
           }, TRANSACTION);
         } catch (error) {
@@ -270,10 +271,12 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       during('claiming reminders', async () => {
         if (keys.length === 0) return [];
         const rows = await prisma.$queryRaw`
-        WITH claimed AS (
+        WITH digest AS (
+          SELECT id FROM digests WHERE id = ${digestId} AND completed_at IS NULL FOR SHARE),
+        claimed AS (
         INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
-        SELECT name, expiry::timestamptz, threshold, ${digestId}, ${now}::timestamptz
-        FROM unnest(
+        SELECT name, expiry::timestamptz, threshold, digest.id, ${now}::timestamptz
+        FROM digest, unnest(
           ${keys.map(({ name }) => name)}::text[],
           ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
           ${keys.map(({ threshold }) => threshold)}::int[]) AS due (name, expiry, threshold)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
 import { utcDay } from '../../src/expiry/days.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
-import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import type { DigestRun, WatchedDomain } from '../../src/expiry/ports.ts';
 import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
@@ -69,6 +70,24 @@ async function wrong(): Promise<string[]> {
       : [`${name}: ${saidThreshold} stands beside it, ${tightest} was said`];
   });
 }
+
+test('a digest that was overtaken claims nothing: it would never be said', async () => {
+  await rig.store.add({
+    ...newlyWatched('cafe.rest', 'U0ALICE', rig.now),
+    expiry: { at: dayAt(0), source: 'person' },
+  });
+  const keys = [{ name: 'cafe.rest', expiry: utcDay(dayAt(0)), threshold: 30 }];
+  const take = async (): Promise<DigestRun> => {
+    rig.nextMorning();
+    // The first time that the schedule is looked at is only noted.
+    return (await rig.reminders.takeDigest(rig.now, rig.now, rig.now)) ?? take();
+  };
+  const overtaken = await take();
+  const newer = await take();
+  expect(newer.id).not.toBe(overtaken.id);
+  expect(await rig.reminders.claim(overtaken.id, keys, rig.now)).toEqual([]);
+  expect(await rig.reminders.claim(newer.id, keys, rig.now)).toEqual(keys);
+});
 
 const name = fc.constantFrom(...NAMES);
 /** The same end (less than a month) and others. */
