@@ -143,12 +143,17 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o ${rest}`;
 }
 
-/** Orders by their ids, in no sequence. One alone has a plan that is kept, where that for many is made each time. */
+/** Orders by their ids, in no sequence. */
 export function selectById(ids: readonly string[]): Statement {
+  return selectColumnsById('by id', ORDER_COLUMNS, ids);
+}
+
+/** One order alone has a plan that is kept, where that for many is made each time. @param what names the statement */
+function selectColumnsById(what: string, columns: Prisma.Sql, ids: readonly string[]): Statement {
   const [id, ...more] = ids;
   return more.length === 0
-    ? named('order by id', selectOrders(Prisma.sql`WHERE o.id = ${id}`))
-    : named('orders by id', selectOrders(Prisma.sql`WHERE o.id = ANY(${ids})`));
+    ? named(`order ${what}`, Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ${id}`)
+    : named(`orders ${what}`, Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ANY(${ids})`);
 }
 
 /** Every kind of event once: the compiler misses none. */
@@ -226,10 +231,7 @@ export function selectToShow(ids: readonly string[]): Statement {
         'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
       ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
     ) AS messages`;
-  const [id, ...more] = ids;
-  return more.length === 0
-    ? named('order to show', Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ${id}`)
-    : named('orders to show', Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ANY(${ids})`);
+  return selectColumnsById('to show', columns, ids);
 }
 
 /** Rows of {@link selectAllEvents}. */

@@ -37,6 +37,13 @@ async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text:
   return { text, ms: performance.now() - startedAt };
 }
 
+/** Does something while the database is away: whoever does it is told so in time. */
+async function isToldOfIt(what: string, person: Actor, act: () => Promise<unknown>): Promise<void> {
+  const said = await told(person, act);
+  expect(said.text, what).toMatch(AWAY);
+  expect(said.ms, `ms until ${what} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+}
+
 describe('cut off', () => {
   test('whatever people do, each is told in time, and nothing is half done', async () => {
     const waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
@@ -66,9 +73,8 @@ describe('cut off', () => {
       [t.ada, 'audit'],
     ];
     for (const [person, text] of commands) {
-      const said = await told(person, () => person.command(DOMAINS, `/domain ${text}`));
-      expect(said.text, `/domain ${text}`).toMatch(AWAY);
-      expect(said.ms, `ms until /domain ${text} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+      const command = `/domain ${text}`;
+      await isToldOfIt(command, person, () => person.command(DOMAINS, command));
     }
     const clicks: readonly [Actor, string][] = [
       [t.bob, 'order_approve'],
@@ -77,9 +83,7 @@ describe('cut off', () => {
       [t.alice, 'order_cancel'],
     ];
     for (const [person, button] of clicks) {
-      const said = await told(person, () => person.click(waiting.card, button));
-      expect(said.text, button).toMatch(AWAY);
-      expect(said.ms, `ms until ${button} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+      await isToldOfIt(button, person, () => person.click(waiting.card, button));
     }
     expect(await t.alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
       outcome: 'errors',
