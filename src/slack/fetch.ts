@@ -21,19 +21,25 @@ export const fetchWhole: FetchFunction = async (url, init = {}) => {
     dispatcher: agent,
     ...(signal === undefined ? {} : { signal }),
   });
-  const bytes = await answer.body.arrayBuffer();
-  const text = async () => new TextDecoder().decode(bytes);
-  const headers = new Map(
-    Object.entries(answer.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
-  );
+  const whole = await answer.body.text();
+  const header = (name: string) => {
+    const value = answer.headers[name];
+    return value === undefined ? null : [value].flat().join(', ');
+  };
   return {
     ok: answer.statusCode >= 200 && answer.statusCode < 300,
     status: answer.statusCode,
     statusText: '',
     url: String(url),
-    headers: { get: (name) => headers.get(name.toLowerCase()) ?? null, entries: () => headers.entries() },
-    arrayBuffer: async () => bytes,
-    text,
-    json: async () => JSON.parse(await text()),
+    headers: {
+      get: (name) => header(name.toLowerCase()),
+      entries: () =>
+        Object.keys(answer.headers)
+          .map((name): [string, string] => [name, header(name) ?? ''])
+          .values(),
+    },
+    arrayBuffer: async () => new TextEncoder().encode(whole).buffer,
+    text: async () => whole,
+    json: async () => JSON.parse(whole),
   };
 };
