@@ -30,7 +30,10 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
   store: Store,
   reached: (point: CrashPoint) => void,
 ): Store {
-  const watched: Pick<OrderStore & MessageStore, 'create' | 'commit' | 'toShow' | 'recordMessage'> = {
+  const watched: Pick<
+    OrderStore & MessageStore,
+    'create' | 'commit' | 'takeToShow' | 'recordMessage' | 'releaseShowLease'
+  > = {
     async create(order, sealedInput, log, jobs) {
       const conflict = await store.create(order, sealedInput, log, jobs);
       if (conflict === undefined) reached('order committed');
@@ -44,14 +47,18 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async toShow(orderId) {
-      const known = await store.toShow(orderId);
+    async takeToShow(orderId, now, until) {
+      const known = await store.takeToShow(orderId, now, until);
       if (known?.messages.length === 0) reached('card not posted');
       return known;
     },
     async recordMessage(orderId, purpose, channelId, ts) {
       reached(purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
       return store.recordMessage(orderId, purpose, channelId, ts);
+    },
+    async releaseShowLease(shown, posted) {
+      if (posted.length > 0) reached('reply posted, not recorded');
+      return store.releaseShowLease(shown, posted);
     },
   };
   return { ...store, ...watched };

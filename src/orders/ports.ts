@@ -142,13 +142,17 @@ export interface OrderToShow {
 
 /** What Slack shows of orders. Implemented by the store. */
 export interface MessageStore {
-  /** One process at a time shows an order. @returns false while another one does */
-  takeShowLease(orderId: string, now: Date, until: Date): Promise<boolean>;
+  /**
+   * One process at a time shows an order.
+   * @returns all there is to show of it, or undefined while another process shows it
+   */
+  takeToShow(orderId: string, now: Date, until: Date): Promise<OrderToShow | undefined>;
   /**
    * Lets go if what was shown is still all there is to show.
+   * @param posted where messages stand that were posted since: kept in any case
    * @returns false when the order has moved on, or one of its messages was found since: show again
    */
-  releaseShowLease(shown: OrderToShow): Promise<boolean>;
+  releaseShowLease(shown: OrderToShow, posted: readonly MessageRef[]): Promise<boolean>;
   /** Slack is away: nobody tries before `until`. */
   postponeShow(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;

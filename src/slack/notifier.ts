@@ -41,12 +41,12 @@ const MAX_WAIT_MS = 10 * 60_000;
  */
 export async function showOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
-  if (!(await deps.messages.takeShowLease(orderId, deps.now(), leaseEnd(deps)))) return;
-  for (;;) {
-    const known = await deps.messages.toShow(orderId);
-    if (known === undefined) return;
+  let known = await deps.messages.takeToShow(orderId, deps.now(), leaseEnd(deps));
+  while (known !== undefined) {
+    const shown = known;
+    let posted: readonly MessageRef[];
     try {
-      await keepingLease(deps, orderId, () => bringUpToDate(deps, known));
+      posted = await keepingLease(deps, orderId, () => bringUpToDate(deps, shown));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
@@ -59,7 +59,8 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
       await deps.orders.enqueue([job]);
       return;
     }
-    if (await deps.messages.releaseShowLease(known)) return;
+    if (await deps.messages.releaseShowLease(shown, posted)) return;
+    known = await deps.messages.toShow(orderId);
   }
 }
 
@@ -67,7 +68,7 @@ function leaseEnd({ now, leaseMs = SHOW_LEASE_MS }: NotifierDeps): Date {
   return new Date(now().getTime() + leaseMs);
 }
 
-async function keepingLease(deps: NotifierDeps, orderId: string, work: () => Promise<void>): Promise<void> {
+async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(
     () => {
@@ -78,7 +79,7 @@ async function keepingLease(deps: NotifierDeps, orderId: string, work: () => Pro
     (deps.leaseMs ?? SHOW_LEASE_MS) / HEARTBEATS,
   );
   try {
-    await work();
+    return await work();
   } finally {
     clearInterval(heartbeat);
     // Or it would take the lease again after it was given back.
@@ -112,11 +113,12 @@ function waitAfter(error: unknown, attempt: number): number {
   return Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
+/** @returns the message posted last, which is yet to be recorded */
 async function bringUpToDate(
   deps: NotifierDeps,
   { order, history, messages: refs }: OrderToShow,
-): Promise<void> {
-  if (!wasAskedFor(history)) return;
+): Promise<readonly MessageRef[]> {
+  if (!wasAskedFor(history)) return [];
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
   const extras = { approvers, history };
@@ -133,6 +135,12 @@ async function bringUpToDate(
     if (!isFirst) await deps.messages.recordMessage(order.id, copy.purpose, at.channelId, at.ts);
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
+  let last: MessageRef | undefined;
+  const recordLast = async () => {
+    if (last !== undefined)
+      await deps.messages.recordMessage(order.id, last.purpose, last.channelId, last.ts);
+    last = undefined;
+  };
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
@@ -142,10 +150,13 @@ async function bringUpToDate(
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
-    const reference = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
-    await deps.messages.recordMessage(order.id, purpose, reference.channelId, reference.ts);
+    await recordLast();
+    const at = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
+    last = { purpose, ...at };
   }
-  if (updated.problem !== undefined) throw updated.problem;
+  if (updated.problem === undefined) return last === undefined ? [] : [last];
+  await recordLast();
+  throw updated.problem;
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, MessageStore, OrderToShow } from '../orders/ports.ts';
 import { type Database, during, named, Prisma } from './database.ts';
-import { selectToShow, toShowRows } from './rows.ts';
+import { selectToShow, takenRows, takeToShow, toShowRows } from './rows.ts';
 import { together } from './together.ts';
 
 const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
@@ -13,38 +12,51 @@ const references = z.array(
     .transform(({ purpose, channel_id, ts }): MessageRef => ({ purpose, channelId: channel_id, ts })),
 );
 
+type MessageOfOrder = MessageRef & { readonly orderId: string };
+
+/** Answers with a row for each message that is the first of its purpose; the others are not kept. */
+function insertMessages(messages: readonly MessageOfOrder[]): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+    SELECT m.order_id, m.purpose, m.channel_id, m.ts, ${new Date()}::timestamptz
+    FROM unnest(
+      ${messages.map(({ orderId }) => orderId)}::text[], ${messages.map(({ purpose }) => purpose)}::text[],
+      ${messages.map(({ channelId }) => channelId)}::text[], ${messages.map(({ ts }) => ts)}::text[])
+      AS m (order_id, purpose, channel_id, ts)
+    ON CONFLICT DO NOTHING RETURNING order_id AS id`;
+}
+
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ run }: Database): MessageStore {
+  const readTogether = together(async (orderIds: readonly string[]) => {
+    const rows = toShowRows.parse(await run(selectToShow(orderIds)));
+    const found = new Map(rows.map((shown) => [shown.order.id, shown]));
+    return orderIds.map((orderId) => found.get(orderId));
+  });
+
   const takeTogether = together(
     async (leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[]) => {
-      const statement = named(
-        'take show leases',
-        Prisma.sql`
-          UPDATE orders SET notify_lease = lease.until
-          FROM unnest(
-            ${leases.map(({ orderId }) => orderId)}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
-            ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
-            ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
-          WHERE orders.id = ANY(${leases.map(({ orderId }) => orderId)}) AND orders.id = lease.id
-            AND (notify_lease IS NULL OR notify_lease <= lease.now OR notify_lease > lease.farthest)
-          RETURNING orders.id`,
-      );
-      const taken = new Set(touched.parse(await run(statement)));
-      return leases.map(({ orderId }) => taken.has(orderId));
+      const rows = takenRows.parse(await run(takeToShow(leases)));
+      const taken = new Map(rows.map((row) => [row.shown.order.id, row]));
+      return leases.map(({ orderId }) => taken.get(orderId));
     },
     ({ orderId }) => orderId,
   );
 
   const releaseTogether = together(
-    async (shown: readonly OrderToShow[]) => {
-      const orderIds = shown.map(({ order }) => order.id);
+    async (releases: readonly { readonly shown: OrderToShow; readonly posted: readonly MessageRef[] }[]) => {
+      const orderIds = releases.map(({ shown }) => shown.order.id);
+      const posted = releases.flatMap((release) =>
+        release.posted.map((message) => ({ orderId: release.shown.order.id, ...message })),
+      );
       const statement = named(
         'release show leases',
         Prisma.sql`
+          WITH kept AS (${insertMessages(posted)})
           UPDATE orders SET notify_lease = NULL, shown_version = orders.version
           FROM unnest(
-            ${orderIds}::text[], ${shown.map(({ order }) => order.version)}::int[],
-            ${shown.map(({ shownVersion }) => shownVersion)}::int[]) AS shown (id, version, before)
+            ${orderIds}::text[], ${releases.map(({ shown }) => shown.order.version)}::int[],
+            ${releases.map(({ shown }) => shown.shownVersion)}::int[]) AS shown (id, version, before)
           WHERE orders.id = ANY(${orderIds}) AND orders.id = shown.id
             AND orders.version = shown.version AND orders.shown_version = shown.before
           RETURNING orders.id`,
@@ -52,41 +64,28 @@ export function createMessageStore({ run }: Database): MessageStore {
       const released = new Set(touched.parse(await run(statement)));
       return orderIds.map((orderId) => released.has(orderId));
     },
-    ({ order }) => order.id,
+    ({ shown }) => shown.order.id,
   );
 
-  const readTogether = together(async (orderIds: readonly string[]) => {
-    const rows = toShowRows.parse(await run(selectToShow(orderIds)));
-    const found = new Map(rows.map((shown) => [shown.order.id, shown]));
-    return orderIds.map((orderId) => found.get(orderId));
-  });
-
   const recordTogether = together(
-    async (messages: readonly (MessageRef & { readonly orderId: string })[]) => {
-      const now = new Date();
-      const statement = named(
-        'record messages',
-        Prisma.sql`
-          INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-          SELECT m.order_id, m.purpose, m.channel_id, m.ts, ${now}::timestamptz
-          FROM unnest(
-            ${messages.map(({ orderId }) => orderId)}::text[], ${messages.map(({ purpose }) => purpose)}::text[],
-            ${messages.map(({ channelId }) => channelId)}::text[], ${messages.map(({ ts }) => ts)}::text[])
-            AS m (order_id, purpose, channel_id, ts)
-          ON CONFLICT DO NOTHING RETURNING order_id AS id`,
-      );
-      const kept = new Set(touched.parse(await run(statement)));
+    async (messages: readonly MessageOfOrder[]) => {
+      const kept = new Set(touched.parse(await run(named('record messages', insertMessages(messages)))));
       return messages.map(({ orderId }) => kept.has(orderId));
     },
     ({ orderId }) => orderId,
   );
 
   return {
-    takeShowLease: (orderId, now, until) =>
-      during(`taking the messages of order ${orderId}`, () => takeTogether({ orderId, now, until })),
+    takeToShow: (orderId, now, until) =>
+      during(`taking the messages of order ${orderId}`, async () => {
+        const taken = await takeTogether({ orderId, now, until });
+        return taken === undefined || taken.isCurrent ? taken?.shown : readTogether(orderId);
+      }),
 
-    releaseShowLease: (shown) =>
-      during(`letting go of the messages of order ${shown.order.id}`, () => releaseTogether(shown)),
+    releaseShowLease: (shown, posted) =>
+      during(`letting go of the messages of order ${shown.order.id}`, () =>
+        releaseTogether({ shown, posted }),
+      ),
 
     postponeShow: (orderId, until) =>
       during(`putting off the messages of order ${orderId}`, async () => {

@@ -200,38 +200,78 @@ export function selectEvents(orderId: string): Prisma.Sql {
     WHERE order_id = ${orderId} ORDER BY id`;
 }
 
+/** Columns of {@link selectToShow}. */
+const toShowColumns = orderColumns.extend({
+  shown_version: z.number(),
+  history: z.array(z.object(event)),
+  messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
+});
+
+function toShowOf({
+  shown_version: shownVersion,
+  history,
+  messages,
+  ...row
+}: z.output<typeof toShowColumns>): OrderToShow {
+  return {
+    order: orderOf(row),
+    shownVersion,
+    history: history.map((entry) => ({ orderId: row.id, ...entry })),
+    messages,
+  };
+}
+
 /** Rows of {@link selectToShow}. */
-export const toShowRows = z.array(
-  orderColumns
-    .extend({
-      shown_version: z.number(),
-      history: z.array(z.object(event)),
-      messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
-    })
-    .transform(
-      ({ shown_version: shownVersion, history, messages, ...row }): OrderToShow => ({
-        order: orderOf(row),
-        shownVersion,
-        history: history.map((entry) => ({ orderId: row.id, ...entry })),
-        messages,
-      }),
-    ),
-);
+export const toShowRows = z.array(toShowColumns.transform(toShowOf));
+
+const TO_SHOW_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
+  (
+    SELECT coalesce(json_agg(json_build_object(
+      'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
+    ) ORDER BY e.id), '[]') FROM order_events e WHERE e.order_id = o.id
+  ) AS history,
+  (
+    SELECT coalesce(json_agg(json_build_object(
+      'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
+    ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
+  ) AS messages`;
 
 /** Orders with all that is shown of them, in no sequence. */
 export function selectToShow(ids: readonly string[]): Statement {
-  const columns = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
-    (
-      SELECT coalesce(json_agg(json_build_object(
-        'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
-      ) ORDER BY e.id), '[]') FROM order_events e WHERE e.order_id = o.id
-    ) AS history,
-    (
-      SELECT coalesce(json_agg(json_build_object(
-        'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
-      ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
-    ) AS messages`;
-  return selectColumnsById('to show', columns, ids);
+  return selectColumnsById('to show', TO_SHOW_COLUMNS, ids);
+}
+
+/** Rows of {@link takeToShow}. */
+export const takenRows = z.array(
+  toShowColumns
+    .extend({ is_current: z.boolean() })
+    .transform(({ is_current, ...row }) => ({ shown: toShowOf(row), isCurrent: is_current })),
+);
+
+/**
+ * Takes the messages of orders whose messages nobody has, and reads all that is shown of them. A row that another
+ * transaction was changing is taken as that left it and read as it was before: then it is not current.
+ */
+export function takeToShow(
+  leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[],
+): Statement {
+  const ids = leases.map(({ orderId }) => orderId);
+  return named(
+    'take orders to show',
+    Prisma.sql`
+      WITH taken AS (
+        UPDATE orders o SET notify_lease = lease.until
+        FROM unnest(
+          ${ids}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
+          ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
+          ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
+        WHERE o.id = ANY(${ids}) AND o.id = lease.id
+          AND (o.notify_lease IS NULL OR o.notify_lease <= lease.now OR o.notify_lease > lease.farthest)
+        RETURNING o.id, o.version, o.shown_version
+      )
+      SELECT ${TO_SHOW_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
+      FROM taken JOIN orders o ON o.id = taken.id`,
+  );
 }
 
 /** Rows of {@link selectAllEvents}. */

@@ -70,13 +70,11 @@ const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => 
 
 /** The store, where the order moves on right after it was read for the first time. */
 function movingOn(order: Order, event: OrderEvent): MessageStore {
-  let reads = 0;
   return {
     ...rig.store,
-    async toShow(id) {
-      const read = await rig.store.toShow(id);
-      reads += 1;
-      if (reads === 1) await apply(order, event);
+    async takeToShow(...lease) {
+      const read = await rig.store.takeToShow(...lease);
+      await apply(order, event);
       return read;
     },
   };

@@ -206,11 +206,14 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', NOW),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
-  'having the messages of an order to oneself': () => orders().takeShowLease(PENDING, NOW, NOW),
+  'having the messages of an order to oneself': () => orders().takeToShow(PENDING, NOW, NOW),
   'an order with all that is shown of it': () => orders().toShow(PENDING),
   'letting go of its messages': async () => {
     const shown = await orders().toShow(PENDING);
-    if (shown !== undefined) await orders().releaseShowLease(shown);
+    if (shown !== undefined)
+      await orders().releaseShowLease(shown, [
+        { purpose: 'reply:8:denied', channelId: 'C0DOMAINS', ts: '1.1' },
+      ]);
   },
   'taking up a message': () =>
     orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }),

@@ -87,8 +87,14 @@ export async function startRig() {
     /**
      * Begins work while a transaction of somebody else's holds a row, and lets it go on all at once when every
      * part of it waits.
+     * @param end what becomes of the transaction
      */
-    async whileHolding<T>(text: string, values: unknown[], begin: () => Promise<T>[]): Promise<T[]> {
+    async whileHolding<T>(
+      text: string,
+      values: unknown[],
+      begin: () => Promise<T>[],
+      end: 'ROLLBACK' | 'COMMIT' = 'ROLLBACK',
+    ): Promise<T[]> {
       await admin.query('BEGIN');
       try {
         await admin.query(text, values);
@@ -107,7 +113,7 @@ export async function startRig() {
             { interval: 10, timeout: 10_000, message: 'what should wait for the row does not' },
           )
           .toBe(begun.length);
-        await admin.query('ROLLBACK');
+        await admin.query(end);
         return await all;
       } catch (error) {
         await admin.query('ROLLBACK');
