@@ -245,7 +245,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     closers.push(async () => stopBeating());
 
     await jobs.work({
-      'order.execute': ({ orderId }) => executeOrder(execution, orderId, stopWork.signal),
+      'order.execute': ({ orderId }, known) => executeOrder(execution, orderId, stopWork.signal, known),
       'order.show': ({ orderId, attempt }) => showOrder(notifier, orderId, attempt ?? 0),
       'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
       'order.nudge': async ({ orderId }) => void (await nudgeApprovers(execution, orderId)),

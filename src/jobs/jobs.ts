@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
+import type { Order } from '../orders/order.ts';
 import { isForLater, type LaterJob, type OrderJob } from '../orders/ports.ts';
 
 const order = z.object({ orderId: z.string() });
@@ -30,7 +31,8 @@ const QUEUE_NAMES = Object.keys(QUEUES) as readonly QueueName[];
 type JobData<Name extends QueueName> = z.output<(typeof QUEUES)[Name]['data']>;
 
 export type Handlers = {
-  readonly [Name in QueueName]: (data: JobData<Name>) => Promise<void>;
+  /** `known` comes with what is told: the order as it was then. */
+  readonly [Name in QueueName]: (data: JobData<Name>, known?: Order) => Promise<void>;
 };
 
 /** Runs SQL inside the caller's transaction. */
@@ -100,7 +102,7 @@ export function createJobs(options: {
 
   function crewOf<Name extends QueueName>(name: Name, handler: Handlers[Name]): Crew {
     const { data: shape, parallel } = QUEUES[name];
-    return createCrew(parallel, async (data) => {
+    return createCrew(parallel, async ({ data, known }) => {
       if (stopping) return;
       const parsed = shape.safeParse(data);
       if (!parsed.success) {
@@ -108,7 +110,7 @@ export function createJobs(options: {
         return;
       }
       try {
-        await (handler as (data: unknown) => Promise<void>)(parsed.data);
+        await (handler as (data: unknown, known?: Order) => Promise<void>)(parsed.data, known);
       } catch (err) {
         log.error({ err, queue: name, data: parsed.data }, 'working on a job');
       }
@@ -141,7 +143,7 @@ export function createJobs(options: {
         const worker = await boss.work<object>(name, options, async (jobs) => {
           // Where a whole batch was waiting there may be more: asked for at once, not at the next poll.
           if (jobs.length === parallel) wake(name);
-          for (const { data } of jobs) await crew.begin(data);
+          for (const { data } of jobs) await crew.begin({ data });
         });
         workers.set(name, worker);
       };
@@ -166,7 +168,7 @@ export function createJobs(options: {
     committed(jobs) {
       for (const job of jobs) {
         if (isForLater(job)) wakeAt(job.queue, dueAt(job));
-        else crews.get(job.queue)?.tell(job.data);
+        else crews.get(job.queue)?.tell(job);
       }
     },
 
@@ -195,19 +197,25 @@ export function createJobs(options: {
   };
 }
 
+/** A job as a crew takes it. */
+interface Work {
+  readonly data: unknown;
+  readonly known?: Order;
+}
+
 /** Works on the jobs of one queue, so many at once: one slow job holds up no other. */
 interface Crew {
   readonly underWay: ReadonlySet<Promise<void>>;
   /** Begins a job as soon as there is room, and does not wait for its end. */
-  begin(data: unknown): Promise<void>;
+  begin(job: Work): Promise<void>;
   /** Takes note of a job and begins it when there is room; the same one twice is one. */
-  tell(data: object): void;
+  tell(job: Work): void;
 }
 
 /** @param work never throws */
-function createCrew(parallel: number, work: (data: unknown) => Promise<void>): Crew {
+function createCrew(parallel: number, work: (job: Work) => Promise<void>): Crew {
   const underWay = new Set<Promise<void>>();
-  const told = new Map<string, object>();
+  const told = new Map<string, Work>();
   let isTelling = false;
   let free = parallel;
   const wanting: (() => void)[] = [];
@@ -219,8 +227,8 @@ function createCrew(parallel: number, work: (data: unknown) => Promise<void>): C
   }
 
   /** Takes up the place that was waited for. */
-  function start(data: unknown): void {
-    const one = work(data).finally(() => {
+  function start(job: Work): void {
+    const one = work(job).finally(() => {
       underWay.delete(one);
       const next = wanting.shift();
       if (next === undefined) free += 1;
@@ -232,22 +240,22 @@ function createCrew(parallel: number, work: (data: unknown) => Promise<void>): C
   async function startTold(): Promise<void> {
     if (isTelling) return;
     isTelling = true;
-    for (const [key, data] of told) {
+    for (const [key, job] of told) {
       await place();
       told.delete(key);
-      start(data);
+      start(job);
     }
     isTelling = false;
   }
 
   return {
     underWay,
-    async begin(data) {
+    async begin(job) {
       await place();
-      start(data);
+      start(job);
     },
-    tell(data) {
-      told.set(JSON.stringify(data), data);
+    tell(job) {
+      told.set(JSON.stringify(job.data), job);
       void startTold();
     },
   };

@@ -69,20 +69,29 @@ class ClaimLost extends Error {
  * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
  * Returns without doing anything when the order is not approved (any more).
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
+ * @param known the order as its approval left it, if that was just now
  */
-export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
+export async function executeOrder(
+  deps: ExecuteDeps,
+  orderId: string,
+  signal: AbortSignal,
+  known?: Order,
+): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
-  const claimed = await changeOrder(deps, orderId, async (order): Promise<Decision> => {
+  const claim = async (order: Order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
     const changed = rulesChanged(order);
-    if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
+    // Nothing is stopped for what it was like before: a refusal has it read.
+    if (changed !== undefined)
+      return order === known ? { refusal: changed } : { event: { type: 'stopped', summary: changed } };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
     const workerId = `${deps.workerId}/${order.version}`;
     return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
-  });
+  };
+  const claimed = await changeOrder(deps, orderId, claim, known);
   if (!claimed.ok || claimed.order.claim === undefined) return;
 
   const { workerId } = claimed.order.claim;

@@ -23,7 +23,7 @@ export function jobsAfter(order: Order): OrderJob[] {
       ];
     case 'APPROVED':
       return [
-        { queue: 'order.execute', data },
+        { queue: 'order.execute', data, known: order },
         // Once it has its card, what it comes to is mostly there before anybody could have seen that it was approved. The
         // execution has it shown when it takes longer, and recovery when it does not begin.
         ...(order.approvals.length === 0 ? [{ queue: 'order.show', data } as const] : []),

@@ -11,6 +11,8 @@ export type OrderJob =
       readonly queue: 'order.execute';
       readonly data: { readonly orderId: string };
       readonly startAfter?: Date;
+      /** The order as the change left it: need not be read if it still is so. Told, and never written down. */
+      readonly known?: Order;
     }
   /** Bring what Slack shows of the order to its latest state. */
   | {

@@ -64,6 +64,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     return {
       id: before.id,
       was: before.version,
+      was_state: before.state,
       version: after.version,
       state: after.state,
       expires_at: after.expiresAt,
@@ -109,10 +110,11 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
-          id text, was int, version int, state text, expires_at timestamptz, nudge_at timestamptz,
+          id text, was int, was_state text, version int, state text, expires_at timestamptz, nudge_at timestamptz,
           closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
           lease_until timestamptz, keeps_input boolean)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
+          AND orders.state = c.was_state
         RETURNING orders.id
       ), ${insertEvents(events)}, kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,

@@ -96,6 +96,31 @@ test('an order that is not approved is not sent', async () => {
   expect(rig.service.received).toEqual([]);
 });
 
+describe('an order that the approval has told of', () => {
+  test('is sent once, however many take it up as it was told', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await atOnce(6, () => rig.startProcess().execute(order.id, order));
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    await rig.main.execute(order.id, order);
+    expect(rig.service.timesSent(order.id), 'once it was over').toBe(1);
+  });
+
+  test('is not stopped for what it was told to be like', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.main.execute(order.id, { ...order, input: 'nothing that the rules know' });
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
+  test('is not sent when it is another by now, should it even have the same version', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    // As after a backup was put back and somebody decided anew.
+    await rig.sql(`UPDATE orders SET state = 'CANCELLED' WHERE id = $1`, order.id);
+    await rig.main.execute(order.id, order);
+    expect(rig.service.received).toEqual([]);
+    expect((await rig.read(order.id)).state).toBe('CANCELLED');
+  });
+});
+
 describe('a task that costs money', () => {
   test('is never sent again once its outcome is unknown', async () => {
     rig.service.answer = async () => {

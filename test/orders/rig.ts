@@ -153,7 +153,7 @@ export async function startRig(
       ...overrides,
     };
     return {
-      execute: (orderId: string) => executeOrder(deps, orderId, shutdown.signal),
+      execute: (orderId: string, known?: Order) => executeOrder(deps, orderId, shutdown.signal, known),
       expire: (orderId: string) => expireOrder(deps, orderId),
       nudge: (orderId: string) => nudgeApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
@@ -284,7 +284,7 @@ export async function startRig(
         const [job] = due === -1 ? [] : queued.splice(due, 1);
         if (job === undefined) return;
         const { queue, data } = job;
-        if (queue === 'order.execute') await main.execute(data.orderId);
+        if (queue === 'order.execute') await main.execute(data.orderId, job.known);
         if (queue === 'order.expire') await main.expire(data.orderId);
         if (queue === 'order.nudge') await main.nudge(data.orderId);
       }
