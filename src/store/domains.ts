@@ -3,88 +3,35 @@ import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { FOLLOWED_TASKS } from '../orders/order.ts';
-import { type Database, during, isUniqueViolation, Prisma, type Transaction } from './database.ts';
+import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
+import {
+  domainFromRow,
+  domainRows,
+  EXPIRY_DAY,
+  expirySource,
+  insertDomain,
+  NOTHING_SAID,
+  noteSaid,
+  selectDomain,
+  swapDomain,
+  swappedRows,
+  takenSuccessRows,
+  takeSuccess,
+} from './domain-rows.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
-/** `said_threshold` of a name whose present expiry nothing was said about. */
-export const NOTHING_SAID = 2_147_483_647;
-/** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
-export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 const BATCH = 2_000;
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
-export const expirySource = z.enum(['rdap', 'order', 'person']);
 const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number() }));
 const unfollowedRows = z.array(z.object({ orderId: z.string(), n: z.number() }));
 const imported = z.array(z.object({ added: z.boolean() }));
 
-/** A name of the watch list out of its row. */
-export function domainFromRow(row: Prisma.DomainModel): WatchedDomain {
-  const { expiresAt, renewedUntil, renewedAt, previousExpiresAt, movedAt, snoozedUntil, lapseReason } = row;
-  return {
-    name: row.name,
-    version: row.version,
-    expiry: expiresAt === null ? undefined : { at: expiresAt, source: expirySource.parse(row.expirySource) },
-    addedBy: row.addedBy,
-    addedAt: row.addedAt,
-    registeredBy: row.registeredBy ?? undefined,
-    renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
-    moved:
-      previousExpiresAt === null || movedAt === null ? undefined : { from: previousExpiresAt, at: movedAt },
-    deletedAt: row.deletedAt ?? undefined,
-    checkedAt: row.checkedAt ?? undefined,
-    nextCheckAt: row.nextCheckAt,
-    checkProblem: row.checkProblem ?? undefined,
-    snooze:
-      snoozedUntil === null
-        ? undefined
-        : { until: snoozedUntil, by: row.snoozedBy ?? '', reason: row.snoozeReason ?? undefined },
-    lapse:
-      lapseReason === null
-        ? undefined
-        : {
-            reason: lapseReason,
-            requestedBy: row.lapseRequestedBy ?? '',
-            confirmed:
-              row.lapseConfirmedBy === null || row.lapseConfirmedAt === null
-                ? undefined
-                : { by: row.lapseConfirmedBy, at: row.lapseConfirmedAt },
-          },
-  };
-}
-
-function columnsOf(domain: WatchedDomain) {
-  return {
-    expiresAt: domain.expiry?.at ?? null,
-    expirySource: domain.expiry?.source ?? null,
-    registeredBy: domain.registeredBy ?? null,
-    renewedUntil: domain.renewed?.until ?? null,
-    renewedAt: domain.renewed?.at ?? null,
-    previousExpiresAt: domain.moved?.from ?? null,
-    movedAt: domain.moved?.at ?? null,
-    deletedAt: domain.deletedAt ?? null,
-    checkedAt: domain.checkedAt ?? null,
-    nextCheckAt: domain.nextCheckAt,
-    checkProblem: domain.checkProblem ?? null,
-    snoozedUntil: domain.snooze?.until ?? null,
-    snoozedBy: domain.snooze?.by ?? null,
-    snoozeReason: domain.snooze?.reason ?? null,
-    lapseReason: domain.lapse?.reason ?? null,
-    lapseRequestedBy: domain.lapse?.requestedBy ?? null,
-    lapseConfirmedBy: domain.lapse?.confirmed?.by ?? null,
-    lapseConfirmedAt: domain.lapse?.confirmed?.at ?? null,
-  };
-}
-
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createWatchListStore({ prisma, run }: Database): WatchListStore {
+export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   return {
     find: (name) =>
-      during('looking a watched name up', async () => {
-        const row = await prisma.domain.findUnique({ where: { name } });
-        return row === null ? undefined : domainFromRow(row);
-      }),
+      during('looking a watched name up', async () => domainRows.parse(await run(selectDomain(name)))[0]),
 
     findMany: (names) =>
       during('looking watched names up', async () => {
@@ -95,7 +42,7 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
     add: (domain) =>
       during('putting a name on the watch list', async () => {
         try {
-          await prisma.$transaction((tx) => insert(tx, domain));
+          await run(insertDomain(domain));
           return true;
         } catch (error) {
           if (isUniqueViolation(error)) return false;
@@ -105,7 +52,10 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
 
     change: (before, after) =>
       during('changing a watched name', () =>
-        prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
+        // One statement is a transaction by itself.
+        moveOf(before, after) === undefined
+          ? swap(run, before, after)
+          : transaction((runInside) => swap(runInside, before, after)),
       ),
 
     remove: (name) =>
@@ -218,23 +168,16 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
 
     follow: (orderId, n, now, change) =>
       during('following a success', () =>
-        prisma.$transaction(async (tx) => {
-          const [item] = await tx.orderItem.updateManyAndReturn({
-            where: { orderId, n, followedAt: null },
-            data: { followedAt: now },
-            select: { name: true },
-          });
-          if (item === undefined) return false;
-          // Locked, so that what is computed from the row is not computed from an older one.
-          await tx.$queryRaw`SELECT 1 FROM domains WHERE name = ${item.name} FOR UPDATE`;
-          const row = await tx.domain.findUnique({ where: { name: item.name } });
-          const before = row === null ? undefined : domainFromRow(row);
+        transaction(async (runInside) => {
+          const taken = takenSuccessRows.parse(await runInside(takeSuccess(orderId, n, now)));
+          if (taken.length === 0) return false;
+          const [before] = taken;
           const after = change(before);
           if (after === undefined) return true;
-          if (before !== undefined) await swap(tx, before, after);
-          else await insert(tx, after);
+          if (before === undefined) await runInside(insertDomain(after));
+          else await swap(runInside, before, after);
           return true;
-        }, TRANSACTION),
+        }),
       ),
 
     unfollowed: (since) =>
@@ -253,56 +196,25 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
   };
 }
 
-async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
-  await tx.domain.create({
-    data: {
-      name: domain.name,
-      version: domain.version,
-      addedBy: domain.addedBy,
-      addedAt: domain.addedAt,
-      ...columnsOf(domain),
-    },
-  });
-  // It may have been on the list before.
-  if (domain.expiry !== undefined) await noteSaid(tx, domain.name, domain.expiry.at);
-}
-
-async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+/**
+ * The day on which a name expires, where a change moves it.
+ * @returns `from`: the former date, if it is one of the same end
+ */
+function moveOf(
+  before: WatchedDomain,
+  after: WatchedDomain,
+): { to: Date; from: Date | undefined } | undefined {
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  const moved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
-  const { count } = await tx.domain.updateMany({
-    where: { name: before.name, version: before.version },
-    data: { ...columnsOf(after), version: before.version + 1 },
-  });
-  if (count === 0) return false;
-  if (moved) {
-    const sameEnd = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
-    await noteSaid(tx, before.name, to, sameEnd ? from : undefined);
-  }
-  return true;
+  if (to === undefined || (from !== undefined && utcDay(from) === utcDay(to))) return undefined;
+  const isSameEnd = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  return { to, from: isSameEnd ? from : undefined };
 }
 
-/**
- * Notes beside a name what was said about its new expiry: what is due is found by that alone.
- *
- * @param from the former date of the same end: what was said about it counts as said.
- */
-async function noteSaid(tx: Transaction, name: string, expiresAt: Date, from?: Date): Promise<void> {
-  const day = new Date(utcDay(expiresAt));
-  const formerDay = from === undefined ? null : new Date(utcDay(from));
-  await tx.$executeRaw`
-    WITH kept AS (
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-      SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
-      FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
-      ON CONFLICT DO NOTHING
-      RETURNING threshold)
-    UPDATE domains d SET said_threshold = said.threshold
-    FROM (
-      SELECT COALESCE(min(threshold), ${NOTHING_SAID}) AS threshold FROM (
-        SELECT threshold FROM kept
-        UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
-    ) said
-    WHERE d.name = ${name} AND d.said_threshold <> said.threshold`;
+/** @param run in a transaction, where the expiry moves. @returns false when somebody else was faster */
+async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+  if (swappedRows.parse(await run(swapDomain(before, after))).length === 0) return false;
+  const move = moveOf(before, after);
+  if (move !== undefined) await run(noteSaid(before.name, move.to, move.from));
+  return true;
 }

@@ -13,7 +13,7 @@ import {
   type Statement,
   type Transaction,
 } from './database.ts';
-import { domainFromRow, EXPIRY_DAY, expirySource, NOTHING_SAID } from './domains.ts';
+import { domainFromRow, EXPIRY_DAY, expirySource, NOTHING_SAID } from './domain-rows.ts';
 
 /** One more than a digest says at once: one question tells, too, whether there are more. */
 const BATCH = 1_001;

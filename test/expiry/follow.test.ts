@@ -3,6 +3,7 @@ import { newlyWatched } from '../../src/expiry/change.ts';
 import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { Prisma } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { NO_JOBS } from '../store/order-rig.ts';
 import { DAY_MS, Rig } from './rig.ts';
@@ -116,6 +117,73 @@ describe('on the real store', () => {
     expect(outcomes.filter(Boolean)).toHaveLength(1);
     expect(await followOrder(deps, 'order1', 1)).toBeUndefined();
     expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
+  });
+
+  test('a change that is being made as a success is followed is not lost, nor is the success, followed by two at once', async () => {
+    await rig.watch('cafe.rest', 6);
+    const order = await anOrder('order1');
+    const deps = { store: rig.store, load: async () => order, now: () => NOW };
+    const at = new Date('2027-09-01T12:00:00Z');
+    const { following } = await rig.database.transaction(async (run) => {
+      await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, checked_at = ${at}`);
+      const begun = [1, 2].map(() => followOrder(deps, 'order1', 1));
+      await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
+      // Not awaited here: they go on after the commit.
+      return { following: begun };
+    });
+    expect((await Promise.all(following)).filter(Boolean)).toHaveLength(1);
+    expect(await rig.store.find('cafe.rest')).toMatchObject({
+      expiry: { at: new Date('2028-09-01T12:00:00Z'), source: 'order' },
+      checkedAt: at,
+      version: 2,
+    });
+  });
+
+  /** How many connections to this database wait for a lock that another one has. */
+  async function waiting(): Promise<unknown> {
+    const rows = await rig.database.prisma.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return rows[0]?.count;
+  }
+
+  test('of changes and successes of one name at one moment each counts once', async () => {
+    await rig.watch('cafe.rest', 6, { deletedAt: NOW });
+    const orders = await Promise.all(['order1', 'order2', 'order3'].map(anOrder));
+    /** One day more. */
+    const change = async (): Promise<void> => {
+      const before = await rig.store.find('cafe.rest');
+      if (before?.deletedAt === undefined) throw new Error('the name is gone');
+      const deletedAt = new Date(before.deletedAt.getTime() + DAY_MS);
+      if (!(await rig.store.change(before, { ...before, deletedAt }))) await change();
+    };
+    await Promise.all([
+      ...orders.map((order) =>
+        followOrder({ store: rig.store, load: async () => order, now: () => NOW }, order.id, 1),
+      ),
+      ...[1, 2, 3].map(change),
+    ]);
+    expect(await rig.store.find('cafe.rest')).toMatchObject({
+      expiry: { at: new Date('2030-06-20T12:00:00Z') },
+      deletedAt: new Date(NOW.getTime() + 3 * DAY_MS),
+      version: 6,
+    });
+  });
+
+  test('a success whose name somebody watches at the same moment is followed when it is tried again', async () => {
+    const order = await anOrder('order1');
+    const deps = { store: rig.store, load: async () => order, now: () => NOW };
+    const { attempt } = await rig.database.transaction(async (run) => {
+      await run(Prisma.sql`
+        INSERT INTO domains (name, added_by, added_at, next_check_at)
+        VALUES ('cafe.rest', 'U0CAROL', ${NOW}, ${NOW})`);
+      const begun = followOrder(deps, 'order1', 1).catch((error: unknown) => error);
+      await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
+      return { attempt: begun };
+    });
+    expect(await attempt).toMatchObject({ code: '23505' });
+    expect(await followOrder(deps, 'order1', 1)).toBe('cafe.rest');
+    expect(await rig.store.find('cafe.rest')).toMatchObject({ addedBy: 'U0CAROL', registeredBy: 'U0ALICE' });
   });
 
   test('a success whose job was lost is found, until it is followed', async () => {

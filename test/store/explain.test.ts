@@ -2,6 +2,8 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { createJobs, type Jobs } from '../../src/jobs/jobs.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -196,6 +198,15 @@ async function moveDate(): Promise<void> {
   expect(await store.change(before, { ...before, expiry: { at, source: 'rdap' } })).toBe(true);
 }
 
+/** Takes a success into the list that gives its name another year. */
+async function follow(): Promise<void> {
+  const renewed = (known: WatchedDomain | undefined): WatchedDomain => {
+    if (known === undefined) throw new Error('there is no such name');
+    return { ...known, expiry: { at: new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS), source: 'order' } };
+  };
+  expect(await createWatchListStore(database).follow('order-79', 1, NOW, renewed)).toBe(true);
+}
+
 const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, [], []),
   'the same asked once more': () =>
@@ -240,6 +251,12 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the audit log of a day': () => all(orders().auditTrail(ago(24), NOW)),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'successes that were not followed': () => createWatchListStore(database).unfollowed(ago(7 * 24)),
+  'a success that is followed': follow,
+  'a name that is put on the list': () =>
+    createWatchListStore(database).add({
+      ...newlyWatched('new.rest', 'U0BOB', NOW),
+      expiry: { at: NOW, source: 'person' },
+    }),
   'look-ups that are due': () => createWatchListStore(database).claimDueChecks(NOW, NOW, 50),
   'a watched name': () => createWatchListStore(database).find('name77.rest'),
   'a page of what expires': () =>

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { utcDay } from '../expiry/days.ts';
+import type { WatchedDomain } from '../expiry/ports.ts';
+import { named, Prisma, type Statement } from './database.ts';
+
+/*
+ * Names of the watch list: SQL and the rows that it answers with. Prisma answers with rows of the same fields.
+ */
+
+/** `said_threshold` of a name whose present expiry nothing was said about. */
+export const NOTHING_SAID = 2_147_483_647;
+
+/** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
+export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+
+export const expirySource = z.enum(['rdap', 'order', 'person']);
+
+const text = z.string().nullable();
+const moment = z.date().nullable();
+
+/** A row as both Prisma and {@link DOMAIN_COLUMNS} have it; the compiler misses no column. */
+const domainRow = z.object({
+  name: z.string(),
+  version: z.number(),
+  addedBy: z.string(),
+  addedAt: z.date(),
+  expiresAt: moment,
+  expirySource: text,
+  registeredBy: text,
+  renewedUntil: moment,
+  renewedAt: moment,
+  previousExpiresAt: moment,
+  movedAt: moment,
+  deletedAt: moment,
+  checkedAt: moment,
+  nextCheckAt: z.date(),
+  checkProblem: text,
+  snoozedUntil: moment,
+  snoozedBy: text,
+  snoozeReason: text,
+  lapseReason: text,
+  lapseRequestedBy: text,
+  lapseConfirmedBy: text,
+  lapseConfirmedAt: moment,
+}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'saidThreshold'>>;
+
+type DomainRow = z.output<typeof domainRow>;
+
+/** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const DOMAIN_COLUMNS = Prisma.raw(
+  Object.keys(domainRow.shape)
+    .map((field) => `${columnOf(field)} AS "${field}"`)
+    .join(', '),
+);
+
+/** A name of the watch list out of its row. */
+export function domainFromRow(row: DomainRow): WatchedDomain {
+  const { expiresAt, renewedUntil, renewedAt, previousExpiresAt, movedAt, snoozedUntil, lapseReason } = row;
+  return {
+    name: row.name,
+    version: row.version,
+    expiry: expiresAt === null ? undefined : { at: expiresAt, source: expirySource.parse(row.expirySource) },
+    addedBy: row.addedBy,
+    addedAt: row.addedAt,
+    registeredBy: row.registeredBy ?? undefined,
+    renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
+    moved:
+      previousExpiresAt === null || movedAt === null ? undefined : { from: previousExpiresAt, at: movedAt },
+    deletedAt: row.deletedAt ?? undefined,
+    checkedAt: row.checkedAt ?? undefined,
+    nextCheckAt: row.nextCheckAt,
+    checkProblem: row.checkProblem ?? undefined,
+    snooze:
+      snoozedUntil === null
+        ? undefined
+        : { until: snoozedUntil, by: row.snoozedBy ?? '', reason: row.snoozeReason ?? undefined },
+    lapse:
+      lapseReason === null
+        ? undefined
+        : {
+            reason: lapseReason,
+            requestedBy: row.lapseRequestedBy ?? '',
+            confirmed:
+              row.lapseConfirmedBy === null || row.lapseConfirmedAt === null
+                ? undefined
+                : { by: row.lapseConfirmedBy, at: row.lapseConfirmedAt },
+          },
+  };
+}
+
+/** What a change may change of a row. */
+function changeable(domain: WatchedDomain) {
+  return {
+    expiresAt: domain.expiry?.at ?? null,
+    expirySource: domain.expiry?.source ?? null,
+    registeredBy: domain.registeredBy ?? null,
+    renewedUntil: domain.renewed?.until ?? null,
+    renewedAt: domain.renewed?.at ?? null,
+    previousExpiresAt: domain.moved?.from ?? null,
+    movedAt: domain.moved?.at ?? null,
+    deletedAt: domain.deletedAt ?? null,
+    checkedAt: domain.checkedAt ?? null,
+    nextCheckAt: domain.nextCheckAt,
+    checkProblem: domain.checkProblem ?? null,
+    snoozedUntil: domain.snooze?.until ?? null,
+    snoozedBy: domain.snooze?.by ?? null,
+    snoozeReason: domain.snooze?.reason ?? null,
+    lapseReason: domain.lapse?.reason ?? null,
+    lapseRequestedBy: domain.lapse?.requestedBy ?? null,
+    lapseConfirmedBy: domain.lapse?.confirmed?.by ?? null,
+    lapseConfirmedAt: domain.lapse?.confirmed?.at ?? null,
+  } satisfies Partial<DomainRow>;
+}
+
+/** Rows of {@link selectDomain}. */
+export const domainRows = z.array(domainRow.transform(domainFromRow));
+
+export function selectDomain(name: string): Statement {
+  return named('domain by name', Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ${name}`);
+}
+
+/** Rows of {@link takeSuccess}: one with the name as it is on the list, undefined where it is not. */
+export const takenSuccessRows = z.array(
+  z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),
+);
+
+/**
+ * Notes that a success was taken into the list; no row when it was before. Its name is locked, so that what is computed
+ * from the row is not computed from an older one.
+ */
+export function takeSuccess(orderId: string, n: number, now: Date): Statement {
+  return named(
+    'take a success into the watch list',
+    Prisma.sql`
+      WITH item AS (
+        UPDATE order_items SET followed_at = ${now}
+        WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
+      ), known AS (
+        SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
+      )
+      SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`,
+  );
+}
+
+/**
+ * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was
+ * said about its expiry then counts.
+ */
+export function insertDomain(domain: WatchedDomain): Statement {
+  const { name, version, addedBy, addedAt, expiry } = domain;
+  const row: DomainRow = { name, version, addedBy, addedAt, ...changeable(domain) };
+  const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
+  return named(
+    'insert a domain',
+    Prisma.sql`
+      INSERT INTO domains (${Prisma.raw(Object.keys(row).map(columnOf).join(', '))}, said_threshold)
+      VALUES (${Prisma.join(Object.values(row))}, COALESCE(
+        (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}), ${NOTHING_SAID}))`,
+  );
+}
+
+/** Rows of {@link swapDomain}: one, or none when somebody else changed the name since `before` was read. */
+export const swappedRows = z.array(z.object({ name: z.string() }));
+
+export function swapDomain(before: WatchedDomain, after: WatchedDomain): Statement {
+  const settings = Object.entries(changeable(after)).map(
+    ([field, value]) => Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`,
+  );
+  return named(
+    'swap a domain',
+    Prisma.sql`
+      UPDATE domains SET ${Prisma.join(settings)}, version = version + 1
+      WHERE name = ${before.name} AND version = ${before.version} RETURNING name`,
+  );
+}
+
+/**
+ * Notes beside a name what was said about its new expiry: what is due is found by that alone. Goes after the change in
+ * the same transaction: from then on the row is locked, and what was said of its former date is there to be read.
+ *
+ * @param from the former date of the same end: what was said about it counts as said.
+ */
+export function noteSaid(name: string, expiresAt: Date, from: Date | undefined): Statement {
+  const day = new Date(utcDay(expiresAt));
+  const formerDay = from === undefined ? null : new Date(utcDay(from));
+  return named(
+    'note what was said of a domain',
+    Prisma.sql`
+      WITH kept AS (
+        INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+        SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
+        FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
+        ON CONFLICT DO NOTHING
+        RETURNING threshold)
+      UPDATE domains d SET said_threshold = said.threshold
+      FROM (
+        SELECT COALESCE(min(threshold), ${NOTHING_SAID}) AS threshold FROM (
+          SELECT threshold FROM kept
+          UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
+      ) said
+      WHERE d.name = ${name} AND d.said_threshold <> said.threshold`,
+  );
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { Rig } from '../expiry/rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await Rig.start();
+});
+afterAll(() => rig?.stop());
+beforeEach(async () => {
+  await rig.database.prisma.domain.deleteMany();
+});
+
+/** A moment of its own for each field. */
+const at = (hour: number) => new Date(Date.UTC(2027, 2, 28, hour, 59, 59, 123));
+
+const bare = newlyWatched('cafe.rest', 'U0ALICE', at(0));
+const full: WatchedDomain = {
+  ...bare,
+  expiry: { at: at(1), source: 'person' },
+  registeredBy: 'U0BOB',
+  renewed: { until: at(2), at: at(3) },
+  moved: { from: at(4), at: at(5) },
+  deletedAt: at(6),
+  checkedAt: at(7),
+  nextCheckAt: at(8),
+  checkProblem: 'it cannot be read',
+  snooze: { until: at(9), by: 'U0CAROL', reason: 'busy' },
+  lapse: { reason: 'old', requestedBy: 'U0DAVE', confirmed: { by: 'U0ERIN', at: at(10) } },
+};
+
+test.each([
+  ['added', full, undefined],
+  ['added with nothing known', bare, undefined],
+  ['filled in', bare, full],
+  ['emptied', full, { ...bare, nextCheckAt: full.nextCheckAt }],
+])('a name that is %s is read as it was kept, alone and among others', async (_what, first, then) => {
+  expect(await rig.store.add(first)).toBe(true);
+  if (then !== undefined) expect(await rig.store.change(first, then)).toBe(true);
+  const kept = then === undefined ? first : { ...then, version: first.version + 1 };
+  expect(await rig.store.find('cafe.rest')).toEqual(kept);
+  expect(await rig.store.findMany(['cafe.rest', 'bistro.rest'])).toEqual([kept]);
+});
+
+test('a name that is on the list is not added again', async () => {
+  await rig.store.add(full);
+  expect(await rig.store.add(bare)).toBe(false);
+  expect(await rig.store.find('cafe.rest')).toEqual(full);
+});
+
+test.each([
+  ['a date', { expiry: { at: at(20), source: 'rdap' } }],
+  ['anything else', { checkedAt: at(20) }],
+] as const)('of two who change %s at once the second reads again', async (_what, change) => {
+  await rig.store.add(bare);
+  expect(
+    (await Promise.all([1, 2].map(() => rig.store.change(bare, { ...bare, ...change })))).toSorted(),
+  ).toEqual([false, true]);
+  expect(await rig.store.find('cafe.rest')).toMatchObject({ ...change, version: 1 });
+});
+
+test('a name that is not on the list is neither found nor changed', async () => {
+  expect(await rig.store.find('cafe.rest')).toBeUndefined();
+  expect(await rig.store.change(bare, full)).toBe(false);
+  expect(await rig.store.find('cafe.rest')).toBeUndefined();
+});
