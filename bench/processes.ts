@@ -8,6 +8,17 @@ import { z } from 'zod';
 
 const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
+/** What `npm start` gives Node: the bot is measured as users run it, and whatever stands beside it gets the same. */
+const NODE_OPTIONS = startOptions();
+
+function startOptions(): readonly string[] {
+  const file = new URL('../package.json', import.meta.url);
+  const { scripts } = z
+    .object({ scripts: z.object({ start: z.string() }) })
+    .parse(JSON.parse(readFileSync(file, 'utf8')));
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
+}
+
 let profiling: readonly string[] = [];
 
 /** From now on each process that is started leaves a CPU profile in the folder when it ends. */
@@ -38,7 +49,7 @@ export async function startProcess(
 ): Promise<Process> {
   const startedAt = performance.now();
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
-    execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
+    execArgv: [...NODE_OPTIONS, ...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
     // What it logs at its usual level is written and read by nobody.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -87,7 +98,7 @@ const ready = z.object({ port: z.number(), msg: z.literal('ready') });
 /** Runs a JavaScript file and waits until a line of its output says that it is ready, and on which port. */
 export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [fileURLToPath(file)], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, fileURLToPath(file)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     // Where there is no `.env` file.

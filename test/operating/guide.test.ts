@@ -112,7 +112,7 @@ describe('the image and what runs it', () => {
     expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
     expect(last.findIndex((line) => line.startsWith('COPY'))).toBeLessThan(last.indexOf('USER node'));
     expect(last.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
-    expect(last).toContain('CMD ["node", "--max-semi-space-size=16", "dist/main.js"]');
+    expect(last).toContain('CMD ["node", "--max-semi-space-size=16", "--v8-pool-size=0", "dist/main.js"]');
     expect(lines.join('\n')).toMatch(/rm -rf dist\/demo[\s\S]*npm prune --omit=dev --omit=optional/);
     expect(
       lines.filter((line) => /^(COPY|ADD) \. /.test(line)),

@@ -26,7 +26,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('it starts without the demo, and says what is wrong with its settings', async () => {
   const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-  expect(scripts.start).toBe('exec node --max-semi-space-size=16 dist/main.js');
+  expect(scripts.start).toBe('exec node --max-semi-space-size=16 --v8-pool-size=0 dist/main.js');
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in VARIABLES)));
   const started = spawnSync(process.execPath, ['dist/main.js'], {
     cwd: folder,
