@@ -6,10 +6,13 @@ import { together } from './together.ts';
 
 const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
-const references = z.array(
+const places = z.array(
   z
-    .object({ purpose: z.string(), channel_id: z.string(), ts: z.string() })
-    .transform(({ purpose, channel_id, ts }): MessageRef => ({ purpose, channelId: channel_id, ts })),
+    .object({ order_id: z.string(), purpose: z.string(), channel_id: z.string(), ts: z.string() })
+    .transform(({ order_id, purpose, channel_id, ts }) => ({
+      orderId: order_id,
+      message: { purpose, channelId: channel_id, ts } satisfies MessageRef,
+    })),
 );
 
 type MessageOfOrder = MessageRef & { readonly orderId: string };
@@ -67,6 +70,17 @@ export function createMessageStore({ run }: Database): MessageStore {
     ({ shown }) => shown.order.id,
   );
 
+  const placesTogether = together(async (orderIds: readonly string[]) => {
+    const statement = named(
+      'where messages stand',
+      Prisma.sql`
+        SELECT order_id, purpose, channel_id, ts FROM message_refs WHERE order_id = ANY(${orderIds})
+        ORDER BY posted_at, ts`,
+    );
+    const rows = places.parse(await run(statement));
+    return orderIds.map((id) => rows.filter(({ orderId }) => orderId === id).map(({ message }) => message));
+  });
+
   const recordTogether = together(
     async (messages: readonly MessageOfOrder[]) => {
       const kept = new Set(touched.parse(await run(named('record messages', insertMessages(messages)))));
@@ -93,17 +107,7 @@ export function createMessageStore({ run }: Database): MessageStore {
       }),
 
     messages: (orderId) =>
-      during(`reading where the messages of order ${orderId} stand`, async () =>
-        references.parse(
-          await run(
-            named(
-              'messages of an order',
-              Prisma.sql`
-                SELECT purpose, channel_id, ts FROM message_refs WHERE order_id = ${orderId} ORDER BY posted_at, ts`,
-            ),
-          ),
-        ),
-      ),
+      during(`reading where the messages of order ${orderId} stand`, () => placesTogether(orderId)),
 
     toShow: (orderId) =>
       during(`reading order ${orderId} and what is shown of it`, () => readTogether(orderId)),
