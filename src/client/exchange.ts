@@ -125,6 +125,9 @@ export function exchange(
   });
 }
 
+/** One for all: undici would make an error, and gather its stack, for every connection that is over. */
+const OVER = new Error('the exchange is over');
+
 /** Sends one request on a connection of its own, which no earlier answer and no idle close can have spoiled. */
 export async function exchangeAlone(request: HttpRequest, limits: ExchangeLimits): Promise<HttpAnswer> {
   // Destroying a client does not stop a connection that is coming about; its own timeout does.
@@ -133,7 +136,7 @@ export async function exchangeAlone(request: HttpRequest, limits: ExchangeLimits
   try {
     return await exchange(dispatcher, request, limits, true);
   } finally {
-    dispatcher.destroy(null, () => undefined);
+    dispatcher.destroy(OVER, () => undefined);
   }
 }
 

@@ -207,6 +207,9 @@ function insertEvents(events: readonly (LogEntry & { readonly order_id: string }
  * become U+FFFD, for an outcome that could not be kept would be lost.
  */
 function storableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  // Both are escaped; a text that spells such an escape out only takes the longer way.
+  if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,
   );

@@ -135,12 +135,15 @@ describe('what is kept comes back', () => {
     expect(released).toMatchObject({ state: 'APPROVED', claim: undefined, items: held.items });
   });
 
-  test('an outcome with characters that PostgreSQL cannot hold', async () => {
+  test.each([
+    ['NUL', 'a\0b', 'a\uFFFDb'],
+    ['half a surrogate pair', 'a \ud83d b', 'a \uFFFD b'],
+    ['the other half', '\udcff', '\uFFFD'],
+    ['an escape that is spelled out', '\\u0000 \\ud83d', '\\u0000 \\ud83d'],
+  ])('an outcome with %s', async (_what, text, kept) => {
     const order = newOrder();
     await underWay(rig, order);
-    const text = 'a\0b \ud83d c \\u0000';
     const done = await rig.apply(order.id, answer('FAILED', { summary: text, messages: [{ text }] }), at(4));
-    const kept = 'a\uFFFDb \uFFFD c \\u0000';
     expect(done.items[0]?.result).toEqual({ summary: kept, messages: [{ text: kept }] });
   });
 
