@@ -8,8 +8,8 @@ import { z } from 'zod';
 
 const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
-/** What `npm start` gives Node: the bot is measured as users run it, and whatever stands beside it gets the same. */
-const NODE_OPTIONS = startOptions();
+/** What `npm start` gives Node: the bot is measured as users run it. What stands beside it is bare. */
+export const RELEASED_OPTIONS = startOptions();
 
 function startOptions(): readonly string[] {
   const file = new URL('../package.json', import.meta.url);
@@ -42,14 +42,16 @@ const hello = z.object({ port: z.number() });
 /**
  * Runs a file of `bench/children` as a process of its own and waits until it says on which port it listens.
  * @param name a TypeScript file, or JavaScript that runs as it is
+ * @param options for Node
  */
 export async function startProcess(
   name: string,
   env: Readonly<Record<string, string>> = {},
+  options: readonly string[] = [],
 ): Promise<Process> {
   const startedAt = performance.now();
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
-    execArgv: [...NODE_OPTIONS, ...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
+    execArgv: [...options, ...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
     // What it logs at its usual level is written and read by nobody.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -96,9 +98,13 @@ export interface Program extends Pick<Process, 'port' | 'pid' | 'startedWithinMs
 const ready = z.object({ port: z.number(), msg: z.literal('ready') });
 
 /** Runs a JavaScript file and waits until a line of its output says that it is ready, and on which port. */
-export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
+export async function startProgram(
+  file: URL,
+  env: Readonly<Record<string, string>>,
+  options: readonly string[],
+): Promise<Program> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...NODE_OPTIONS, fileURLToPath(file)], {
+  const child = spawn(process.execPath, [...options, fileURLToPath(file)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     // Where there is no `.env` file.

@@ -12,7 +12,7 @@ import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/store/embedded.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { type Process, startProcess } from './processes.ts';
+import { type Process, RELEASED_OPTIONS, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
 
 /** People who ask; the approver is another one. */
@@ -122,9 +122,9 @@ export class Surroundings {
     };
   }
 
-  /** Starts one process more. */
+  /** Starts one process more, the bot as it is started by users. */
   async start(name: string, env = this.environment()): Promise<Process> {
-    const started = await startProcess(name, env);
+    const started = await startProcess(name, env, name === 'bot.ts' ? RELEASED_OPTIONS : []);
     this.#processes.push(started);
     return started;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
-import { type Program, residentMb, startProgram } from '../processes.ts';
+import { type Program, RELEASED_OPTIONS, residentMb, startProgram } from '../processes.ts';
 import { command, press } from '../slack-load.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
@@ -27,7 +27,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const s = await Surroundings.open(postgres);
   const programs: Program[] = [];
   const start = async (file: URL) => {
-    const program = await startProgram(file, s.environment());
+    const program = await startProgram(file, s.environment(), file === MAIN ? RELEASED_OPTIONS : []);
     programs.push(program);
     return program;
   };
