@@ -44,9 +44,9 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
   let known = await deps.messages.takeToShow(orderId, deps.now(), leaseEnd(deps));
   while (known !== undefined) {
     const shown = known;
-    let posted: readonly MessageRef[];
+    let last: MessageRef | undefined;
     try {
-      posted = await keepingLease(deps, orderId, () => bringUpToDate(deps, shown));
+      last = await keepingLease(deps, orderId, () => bringUpToDate(deps, shown));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
@@ -59,7 +59,7 @@ export async function showOrder(deps: NotifierDeps, orderId: string, attempt: nu
       await deps.orders.enqueue([job]);
       return;
     }
-    if (await deps.messages.releaseShowLease(shown, posted)) return;
+    if (await deps.messages.releaseShowLease(shown, last === undefined ? [] : [last])) return;
     known = await deps.messages.toShow(orderId);
   }
 }
@@ -113,12 +113,12 @@ function waitAfter(error: unknown, attempt: number): number {
   return Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
-/** @returns the message posted last, which is yet to be recorded */
+/** @returns the message posted last, which is yet to be recorded: with letting go of all of them */
 async function bringUpToDate(
   deps: NotifierDeps,
   { order, history, messages: refs }: OrderToShow,
-): Promise<readonly MessageRef[]> {
-  if (!wasAskedFor(history)) return [];
+): Promise<MessageRef | undefined> {
+  if (!wasAskedFor(history)) return undefined;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
   const extras = { approvers, history };
@@ -135,12 +135,11 @@ async function bringUpToDate(
     if (!isFirst) await deps.messages.recordMessage(order.id, copy.purpose, at.channelId, at.ts);
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
-  let last: MessageRef | undefined;
-  const recordLast = async () => {
-    if (last !== undefined)
-      await deps.messages.recordMessage(order.id, last.purpose, last.channelId, last.ts);
-    last = undefined;
+  const record = async (message: MessageRef | undefined) => {
+    if (message === undefined) return;
+    await deps.messages.recordMessage(order.id, message.purpose, message.channelId, message.ts);
   };
+  let last: MessageRef | undefined;
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
@@ -150,12 +149,12 @@ async function bringUpToDate(
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
-    await recordLast();
+    await record(last);
     const at = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
     last = { purpose, ...at };
   }
-  if (updated.problem === undefined) return last === undefined ? [] : [last];
-  await recordLast();
+  if (updated.problem === undefined) return last;
+  await record(last);
   throw updated.problem;
 }
 
