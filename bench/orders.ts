@@ -58,6 +58,14 @@ export async function approveAll(s: Surroundings, bots: readonly Bot[], amount: 
   return amount / seconds;
 }
 
+/** Asks for so many orders, approves them all, and waits until nothing is left to do. @returns orders a second */
+export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
+  await ask(s, bots, amount);
+  const rate = await approveAll(s, bots, amount);
+  await s.quiet();
+  return rate;
+}
+
 /** Gives each bot its part of the whole. */
 async function spread<T>(
   bots: readonly Bot[],

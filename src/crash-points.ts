@@ -52,9 +52,9 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (known?.messages.length === 0) reached('card not posted');
       return known;
     },
-    async recordMessage(orderId, purpose, channelId, ts) {
-      reached(purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
-      return store.recordMessage(orderId, purpose, channelId, ts);
+    async recordMessage(orderId, message) {
+      reached(message.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
+      return store.recordMessage(orderId, message);
     },
     async releaseShowLease(shown, posted) {
       if (posted.length > 0) reached('reply posted, not recorded');

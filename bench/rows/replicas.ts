@@ -1,5 +1,5 @@
 import type { Bench, Line, Row } from '../measure.ts';
-import { approveAll, ask } from '../orders.ts';
+import { carryOut } from '../orders.ts';
 import type { Process } from '../processes.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
@@ -24,18 +24,12 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     // All the time, and warm alike; those that are not measured get no clicks and idle.
     const bots: Process[] = [];
     for (let n = 0; n < MOST; n += 1) bots.push(await s.start('bot.ts'));
-    const run = async (some: readonly Process[]) => {
-      await ask(s, some, amount);
-      const rate = await approveAll(s, some, amount);
-      await s.quiet();
-      return rate;
-    };
     progress('warming up');
-    for (let n = 0; !effort.quick && n < WARM_UPS; n += 1) await run(bots);
+    for (let n = 0; !effort.quick && n < WARM_UPS; n += 1) await carryOut(s, bots, amount);
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, rate] of rates.entries()) {
         progress(`round ${round + 1}, ${index + 1} of them`);
-        rate.push(await run(bots.slice(0, index + 1)));
+        rate.push(await carryOut(s, bots.slice(0, index + 1), amount));
       }
     }
   } finally {

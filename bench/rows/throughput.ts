@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
-import { approveAll, ask } from '../orders.ts';
+import { carryOut } from '../orders.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
 /*
@@ -22,13 +22,9 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   try {
     const bot = await s.start('bot.ts');
     const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await postgres.database() });
-    const ours = async (round: number) => {
-      progress(`asking for ${amount} orders`);
-      await ask(s, [bot], amount);
-      progress(`round ${round + 1}`);
-      const rate = await approveAll(s, [bot], amount);
-      await s.quiet();
-      return rate;
+    const ours = (round: number) => {
+      progress(round < 0 ? 'warming up' : `round ${round + 1}`);
+      return carryOut(s, [bot], amount);
     };
     const theirs = async () => (await bare.ask({ run: amount }, rated)).rate;
     for (let round = -WARM_UPS; !effort.quick && round < 0; round += 1) {

@@ -161,7 +161,7 @@ export interface MessageStore {
   /** An order with all that is shown of it, as it is at one moment. */
   toShow(orderId: string): Promise<OrderToShow | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
-  recordMessage(orderId: string, purpose: string, channelId: string, ts: string): Promise<boolean>;
+  recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
   /** Keeps where a message stands that was found: it shows nobody knows what, and is to be brought up to date. */
   adoptMessage(orderId: string, message: MessageRef): Promise<void>;
 }

@@ -131,14 +131,10 @@ async function bringUpToDate(
     const copy = { purpose: `${CARD}:${at.ts}`, ...at };
     // Who was so slow that another one took over keeps a second card up to date as well.
     const isFirst =
-      cards.length === 0 && (await deps.messages.recordMessage(order.id, CARD, at.channelId, at.ts));
-    if (!isFirst) await deps.messages.recordMessage(order.id, copy.purpose, at.channelId, at.ts);
+      cards.length === 0 && (await deps.messages.recordMessage(order.id, { ...copy, purpose: CARD }));
+    if (!isFirst) await deps.messages.recordMessage(order.id, copy);
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
-  const record = async (message: MessageRef | undefined) => {
-    if (message === undefined) return;
-    await deps.messages.recordMessage(order.id, message.purpose, message.channelId, message.ts);
-  };
   let last: MessageRef | undefined;
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
@@ -149,12 +145,12 @@ async function bringUpToDate(
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
-    await record(last);
+    if (last !== undefined) await deps.messages.recordMessage(order.id, last);
     const at = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
     last = { purpose, ...at };
   }
   if (updated.problem === undefined) return last;
-  await record(last);
+  if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw updated.problem;
 }
 

@@ -112,20 +112,14 @@ export function createMessageStore({ run }: Database): MessageStore {
     toShow: (orderId) =>
       during(`reading order ${orderId} and what is shown of it`, () => readTogether(orderId)),
 
-    recordMessage: (orderId, purpose, channelId, ts) =>
-      during(`recording a message of order ${orderId}`, () =>
-        recordTogether({ orderId, purpose, channelId, ts }),
-      ),
+    recordMessage: (orderId, message) =>
+      during(`recording a message of order ${orderId}`, () => recordTogether({ orderId, ...message })),
 
-    adoptMessage: (orderId, { purpose, channelId, ts }) =>
+    adoptMessage: (orderId, message) =>
       during(`taking up a message of order ${orderId}`, async () => {
         await run(Prisma.sql`
-          WITH kept AS (
-            INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-            VALUES (${orderId}, ${purpose}, ${channelId}, ${ts}, ${new Date()}) ON CONFLICT DO NOTHING
-            RETURNING order_id
-          )
-          UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE id = kept.order_id`);
+          WITH kept AS (${insertMessages([{ orderId, ...message }])})
+          UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE orders.id = kept.id`);
       }),
   };
 }

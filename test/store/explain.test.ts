@@ -230,7 +230,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }),
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
-    orders().recordMessage(PENDING, 'reply:9:denied', 'C0DOMAINS', '1.2'),
+    orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
   'orders that need a hand': () => orders().neglected(NOW, 3_000),
   'what has run out': () => orders().sweep(NOW),
   'what has not gone out': () => orders().unsent(ago(1)),

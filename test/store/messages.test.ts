@@ -103,9 +103,11 @@ test('nobody shows an order before the moment that it is put off to', async () =
 
 test('where a message stands is kept, the first place for each purpose', async () => {
   const { id } = await rig.keep(newOrder());
-  expect(await rig.store.recordMessage(id, 'card', 'C1', '1.000100')).toBe(true);
-  expect(await rig.store.recordMessage(id, 'reply:2:approved', 'C1', '1.000200')).toBe(true);
-  expect(await rig.store.recordMessage(id, 'card', 'C2', '2.000100')).toBe(false);
+  expect(await rig.store.recordMessage(id, { purpose: 'card', channelId: 'C1', ts: '1.000100' })).toBe(true);
+  expect(
+    await rig.store.recordMessage(id, { purpose: 'reply:2:approved', channelId: 'C1', ts: '1.000200' }),
+  ).toBe(true);
+  expect(await rig.store.recordMessage(id, { purpose: 'card', channelId: 'C2', ts: '2.000100' })).toBe(false);
   const messages = await rig.store.messages(id);
   expect(messages).toHaveLength(2);
   expect(messages).toContainEqual({ purpose: 'card', channelId: 'C1', ts: '1.000100' });
