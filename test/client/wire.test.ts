@@ -83,10 +83,10 @@ function asText(request: RawRequest | undefined): string {
   return [request.line, ...headers, '', request.body].join('\n');
 }
 
-const jsonRequest = (line: string, body?: string, more: readonly string[] = [], close = false): string =>
+const jsonRequest = (line: string, body?: string, more: readonly string[] = []): string =>
   [
     `${line} HTTP/1.1`,
-    `connection: ${close ? 'close' : 'keep-alive'}`,
+    'connection: keep-alive',
     'accept: application/json',
     ...(body === undefined ? [] : ['content-type: application/json']),
     ...(more.length > 0 ? more : [`authorization: ${BASIC}`, 'x-service-context: 4']),
@@ -122,8 +122,6 @@ describe('JSON requests, byte by byte', () => {
         'POST /v1/domain?ctid=order-1',
         '{"name":"cafe.rest","ownerc":{"id":11},"adminc":{"id":12},"techc":{"id":13},' +
           '"nameServers":[{"name":"ns1.example.net"},{"name":"ns2.example.net"}],"confirmOrder":true}',
-        [],
-        true,
       ),
     ],
     [
@@ -138,14 +136,12 @@ describe('JSON requests, byte by byte', () => {
         'POST /v1/domain/_transfer?ctid=order-1',
         '{"name":"cafe.rest","auth":"a\\"b\\\\c","ownerc":{"id":11},"adminc":{"id":12},"techc":{"id":13},' +
           '"nameServers":[{"name":"ns1.example.net"},{"name":"ns2.example.net"}]}',
-        [],
-        true,
       ),
     ],
     [
       'domain renew',
       (c, call) => c.run(domainRenew, { name: 'cafe.rest', period: 2 }, call),
-      jsonRequest('POST /v1/domain/cafe.rest/_renew?ctid=order-1', '{"period":2}', [], true),
+      jsonRequest('POST /v1/domain/cafe.rest/_renew?ctid=order-1', '{"period":2}'),
     ],
     [
       'domain delete',
@@ -155,7 +151,7 @@ describe('JSON requests, byte by byte', () => {
     [
       'domain restore',
       (c, call) => c.run(domainRestore, { name: 'cafe.rest' }, call),
-      jsonRequest('POST /v1/domain/cafe.rest/_restore?ctid=order-1', undefined, [], true),
+      jsonRequest('POST /v1/domain/cafe.rest/_restore?ctid=order-1', undefined),
     ],
     [
       'auth code',
