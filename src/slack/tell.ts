@@ -1,7 +1,7 @@
 import type { Person } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import type { SlackDeps } from './feature.ts';
-import { fetchWhole } from './fetch.ts';
+import { fetchWithin } from './fetch.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/kit.ts';
 import { done, SlackProblem } from './web.ts';
 
@@ -15,7 +15,7 @@ export interface Reach {
   readonly responseUrl: string | undefined;
 }
 
-const RESPONSE_MS = 5_000;
+const fetchResponse = fetchWithin(5_000);
 
 /**
  * Says something to one person: through the delivery's own address, else as an ephemeral, else directly.
@@ -66,7 +66,7 @@ async function answer(url: string, message: Message, replace: boolean): Promise<
 
 async function respond(url: string, message: Message, replace: boolean): Promise<boolean> {
   try {
-    const response = await fetchWhole(url, {
+    const response = await fetchResponse(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -75,7 +75,6 @@ async function respond(url: string, message: Message, replace: boolean): Promise
         text: message.text,
         blocks: message.blocks,
       }),
-      signal: AbortSignal.timeout(RESPONSE_MS),
     });
     const text = await response.text();
     return response.ok && !text.includes('"ok":false');

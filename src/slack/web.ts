@@ -1,7 +1,7 @@
 import { type ErrorCode, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
 import type { Secret } from '../client/secret.ts';
-import { fetchWhole } from './fetch.ts';
+import { fetchWithin } from './fetch.ts';
 
 /**
  * Slack did not do what was asked.
@@ -80,8 +80,7 @@ const SILENT: Logger = {
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
-    fetch: fetchWhole,
-    timeout: TIMEOUT_MS,
+    fetch: fetchWithin(TIMEOUT_MS),
     retryConfig: { retries: 0 },
     // What fails is reported by whoever called; Slack's client would write it to the console as well.
     logger: SILENT,
