@@ -6,8 +6,8 @@ export type Log = Logger;
 /**
  * JSON lines on standard output.
  *
- * Secrets are kept out by their type (`Secret` prints `[secret]`); the paths below are the second fence, for
- * values that libraries hand over as plain text.
+ * Secrets are kept out by their type (`Secret` prints `[secret]`); their names are the second fence, for values that
+ * libraries hand over as plain text.
  * @param level pino level
  * @param destination where the lines go; standard output when absent
  */
@@ -15,28 +15,46 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
     {
       level,
-      redact: {
-        paths: [
-          'password',
-          'token',
-          'auth',
-          'authorization',
-          'totpSecret',
-          '*.password',
-          '*.token',
-          '*.auth',
-          '*.authorization',
-          '*.totpSecret',
-          '*.headers.authorization',
-          '*.*.password',
-          '*.*.token',
-        ],
-        censor: '[secret]',
-      },
+      formatters: { log: masked },
       serializers: { err: describeError },
     },
     ...(destination === undefined ? [] : [destination]),
   );
+}
+
+/** Names of values that no line may hold, as libraries spell them. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  'password',
+  'token',
+  'auth',
+  'authorization',
+  'totpSecret',
+]);
+/** Deeper than anything that is logged; ends where values hold each other. */
+const MAX_DEPTH = 8;
+
+/** The values of a line without secrets; the same object where none is named as one, which is nearly always. */
+function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(values)) {
+    const value = values[name];
+    const shown = SECRET_NAMES.has(name) ? '[secret]' : maskedWithin(value, depth + 1);
+    if (shown !== value) {
+      copy ??= { ...values };
+      copy[name] = shown;
+    }
+  }
+  return copy ?? values;
+}
+
+function maskedWithin(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  // Both say themselves how they are written: an error below, anything else by its type.
+  if (value instanceof Error || 'toJSON' in value) return value;
+  if (Array.isArray(value)) return value.map((part) => maskedWithin(part, depth + 1));
+  const parts: Record<string, unknown> = { ...value };
+  const shown = masked(parts, depth);
+  return shown === parts ? value : shown;
 }
 
 interface DescribedError {

@@ -23,10 +23,21 @@ describe('the log', () => {
       password: 'canary',
       account: { token: 'canary' },
       request: { headers: { authorization: 'canary' } },
+      tried: [{ way: { by: { login: 'alice', password: 'canary', totpSecret: 'canary' } } }],
     });
     log.error({ err: Object.assign(new Error('calling'), { secret, details: { secret } }) });
     expect(text()).not.toContain('canary');
     expect(text()).toContain('[secret]');
+    expect(text(), 'what is no secret is said').toContain('"login":"alice"');
+  });
+
+  it('changes nothing of what it was given, and ends where values hold each other', () => {
+    const { log, text } = captured();
+    const ring: Record<string, unknown> = { at: new Date(0), token: 'canary' };
+    ring['ring'] = ring;
+    log.info({ ring });
+    expect(text()).toContain('1970-01-01');
+    expect(ring['token']).toBe('canary');
   });
 
   it('says of a database error its code alone, for its message quotes values', () => {
