@@ -2,11 +2,11 @@ import type { App } from '@slack/bolt';
 import { z } from 'zod';
 
 const KINDS = z.union([
-  z.object({ command: z.string() }).transform(() => 'command'),
-  z.object({ type: z.literal('event_callback') }).transform(() => 'event'),
   z
     .object({ type: z.enum(['block_actions', 'view_submission', 'message_action']) })
     .transform(({ type }) => type),
+  z.object({ command: z.string() }).transform(() => 'command'),
+  z.object({ type: z.literal('event_callback') }).transform(() => 'event'),
 ]);
 
 /**

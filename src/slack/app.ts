@@ -70,7 +70,10 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   });
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
-  /** Every delivery runs in here: it is waited for at shutdown, and no error is lost. */
+  /**
+   * Every delivery runs in here: it is waited for at shutdown, and no error is lost. Whoever has acknowledged one need not
+   * wait for it: all that Bolt has made of the delivery would be kept until its work is done.
+   */
   function track(activity: string, run: () => Promise<void>): Promise<void> {
     const work: Promise<void> = run()
       .catch((err: unknown) => log.error({ err, activity }, 'answering Slack'))
@@ -103,7 +106,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 
   app.command('/domain', async ({ ack, body }) => {
     await ack();
-    await track('command', async () => {
+    void track('command', async () => {
       const payload = commandPayload.parse(body);
       const line = parseCommandLine(payload.text);
       const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -137,7 +140,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 
   app.action(/.*/, async ({ ack, body }) => {
     await ack();
-    await track('button', async () => {
+    void track('button', async () => {
       const payload = actionPayload.parse(body);
       const [pressed] = payload.actions;
       const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
@@ -181,7 +184,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 
   app.shortcut('domain_here', async ({ ack, body }) => {
     await ack();
-    await track('shortcut', async () => {
+    void track('shortcut', async () => {
       const payload = shortcutPayload.parse(body);
       const channelId = payload.channel.id;
       const threadTs = payload.message.thread_ts ?? payload.message.ts;
@@ -202,7 +205,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
 
   app.event('app_home_opened', async ({ event, body }) => {
     if (body.team_id !== deps.teamId) return;
-    await track('home', async () => {
+    void track('home', async () => {
       const payload = homePayload.parse(event);
       if (payload.tab === 'messages') return;
       await publishHome(deps, payload.user);
