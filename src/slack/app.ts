@@ -1,6 +1,11 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { App, type ViewSubmitAction } from '@slack/bolt';
+import {
+  type AnyMiddlewareArgs,
+  App,
+  type SlackViewMiddlewareArgs,
+  type ViewSubmitAction,
+} from '@slack/bolt';
 import type { Secret } from '../client/secret.ts';
 import { measureAcknowledgements } from './acknowledgements.ts';
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
@@ -50,6 +55,12 @@ export interface SlackApp {
 
 /** Nobody types ten commands a second; a program that does must not take the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
+
+type Submission = SlackViewMiddlewareArgs<ViewSubmitAction>;
+
+function isSubmission(args: AnyMiddlewareArgs): args is Submission {
+  return 'view' in args && args.body.type === 'view_submission';
+}
 
 /** Joins Bolt and the features: what Slack delivers goes to its feature, and what is under way is known. */
 export function createSlackApp(options: SlackAppOptions): SlackApp {
@@ -104,8 +115,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     else await serve(deps, delivery, what, run);
   }
 
-  app.command('/domain', async ({ ack, body }) => {
-    await ack();
+  function onCommand(body: unknown): void {
     void track('command', async () => {
       const payload = commandPayload.parse(body);
       const line = parseCommandLine(payload.text);
@@ -136,10 +146,9 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         }
       });
     });
-  });
+  }
 
-  app.action(/.*/, async ({ ack, body }) => {
-    await ack();
+  function onButton(body: unknown): void {
     void track('button', async () => {
       const payload = actionPayload.parse(body);
       const [pressed] = payload.actions;
@@ -170,20 +179,19 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       );
       if (view?.type === 'home') await publishHome(deps, payload.user.id);
     });
-  });
+  }
 
-  app.view<ViewSubmitAction>({ callback_id: /.*/, type: 'view_submission' }, async ({ ack, body }) => {
-    await track('form', async () => {
+  function onForm({ body, ack }: Submission): Promise<void> {
+    return track('form', async () => {
       const payload = viewPayload.parse(body);
       const feature = FORMS.get(payload.view.callback_id);
       const origin = originOf(payload.view);
       if (feature === undefined || origin === undefined) await ack();
       else await submitForm(deps, feature, payload, origin, ack);
     });
-  });
+  }
 
-  app.shortcut('domain_here', async ({ ack, body }) => {
-    await ack();
+  function onShortcut(body: unknown): void {
     void track('shortcut', async () => {
       const payload = shortcutPayload.parse(body);
       const channelId = payload.channel.id;
@@ -201,15 +209,33 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         openForm(call, TASK_MENU, { channelId, threadTs }, {}),
       );
     });
-  });
+  }
 
-  app.event('app_home_opened', async ({ event, body }) => {
-    if (body.team_id !== deps.teamId) return;
+  function onHome(event: unknown): void {
     void track('home', async () => {
       const payload = homePayload.parse(event);
       if (payload.tab === 'messages') return;
       await publishHome(deps, payload.user);
     });
+  }
+
+  // One middleware for all that comes: each listener of Bolt's would be asked about every delivery, with copies of all
+  // that Bolt knows of it.
+  app.use(async (args) => {
+    if ('command' in args && args.command.command === '/domain') {
+      await args.ack();
+      onCommand(args.body);
+    } else if ('action' in args && args.body.type === 'block_actions') {
+      await args.ack();
+      onButton(args.body);
+    } else if (isSubmission(args)) {
+      await onForm(args);
+    } else if ('shortcut' in args && args.shortcut.callback_id === 'domain_here') {
+      await args.ack();
+      onShortcut(args.body);
+    } else if ('event' in args && args.event.type === 'app_home_opened') {
+      if (args.body.team_id === deps.teamId) onHome(args.event);
+    }
   });
 
   return {
