@@ -207,17 +207,12 @@ const toShowColumns = orderColumns.extend({
   messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
 });
 
-function toShowOf({
-  shown_version: shownVersion,
-  history,
-  messages,
-  ...row
-}: z.output<typeof toShowColumns>): OrderToShow {
+function toShowOf(row: z.output<typeof toShowColumns>): OrderToShow {
   return {
     order: orderOf(row),
-    shownVersion,
-    history: history.map((entry) => ({ orderId: row.id, ...entry })),
-    messages,
+    shownVersion: row.shown_version,
+    history: row.history.map((entry) => ({ orderId: row.id, ...entry })),
+    messages: row.messages,
   };
 }
 
@@ -245,7 +240,7 @@ export function selectToShow(ids: readonly string[]): Statement {
 export const takenRows = z.array(
   toShowColumns
     .extend({ is_current: z.boolean() })
-    .transform(({ is_current, ...row }) => ({ shown: toShowOf(row), isCurrent: is_current })),
+    .transform((row) => ({ shown: toShowOf(row), isCurrent: row.is_current })),
 );
 
 /**
