@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { cardBlockId } from '../src/slack/views/card.ts';
+import { HttpClient } from './http.ts';
 
 /** A delivery of Slack before it is signed. */
 export interface Delivery {
@@ -75,9 +75,9 @@ function form(fields: Readonly<Record<string, string>>): Delivery {
   return { body: new URLSearchParams(fields).toString() };
 }
 
-/** Delivers as Slack does: signed, over HTTP, on connections that are kept. */
+/** Delivers as Slack does: signed, over HTTP, on connections that are kept. What can be made beforehand is. */
 export class SlackLoad {
-  readonly #agent = new Agent({ connections: 64 });
+  readonly #client = new HttpClient();
   readonly #secret: string;
 
   constructor(signingSecret: string) {
@@ -85,48 +85,57 @@ export class SlackLoad {
   }
 
   /** @returns milliseconds until the answer was there. @throws when it was not 200 */
-  async deliver(port: number, delivery: Delivery): Promise<number> {
-    const timestamp = Math.floor(Date.now() / 1_000);
-    const base = `v0:${timestamp}:${delivery.body}`;
-    const signature = `v0=${createHmac('sha256', this.#secret).update(base).digest('hex')}`;
-    const startedAt = performance.now();
-    const { statusCode, body } = await request(`http://127.0.0.1:${port}/slack/events`, {
-      method: 'POST',
-      dispatcher: this.#agent,
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'x-slack-request-timestamp': String(timestamp),
-        'x-slack-signature': signature,
-      },
-      body: delivery.body,
-    });
-    await body.dump();
-    if (statusCode !== 200) throw new Error(`a delivery was answered with ${statusCode}`);
-    return performance.now() - startedAt;
+  deliver(port: number, delivery: Delivery): Promise<number> {
+    return this.#send(port, this.#requestOf(port, delivery));
   }
 
   /** Delivers at a rate, whether or not answers come. @returns how long each took */
   async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
+    const requests = deliveries.map((delivery) => this.#requestOf(port, delivery));
     const startedAt = performance.now();
     const waits: Promise<number>[] = [];
-    for (const [n, delivery] of deliveries.entries()) {
+    for (const [n, request] of requests.entries()) {
       const early = startedAt + (n * 1_000) / perSecond - performance.now();
       if (early > 0) await sleep(early);
-      waits.push(this.deliver(port, delivery));
+      waits.push(this.#send(port, request));
     }
     return Promise.all(waits);
   }
 
   /** Delivers all, so many under way at once. */
   async inTurn(port: number, deliveries: readonly Delivery[], atOnce: number): Promise<void> {
-    const next = deliveries.values();
+    const requests = deliveries.map((delivery) => this.#requestOf(port, delivery)).values();
+    // Who delivers to several bots starts all of them first: nothing is sent before all is made.
+    await nextTurn();
     const one = async () => {
-      for (const delivery of next) await this.deliver(port, delivery);
+      for (const request of requests) await this.#client.send(port, request);
     };
     await Promise.all(Array.from({ length: atOnce }, one));
   }
 
-  close(): Promise<void> {
-    return this.#agent.close();
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+
+  /** The whole request. Its signature is good for five minutes. */
+  #requestOf(port: number, { body }: Delivery): Buffer {
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const signature = createHmac('sha256', this.#secret).update(`v0:${timestamp}:${body}`).digest('hex');
+    const head = [
+      'POST /slack/events HTTP/1.1',
+      `host: 127.0.0.1:${port}`,
+      'connection: keep-alive',
+      'content-type: application/x-www-form-urlencoded',
+      `x-slack-request-timestamp: ${timestamp}`,
+      `x-slack-signature: v0=${signature}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+    ];
+    return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+  }
+
+  async #send(port: number, request: Buffer): Promise<number> {
+    const startedAt = performance.now();
+    await this.#client.send(port, request);
+    return performance.now() - startedAt;
   }
 }

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/*
+ * As much of HTTP/1.1 (RFC 9112) as those who stand beside the bot need: Node's own takes more of the processor, which
+ * they share with what is measured. Whatever it does not know it refuses. Messages are read as text of a character for
+ * each byte (`latin1`), so lengths are those of the bytes.
+ */
+
+const HEAD_END = '\r\n\r\n';
+const LENGTH = /\r\ncontent-length:[ \t]*(\d+)/i;
+const TRANSFER_ENCODING = /\r\ntransfer-encoding:/i;
+const EXPECT = /\r\nexpect:/i;
+const CLOSE = /\r\nconnection:[ \t]*close/i;
+const REQUEST_LINE = /^(?:GET|POST|PUT|DELETE) (\/\S*) HTTP\/1\.1\r\n/;
+
+// What Node's server sends, so that reading it costs the same; the date is for nobody. Clients end idle connections.
+const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
+const DATE = `\r\nDate: ${new Date().toUTCString()}`;
+const KEPT = `${DATE}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5${HEAD_END}`;
+const CLOSED = `${DATE}\r\nConnection: close${HEAD_END}`;
+
+/** A request whose last byte is there. */
+export interface HttpRequest {
+  /** Path and query, percent-encoded. */
+  readonly target: string;
+  /** A character for each byte. */
+  readonly body: string;
+  /** Whether the connection is kept after the answer. */
+  readonly keeps: boolean;
+  /** Bytes of the whole. */
+  readonly bytes: number;
+}
+
+/**
+ * Reads the first request of what has arrived.
+ * @returns undefined while a part of it is missing, or why it is refused
+ */
+export function readRequest(received: string): HttpRequest | { readonly refused: string } | undefined {
+  const headEnd = received.indexOf(HEAD_END);
+  if (headEnd === -1) return undefined;
+  const head = received.slice(0, headEnd + 2);
+  const target = REQUEST_LINE.exec(head)?.[1];
+  if (target === undefined) return { refused: `no request line: ${head.split('\r\n', 1)[0]}` };
+  if (TRANSFER_ENCODING.test(head)) return { refused: 'a transfer encoding' };
+  if (EXPECT.test(head)) return { refused: 'an expectation' };
+  const bodyAt = headEnd + HEAD_END.length;
+  const bytes = bodyAt + Number(LENGTH.exec(head)?.[1] ?? 0);
+  if (received.length < bytes) return undefined;
+  return { target, body: received.slice(bodyAt, bytes), keeps: !CLOSE.test(head), bytes };
+}
+
+/**
+ * Bytes of the answer that what has arrived begins with, which may be more than have arrived.
+ * @returns undefined while that is not known; `Infinity` when the end of the connection ends it
+ */
+export function answerBytes(received: string): number | undefined {
+  const headEnd = received.indexOf(HEAD_END);
+  if (headEnd === -1) return undefined;
+  const head = received.slice(0, headEnd + 2);
+  const bodyAt = headEnd + HEAD_END.length;
+  if (TRANSFER_ENCODING.test(head)) return chunkedEnd(received, bodyAt);
+  const length = LENGTH.exec(head)?.[1];
+  return length === undefined ? Number.POSITIVE_INFINITY : bodyAt + Number(length);
+}
+
+/** Where the chunks (RFC 9112, section 7.1) end that begin there. */
+function chunkedEnd(received: string, start: number): number | undefined {
+  for (let at = start; ; ) {
+    const lineEnd = received.indexOf('\r\n', at);
+    if (lineEnd === -1) return undefined;
+    const size = Number.parseInt(received.slice(at, lineEnd), 16);
+    // Whatever this is, it is no part of the answer.
+    if (Number.isNaN(size)) return at;
+    if (size === 0) {
+      // Fields may follow the last chunk.
+      const end = received.indexOf(HEAD_END, lineEnd);
+      return end === -1 ? undefined : end + HEAD_END.length;
+    }
+    at = lineEnd + 2 + size + 2;
+  }
+}
+
+/**
+ * Listens on a port of the machine's choice and answers 200 with JSON, requests of one connection one after the other.
+ * @param answer the JSON; without any the connection stays open, and nothing comes on it any more
+ */
+export async function serve(
+  answer: (request: HttpRequest) => string | undefined,
+): Promise<{ readonly port: number; readonly server: Server }> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    let received = '';
+    /** What still comes is not looked at. */
+    let over = false;
+    const last = (text: string): void => {
+      over = true;
+      // Within the callback Node would make an error, and gather its stack, for what might still be written.
+      socket.write(text, () => process.nextTick(() => socket.destroy()));
+    };
+    // Who asked may be gone.
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      while (!over) {
+        const request = readRequest(received);
+        if (request === undefined) return;
+        if ('refused' in request) {
+          return last(`HTTP/1.1 501 Not Implemented\r\nConnection: close${HEAD_END}${request.refused}\n`);
+        }
+        received = received.slice(request.bytes);
+        const json = answer(request);
+        if (json === undefined) over = true;
+        else if (request.keeps) socket.write(`${ANSWER}${Buffer.byteLength(json)}${KEPT}${json}`);
+        else last(`${ANSWER}${Buffer.byteLength(json)}${CLOSED}${json}`);
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
+  return { port: address.port, server };
+}
+
+/** Node's server ends a connection on which nothing came for 5 s: what is sent on it just then is lost. */
+const IDLE_MS = 4_000;
+const READ_BYTES = 4_096;
+
+/** A connection to a port of this machine: one request at a time. */
+class Connection {
+  readonly #port: number;
+  readonly #socket: Socket;
+  #received = '';
+  #waiting: { readonly resolve: () => void; readonly reject: (why: Error) => void } | undefined;
+  #usedAt = 0;
+
+  constructor(port: number) {
+    this.#port = port;
+    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    const callback = (bytes: number): boolean => {
+      if (this.#waiting === undefined) this.#fail('nothing was asked');
+      else this.#read(buffer.toString('latin1', 0, bytes));
+      return true;
+    };
+    this.#socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer, callback } })
+      .on('error', (error) => this.#fail('the connection failed', { cause: error }))
+      .on('end', () => {
+        if (answerBytes(this.#received) === Number.POSITIVE_INFINITY) this.#done();
+      })
+      .on('close', () => this.#fail('the connection was closed before the whole answer was there'));
+  }
+
+  get isUsable(): boolean {
+    return this.#socket.writable && performance.now() - this.#usedAt < IDLE_MS;
+  }
+
+  /** @throws when the answer is not 200, or does not come */
+  send(request: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#socket.write(request);
+    });
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+
+  #read(text: string): void {
+    this.#received += text;
+    const received = this.#received;
+    const statusEnd = received.indexOf('\r\n');
+    if (statusEnd === -1) return;
+    const status = received.slice(0, statusEnd);
+    const bytes = answerBytes(received) ?? Number.POSITIVE_INFINITY;
+    if (!status.startsWith('HTTP/1.1 200 ')) this.#fail(`the answer was ${status}`);
+    else if (received.length > bytes) this.#fail('something came that is no part of the answer');
+    else if (received.length === bytes) this.#done();
+  }
+
+  #done(): void {
+    if (CLOSE.test(this.#received)) this.end();
+    this.#received = '';
+    this.#usedAt = performance.now();
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
+  #fail(why: string, options?: ErrorOptions): void {
+    this.end();
+    this.#waiting?.reject(new Error(`a request to port ${this.#port}: ${why}`, options));
+    this.#waiting = undefined;
+  }
+}
+
+/** Sends requests on connections that are kept, as many as are needed. */
+export class HttpClient {
+  readonly #idle = new Map<number, Connection[]>();
+
+  /**
+   * @param request as it goes over the wire
+   * @returns when the whole answer was there
+   * @throws when it was not 200, or did not come
+   */
+  async send(port: number, request: Buffer): Promise<void> {
+    let idle = this.#idle.get(port);
+    if (idle === undefined) {
+      idle = [];
+      this.#idle.set(port, idle);
+    }
+    let connection = idle.pop();
+    while (connection?.isUsable === false) {
+      connection.end();
+      connection = idle.pop();
+    }
+    connection ??= new Connection(port);
+    await connection.send(request);
+    idle.push(connection);
+  }
+
+  /** Ends the connections, on which nothing may be under way. */
+  close(): void {
+    for (const connection of [...this.#idle.values()].flat()) connection.end();
+  }
+}
