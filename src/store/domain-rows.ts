@@ -121,6 +121,19 @@ export function selectDomain(name: string): Statement {
   return named('domain by name', Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ${name}`);
 }
 
+/** Takes names whose look-up is due and that nobody else is taking. Answers with {@link domainRows}, the longest due first. */
+export function claimDue(now: Date, until: Date, limit: number): Statement {
+  return Prisma.sql`
+    WITH due AS (
+      SELECT name AS due_name, next_check_at AS due_at FROM domains WHERE next_check_at <= ${now}::timestamptz
+      ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ), claimed AS (
+      UPDATE domains SET next_check_at = ${until}::timestamptz FROM due WHERE name = due_name
+      RETURNING due_at, ${DOMAIN_COLUMNS}
+    )
+    SELECT * FROM claimed ORDER BY due_at`;
+}
+
 /** Rows of {@link takeSuccess}: one with the name as it is on the list, undefined where it is not. */
 export const takenSuccessRows = z.array(
   z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),

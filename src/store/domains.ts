@@ -5,6 +5,7 @@ import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { FOLLOWED_TASKS } from '../orders/order.ts';
 import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
 import {
+  claimDue,
   domainFromRow,
   domainRows,
   EXPIRY_DAY,
@@ -90,21 +91,9 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     claimDueChecks: (now, until, limit) =>
-      during('claiming names to look up', async () => {
-        const claimed = z.array(z.object({ name: z.string() })).parse(
-          await prisma.$queryRaw`
-          UPDATE domains SET next_check_at = ${until}::timestamptz
-          WHERE name IN (
-            SELECT name FROM domains WHERE next_check_at <= ${now}::timestamptz
-            ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-          RETURNING name`,
-        );
-        if (claimed.length === 0) return [];
-        const rows = await prisma.domain.findMany({
-          where: { name: { in: claimed.map(({ name }) => name) } },
-        });
-        return rows.map(domainFromRow);
-      }),
+      during('claiming names to look up', async () =>
+        domainRows.parse(await run(claimDue(now, until, limit))),
+      ),
 
     page: (from, until, offset, limit) =>
       during('reading the watch list', async () => {

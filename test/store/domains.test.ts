@@ -65,3 +65,22 @@ test('a name that is not on the list is neither found nor changed', async () => 
   expect(await rig.store.change(bare, full)).toBe(false);
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
 });
+
+test('of the names whose look-up is due the longest due are taken, first those, and by one alone', async () => {
+  const due = [3, 1, 4, 2].map((hour) => ({
+    ...newlyWatched(`due-${hour}.rest`, 'U0ALICE', at(0)),
+    nextCheckAt: at(hour),
+  }));
+  for (const domain of due) await rig.store.add(domain);
+  const claim = async (limit: number) =>
+    (await rig.store.claimDueChecks(at(3), at(10), limit)).map(({ name, nextCheckAt }) => [
+      name,
+      nextCheckAt,
+    ]);
+  expect(await claim(2)).toEqual([
+    ['due-1.rest', at(10)],
+    ['due-2.rest', at(10)],
+  ]);
+  expect(await claim(2)).toEqual([['due-3.rest', at(10)]]);
+  expect(await claim(2)).toEqual([]);
+});
