@@ -64,7 +64,6 @@ export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly requesterId?: string;
   readonly name?: string;
-  readonly task?: OrderTaskName;
   readonly limit: number;
 }
 

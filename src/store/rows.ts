@@ -300,11 +300,10 @@ export function selectAllEvents(
 }
 
 /** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
-export function whereFilter({ states, requesterId, name, task, limit }: OrderFilter): Prisma.Sql {
+export function whereFilter({ states, requesterId, name, limit }: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
-    ...(task === undefined ? [] : [Prisma.sql`o.task = ${task}`]),
     ...(name === undefined
       ? []
       : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),
