@@ -72,7 +72,7 @@ describe('the log', () => {
     });
     log.error({ err: quoting }, 'one');
     log.error(quoting, 'two');
-    log.child({ orderId: 'x' }).error({ err: new Error('a', { cause: new Error('b', { cause: quoting }) }) });
+    log.error({ orderId: 'x', err: new Error('a', { cause: new Error('b', { cause: quoting }) }) });
     expect(text()).not.toContain('canary');
     expect(text().match(/a database error/g)).toHaveLength(3);
   });
