@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AnyMiddlewareArgs,
   App,
+  type SlackAction,
   type SlackViewMiddlewareArgs,
   type ViewSubmitAction,
 } from '@slack/bolt';
@@ -60,6 +61,11 @@ type Submission = SlackViewMiddlewareArgs<ViewSubmitAction>;
 
 function isSubmission(args: AnyMiddlewareArgs): args is Submission {
   return 'view' in args && args.body.type === 'view_submission';
+}
+
+/** Whether a delivery names what was pressed. */
+function isPress(body: SlackAction): boolean {
+  return body.type === 'block_actions' && body.actions[0]?.action_id !== undefined;
 }
 
 /** Joins Bolt and the features: what Slack delivers goes to its feature, and what is under way is known. */
@@ -225,7 +231,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     if ('command' in args && args.command.command === '/domain') {
       await args.ack();
       onCommand(args.body);
-    } else if ('action' in args && args.body.type === 'block_actions') {
+    } else if ('action' in args && isPress(args.body)) {
       await args.ack();
       onButton(args.body);
     } else if (isSubmission(args)) {

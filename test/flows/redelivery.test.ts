@@ -162,7 +162,7 @@ describe('what nobody expects, rightly signed', () => {
     ['a payload of null', 400, form, 'payload=null'],
     ['a command without its fields', 200, form, 'command=%2Fdomain'],
     ['another command', 404, form, 'command=%2Fother&team_id=T0STEWARD&text=x&user_id=U0BOB'],
-    ['a click on nothing', 200, form, interactive({ type: 'block_actions', user, actions: [] })],
+    ['a click on nothing', 404, form, interactive({ type: 'block_actions', user, actions: [] })],
     [
       'a click by nobody',
       500,
