@@ -1,17 +1,19 @@
 # syntax=docker/dockerfile:1
 # Build: docker build -t domain-steward .
-# The image needs a PostgreSQL (DATABASE_URL): the embedded one and the demo are left out.
+# The image needs a PostgreSQL (DATABASE_URL): the embedded one's programs are left out. The demo and its packages are
+# never copied; of npm's packages, those for development are there while it is built.
 
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json tsconfig.page.json prisma.config.ts ./
+COPY tsconfig.json tsconfig.build.json prisma.config.ts ./
 COPY prisma prisma
-COPY scripts scripts
+COPY packages/embedded-postgres packages/embedded-postgres
 COPY src src
-RUN npm run build \
-  && rm -rf dist/demo \
+RUN npm run generate \
+  && npx tsc -b tsconfig.build.json \
   && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
@@ -19,6 +21,8 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build --chown=root:root /app/package.json ./
 COPY --from=build --chown=root:root /app/node_modules node_modules
+COPY --from=build --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY --from=build --chown=root:root /app/packages/embedded-postgres/dist packages/embedded-postgres/dist
 COPY --from=build --chown=root:root /app/prisma prisma
 COPY --from=build --chown=root:root /app/dist dist
 USER node

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { SOURCE_CONDITIONS } from './vitest.shared.ts';
 
 export default defineConfig({
+  ssr: { resolve: { conditions: SOURCE_CONDITIONS } },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     // They mostly wait, for the database and for each other: on two cores two of them take half the time of one.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../src/store/embedded.ts';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { diffSchemas } from './schema-engine.ts';
 
 // npm run migration -- NAME

@@ -2,6 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'rolldown/utils';
 
+/** Node's module hook: finds the packages of this repository by their sources. */
+export function resolve(specifier, context, nextResolve) {
+  return nextResolve(specifier, { ...context, conditions: ['source', ...context.conditions] });
+}
+
 /** Node's module hook: turns a TypeScript file into the JavaScript that is in it. */
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);

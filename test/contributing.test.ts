@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -9,6 +9,12 @@ import { expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUIDE = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+
+const PACKAGES = ['sandbox-service', 'slack-workspace'].flatMap((name) =>
+  ['src', 'page']
+    .map((folder) => `packages/${name}/${folder}`)
+    .filter((path) => existsSync(join(ROOT, path))),
+);
 
 interface Example {
   readonly file: string;
@@ -34,9 +40,10 @@ function examplesOf(section: string): Example[] {
   );
 }
 
-/** The files of a folder whose text fits. The page of the demo shows what it is told, and names no task. */
-function filesWith(pattern: RegExp, folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+/** The sources whose text fits. The local workspace shows what it is told, and names no task. */
+function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
+  return folders
+    .flatMap((folder) => readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true }))
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter((file) => !file.includes('/generated/') && pattern.test(readFileSync(join(ROOT, file), 'utf8')))
@@ -58,7 +65,7 @@ test.each(['Adding a task', 'Adding a zone', 'Adding a subcommand'])(
 
 test('a task is known in the files that the example names, and in no other', () => {
   const named = new Set(examplesOf('Adding a task').map(({ file }) => file));
-  expect([...named].sort()).toEqual(filesWith(/owner-?change/i, 'src'));
+  expect([...named].sort()).toEqual(filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES));
 });
 
 test('a zone is known in its own file and among the others', () => {

@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import pg from 'pg';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
 import { createJobs } from '../src/jobs/jobs.ts';
-import { startEmbeddedPostgres } from '../src/store/embedded.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { TEMPLATE_DATABASE } from './support/database.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded.ts';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { MigrationError, migrate } from './migrate.ts';
 
 /**

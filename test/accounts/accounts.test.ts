@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Accounts, createAccounts, type LinkOutcome } from '../../src/accounts/accounts.ts';
@@ -7,8 +8,6 @@ import type { Credential } from '../../src/client/auth.ts';
 import { createServiceClient } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { domainRenew } from '../../src/client/tasks/domain.ts';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

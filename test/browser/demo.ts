@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Demo, type DemoOptions, startDemo } from '../../src/demo/demo.ts';
-import { pageDir } from '../../src/demo/page-files.ts';
+import { type Demo, type DemoOptions, startDemo } from '../../demo/demo.ts';
+import { pageDir } from '../../demo/page-files.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 

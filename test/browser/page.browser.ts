@@ -1,9 +1,9 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { pageDir } from '../../src/demo/page-files.ts';
-import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
-import { httpApp, type RunningApp } from '../demo/workspace/bolt-app.ts';
-import { call } from '../demo/workspace/client.ts';
+import { pageDir } from '../../demo/page-files.ts';
+import { httpApp, type RunningApp } from '../../packages/slack-workspace/test/bolt-app.ts';
+import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
 /*

@@ -1,10 +1,9 @@
+import type { Fault, FaultKind, RecordedRequest } from '@domain-steward/sandbox-service';
 import { describe, expect, it } from 'vitest';
 import type { ServiceErrorKind } from '../../src/client/errors.ts';
 import { domainRenew } from '../../src/client/tasks/domain.ts';
 import { preregSearch } from '../../src/client/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/client/tasks/redirect.ts';
-import type { Fault, FaultKind } from '../../src/demo/service/faults.ts';
-import type { RecordedRequest } from '../../src/demo/service/recorder.ts';
 import { errorOf } from './clients.ts';
 import { password, type Run, useSandbox } from './sandbox.ts';
 

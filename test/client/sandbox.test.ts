@@ -1,3 +1,4 @@
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxTask } from '@domain-steward/sandbox-service';
 import { describe, expect, it } from 'vitest';
 import { type Credential, tokenAt } from '../../src/client/auth.ts';
 import type { ServiceClient, ServiceClientOptions } from '../../src/client/client.ts';
@@ -13,8 +14,6 @@ import {
 } from '../../src/client/tasks/session.ts';
 import { sslContactUpdate } from '../../src/client/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/client/tasks/user.ts';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import type { SandboxTask } from '../../src/demo/service/tasks.ts';
 import { errorOf } from './clients.ts';
 import { application, password, type Run, useSandbox } from './sandbox.ts';
 

@@ -1,3 +1,4 @@
+import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterEach, beforeEach } from 'vitest';
 import type { Credential, PasswordCredential, TrustedApplicationCredential } from '../../src/client/auth.ts';
 import {
@@ -7,8 +8,6 @@ import {
   type ServiceClientOptions,
 } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
 
 const { alice, trustedApplication } = SANDBOX_ACCOUNTS;
 

@@ -1,6 +1,6 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import {
   buttonsOf,

@@ -1,11 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxTask } from '@domain-steward/sandbox-service';
+import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
-import type { SandboxTask } from '../../src/demo/service/tasks.ts';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import { answerTo, type Credentials, link, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import {

@@ -1,6 +1,6 @@
+import type { Message } from '@domain-steward/slack-workspace';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../../src/demo/workspace/index.ts';
 import {
   answerTo,
   buttonsOf,

@@ -1,5 +1,5 @@
+import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, View } from '../../src/demo/workspace/index.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';

@@ -1,5 +1,5 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
 import { DOMAINS, useTestDemo } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
 

@@ -1,7 +1,6 @@
+import type { Actor, JsonObject, View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Actor, View } from '../../src/demo/workspace/index.ts';
-import type { JsonObject } from '../../src/demo/workspace/protocol.ts';
 import { COMMANDS } from '../../src/slack/features/index.ts';
 import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';

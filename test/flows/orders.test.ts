@@ -1,5 +1,5 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import { answerTo, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 

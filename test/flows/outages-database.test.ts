@@ -1,6 +1,6 @@
+import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';

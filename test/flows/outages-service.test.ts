@@ -1,12 +1,18 @@
+import {
+  type Fault,
+  type FaultKind,
+  isCarriedOut,
+  SANDBOX_ACCOUNTS,
+  SANDBOX_NAMESERVERS,
+  type SandboxService,
+  type ServiceTask,
+  startSandboxService,
+} from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import type { Credential } from '../../src/client/auth.ts';
 import type { ServiceClient } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
-import { SANDBOX_ACCOUNTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
-import { type Fault, type FaultKind, isCarriedOut } from '../../src/demo/service/faults.ts';
-import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
-import type { ServiceTask } from '../../src/demo/service/tasks.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';

@@ -1,5 +1,5 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 

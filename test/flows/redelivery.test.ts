@@ -1,5 +1,5 @@
+import type { Actor, Workspace } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import type { Actor, Workspace } from '../../src/demo/workspace/index.ts';
 import { DOMAINS, deliverSigned, openForm, pressed, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 

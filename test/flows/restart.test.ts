@@ -1,5 +1,5 @@
+import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
 import { answerTo, DOMAINS, link, textOf, until } from '../support/demo.ts';
 import {
   IMPATIENT,

@@ -1,5 +1,5 @@
+import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import { buttonsOf, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';

@@ -1,5 +1,5 @@
+import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import type { View } from '../../src/demo/workspace/index.ts';
 import { answerTo, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';

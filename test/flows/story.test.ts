@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
 import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
   SANDBOX_NAMESERVERS,
   SANDBOX_TRANSFER,
-} from '../../src/demo/service/accounts.ts';
+} from '@domain-steward/sandbox-service';
+import { describe, expect, test } from 'vitest';
 import {
   answerTo,
   buttonsOf,

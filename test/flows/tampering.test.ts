@@ -1,6 +1,6 @@
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../../src/demo/service/accounts.ts';
 import { answerTo, buttonsOf, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';

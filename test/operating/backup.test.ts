@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { type Actor, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
-import { type Actor, startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { type Bot, startBot } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
+import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Secret } from '../../src/client/secret.ts';
-import { type Message, startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { MessageStore } from '../../src/orders/ports.ts';
 import { createDirectory } from '../../src/slack/directory.ts';

@@ -1,5 +1,5 @@
+import { mentionsIn } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { mentionsIn } from '../../src/demo/workspace/mentions.ts';
 import {
   code,
   count,

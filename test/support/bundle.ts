@@ -1,14 +1,14 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'rolldown';
 
-const SOURCES = new URL('../../src/', import.meta.url);
+const SOURCES = ['src/', 'packages/'].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
 
 /** Sources find files beside them by their own address, which the bundle does not have. */
 const keepAddresses: Plugin = {
   name: 'addresses of sources',
   transform(code, id) {
     const { href } = pathToFileURL(id);
-    if (!href.startsWith(SOURCES.href) || !code.includes('import.meta.url')) return null;
+    if (!SOURCES.some((folder) => href.startsWith(folder)) || !code.includes('import.meta.url')) return null;
     return code.replaceAll('import.meta.url', JSON.stringify(href));
   },
 };
@@ -23,6 +23,7 @@ export async function bundle(entry: URL, file: string): Promise<URL> {
   await build({
     input: fileURLToPath(entry),
     platform: 'node',
+    resolve: { conditionNames: ['source', 'node', 'import', 'default'] },
     // Asked for by `pg`, and not installed.
     external: ['pg-native'],
     plugins: [keepAddresses],

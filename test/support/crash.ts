@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Actor, Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { CrashPoint } from '../../src/crash-points.ts';
-import type { Actor, Message } from '../../src/demo/workspace/index.ts';
 import { isFinal, ORDER_STATES } from '../../src/orders/order.ts';
 import { buttonsOf, DOMAINS, link, textOf, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';

@@ -2,13 +2,12 @@ import { createHmac } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SANDBOX_ACCOUNTS, type SandboxService } from '@domain-steward/sandbox-service';
+import type { Actor, Message, View, Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
-import { type Demo, startDemo } from '../../src/demo/demo.ts';
-import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
-import type { SandboxService } from '../../src/demo/service/server.ts';
-import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
+import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 

@@ -1,5 +1,5 @@
-import type { SandboxService } from '../../src/demo/service/server.ts';
-import type { Actor, Message, Workspace } from '../../src/demo/workspace/index.ts';
+import type { SandboxService } from '@domain-steward/sandbox-service';
+import type { Actor, Message, Workspace } from '@domain-steward/slack-workspace';
 import { DOMAINS } from './demo.ts';
 
 /** What a message's metadata says of an order, if it says anything. */

@@ -1,8 +1,14 @@
+import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '@domain-steward/sandbox-service';
+import type {
+  Actor,
+  Delivery,
+  InputValue,
+  Message,
+  SubmitResult,
+  View,
+  Workspace,
+} from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '../../src/demo/service/accounts.ts';
-import type { Delivery } from '../../src/demo/workspace/deliver.ts';
-import type { Actor, Message, View, Workspace } from '../../src/demo/workspace/index.ts';
-import type { InputValue, SubmitResult } from '../../src/demo/workspace/protocol.ts';
 import { answerTo, buttonsOf, openedAfter, openForm } from './demo.ts';
 import type { SeenOrder } from './orders.ts';
 

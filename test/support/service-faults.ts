@@ -1,4 +1,4 @@
-import type { FaultKind } from '../../src/demo/service/faults.ts';
+import type { FaultKind } from '@domain-steward/sandbox-service';
 
 /** What goes wrong with a request over JSON and is over at once, but for `hang`. */
 export const JSON_FAULTS = [

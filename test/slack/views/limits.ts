@@ -1,10 +1,14 @@
+import {
+  checkBlocks,
+  checkView,
+  describeProblem,
+  LIMITS,
+  mentionsIn,
+  type Surface,
+  textLength,
+} from '@domain-steward/slack-workspace';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { checkBlocks, type Surface, textLength } from '../../../src/demo/workspace/blocks.ts';
-import { LIMITS } from '../../../src/demo/workspace/limits.ts';
-import { mentionsIn } from '../../../src/demo/workspace/mentions.ts';
-import { describeProblem } from '../../../src/demo/workspace/problems.ts';
-import { checkView } from '../../../src/demo/workspace/views.ts';
 import type { AnyBlock, Message } from '../../../src/slack/views/kit.ts';
 import { hasNewBlocks, withoutNewBlocks } from '../../../src/slack/views/kit.ts';
 

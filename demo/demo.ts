@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+  type SandboxService,
+  startSandboxService,
+} from '@domain-steward/sandbox-service';
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { z } from 'zod';
+import { readConfig } from '#src/config.ts';
+import { createLog, type Log } from '#src/log.ts';
+import { type Bot, startBot } from '#src/main.ts';
+import { COMMANDS } from '#src/slack/features/index.ts';
+import { BOT_SCOPES } from '#src/slack/scopes.ts';
+
+export interface DemoOptions {
+  /** Of the page; 0 takes any free port. */
+  readonly port: number;
+  /** Everything the demo keeps lies here. */
+  readonly dataDir: string;
+  readonly log?: Log;
+  /** Folder of the built page. */
+  readonly pageDir?: string;
+  /** Settings of the bot over those of the demo. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** PostgreSQL instead of the embedded one. */
+  readonly databaseUrl?: string;
+  /** Put the names of the sandbox on the watch list when it is empty. */
+  readonly watchNames?: boolean;
+  /** How many times faster than usual the bot takes up what was left behind. */
+  readonly hurry?: number;
+  /** Deliver over Socket Mode instead of HTTP. */
+  readonly socketMode?: boolean;
+  /** Commands that one person may use in a minute, over the bot's own limit. */
+  readonly commandsPerMinute?: number;
+}
+
+/** Everything running: the sandbox of the domain service, the local workspace, and the bot joined to both. */
+export interface Demo {
+  readonly url: string;
+  readonly service: SandboxService;
+  readonly workspace: Workspace;
+  readonly bot: Bot;
+  /** Moves the clock of the bot and of the sandbox, and looks at once for what is due. */
+  moveTime(byMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const MAX_AHEAD_MS = 5 * 365 * 86_400_000;
+const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
+
+/** Starts the demo. Nothing leaves this machine. */
+export async function startDemo(options: DemoOptions): Promise<Demo> {
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  let aheadMs = 0;
+  const now = () => new Date(Date.now() + aheadMs);
+  const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
+  let demo: Demo | undefined;
+
+  const moveTime = async (toMs: number) => {
+    aheadMs = Math.min(Math.max(toMs, 0), MAX_AHEAD_MS);
+    service.clock.setOffset(aheadMs);
+    await demo?.bot.catchUp();
+    workspace.announce('time');
+    return { now: now().toISOString(), aheadMs };
+  };
+
+  const workspace = await startWorkspace({
+    port: options.port,
+    now: () => Date.now(),
+    bot: { scopes: BOT_SCOPES },
+    stateFile: join(options.dataDir, 'workspace.json'),
+    commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
+      command: '/domain',
+      usage_hint: usage,
+      description: summary,
+    })),
+    shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
+    ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
+    // A command that nobody takes would be lost.
+    open: () => demo !== undefined,
+    extraRoutes: {
+      'GET /local/requests': ({ query }) => {
+        const after = Number(query.get('after') ?? 0);
+        return {
+          requests: service.requests
+            .filter((request) => request.n > after)
+            .slice(-200)
+            .reverse(),
+        };
+      },
+      'GET /local/time': () => ({ now: now().toISOString(), aheadMs }),
+      'POST /local/time': async ({ body }) => {
+        const move = moveBody.parse(body);
+        return moveTime(move.reset === true ? 0 : aheadMs + (move.addMs ?? 0));
+      },
+      'GET /local/hints': () => ({
+        accounts: SANDBOX_ACCOUNTS,
+        transfer: SANDBOX_TRANSFER,
+        contacts: SANDBOX_CONTACTS,
+        nameServers: SANDBOX_NAMESERVERS,
+      }),
+    },
+  });
+  service.onRequest(() => workspace.announce('requests'));
+
+  try {
+    const config = readConfig({
+      SLACK_BOT_TOKEN: workspace.botToken,
+      SLACK_SIGNING_SECRET: workspace.signingSecret,
+      ...(options.socketMode === true ? { SLACK_APP_TOKEN: workspace.appToken } : {}),
+      SLACK_API_URL: workspace.apiUrl,
+      PORT: '0',
+      SERVICE_JSON_URL: service.jsonUrl,
+      SERVICE_XML_URL: service.xmlUrl,
+      CREDENTIALS_KEYS: await credentialsKey(options.dataDir),
+      DATA_DIR: options.dataDir,
+      ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+      APPROVERS: 'U0BOB,S0APPROVERS',
+      ADMINS: 'U0ADA',
+      REMINDER_CHANNEL: 'C0EXPIRY',
+      RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+      LOG_LEVEL: 'warn',
+      ...options.settings,
+    });
+    const bot = await startBot(config, {
+      now,
+      host: '127.0.0.1',
+      log: options.log ?? createLog(config.logLevel),
+      spacingMs: 10,
+      ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
+      ...(options.commandsPerMinute === undefined ? {} : { commandsPerMinute: options.commandsPerMinute }),
+    });
+    if (options.watchNames === true) await watchNames(bot, service);
+    workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
+    demo = {
+      url: workspace.url,
+      service,
+      workspace,
+      bot,
+      moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
+      async stop() {
+        await bot.stop();
+        await workspace.close();
+        await service.close();
+      },
+    };
+    return demo;
+  } catch (error) {
+    await workspace.close();
+    await service.close();
+    throw error;
+  }
+}
+
+/** So that there is something to be reminded of: the names that Alice holds, each with its date at the registry. */
+async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
+  const { dated, undated } = await bot.expiry.list(MAX_AHEAD_MS / 86_400_000, 0, 1);
+  if (dated + undated > 0) return;
+  const lines = service.state
+    .domains(SANDBOX_ACCOUNTS.alice.context)
+    .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
+    .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
+  await bot.expiry.importNames(lines.join('\n'), 'U0ALICE', async () => undefined);
+}
+
+/** The demo's own key for credentials, kept beside its data so that links outlive a restart. */
+async function credentialsKey(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'credentials.key');
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch {
+    const key = `demo:${randomBytes(32).toString('base64')}`;
+    await writeFile(file, `${key}\n`, { mode: 0o600 });
+    return key;
+  }
+}

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { createLog } from '#src/log.ts';
+import { startDemo } from './demo.ts';
+import { pageDir } from './page-files.ts';
+
+/*
+ * `npm run demo`: the bot beside a sandbox of the domain service and a local workspace, in one process. Needs nothing
+ * set; `PORT`, `DATA_DIR` and `LOG_LEVEL` are read when they are.
+ */
+
+const environment = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  DATA_DIR: z.string().default('./data'),
+  LOG_LEVEL: z.string().default('warn'),
+});
+
+async function main(): Promise<void> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = environment.safeParse(process.env);
+  if (!settings.success) {
+    process.stderr.write(`PORT, DATA_DIR or LOG_LEVEL cannot be used:\n${z.prettifyError(settings.error)}\n`);
+    process.exit(1);
+  }
+  const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
+  const log = createLog(LOG_LEVEL);
+  // A library's slip must not end what somebody is trying out.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
+  const demo = await startDemo({
+    port: PORT,
+    dataDir: join(resolve(DATA_DIR), 'demo'),
+    log,
+    pageDir,
+    watchNames: true,
+  });
+  process.stdout.write(
+    `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,
+  );
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      demo.stop().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+  }
+}
+
+main().catch((error: unknown) => {
+  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  process.stderr.write(
+    inUse
+      ? 'The port is taken. Choose another one: PORT=3001 npm run demo\n'
+      : `${error instanceof Error ? error.stack : String(error)}\n`,
+  );
+  process.exit(1);
+});

@@ -1,0 +1,405 @@
+import { spawn } from 'node:child_process';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Child, startChild } from '../../../test/support/child.ts';
+import { findBinaries } from '../src/binaries.ts';
+import { prepareHome } from '../src/home.ts';
+import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../src/index.ts';
+import { ensureRunning, stopServer } from '../src/server.ts';
+
+const OWNER = new URL('./owner.ts', import.meta.url);
+const isRoot = process.getuid?.() === 0;
+const onLinux = process.platform === 'linux';
+
+/** Where a test makes data anew, it need not wait for the disk. */
+const HASTY = { fsync: 'off' };
+
+/** Kept from test to test and always left stopped: making the data takes most of a start's time. */
+const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
+const folders: string[] = [];
+const users: EmbeddedPostgres[] = [];
+const children: Child[] = [];
+
+async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
+  const user = await startEmbeddedPostgres({ dataDir: shared, ...options });
+  users.push(user);
+  return user;
+}
+
+function startOwner(dataDir: string): Child {
+  const child = startChild(OWNER, { args: [dataDir], ownGroup: true });
+  children.push(child);
+  return child;
+}
+
+async function privateFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-private-'));
+  folders.push(folder);
+  return folder;
+}
+
+async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function serverPid(dataDir: string): Promise<number> {
+  const text = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
+  return Number.parseInt(text, 10);
+}
+
+async function isStopped(dataDir: string): Promise<boolean> {
+  return stat(join(dataDir, 'postgres/data/postmaster.pid')).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** Ends a server that a failed test left, so that it does not fail the next one too. */
+async function endServer(dataDir: string): Promise<void> {
+  if (await isStopped(dataDir)) return;
+  try {
+    process.kill(await serverPid(dataDir), 'SIGINT');
+  } catch {
+    await rm(join(dataDir, 'postgres/data/postmaster.pid'), { force: true });
+  }
+  await vi.waitUntil(() => isStopped(dataDir), { timeout: 10_000, interval: 10 });
+}
+
+async function remove(dataDir: string): Promise<void> {
+  const home = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
+  if (home !== undefined) await rm(home, { recursive: true, force: true });
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+beforeAll(async () => {
+  await mkdir(shared, { mode: 0o755 });
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.kill();
+  for (const user of users.splice(0)) await user.stop();
+  await endServer(shared);
+  for (const folder of folders.splice(0)) {
+    await endServer(folder);
+    await remove(folder);
+  }
+});
+
+afterAll(() => remove(shared));
+
+describe('one user', () => {
+  test('begins anew when the making of the data was interrupted', async () => {
+    await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
+    await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
+    const { url } = await start({ settings: HASTY });
+    expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  });
+
+  test('gets a durable, small server that only this machine can reach, with the password', async () => {
+    const { url } = await start();
+    const wanted = {
+      fsync: 'on',
+      synchronous_commit: 'on',
+      full_page_writes: 'on',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '40',
+      shared_buffers: '16MB',
+      server_encoding: 'UTF8',
+      password_encryption: 'scram-sha-256',
+    };
+    const names = Object.keys(wanted);
+    const rows = await query<Record<string, string>>(
+      url,
+      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
+    );
+    expect(rows).toEqual([wanted]);
+
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    const { mode } = await stat(join(shared, 'postgres/password'));
+    expect(mode & 0o777, 'the password file can be read by others').toBe(0o600);
+  });
+
+  test('finds its data again, and leaves nothing running', async () => {
+    const first = await start();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+    await first.stop();
+    expect(await isStopped(shared), 'the server runs on after its only user has left').toBe(true);
+
+    const second = await start();
+    expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+    await query(second.url, 'DROP TABLE kept');
+  });
+
+  test('gets the server back, at the same address, after it was killed', async () => {
+    const { url } = await start();
+    await query(url, 'CREATE TABLE survives AS SELECT 1 AS n');
+    process.kill(await serverPid(shared), 'SIGKILL');
+    await vi.waitUntil(() => query(url, 'SELECT 1').catch(() => false), { timeout: 15_000, interval: 50 });
+    expect(await query(url, 'SELECT n FROM survives'), 'a committed row was lost').toEqual([{ n: 1 }]);
+    await query(url, 'DROP TABLE survives');
+  });
+
+  test('may stop twice', async () => {
+    const user = await start();
+    await Promise.all([user.stop(), user.stop()]);
+    await user.stop();
+    expect(await isStopped(shared)).toBe(true);
+  });
+});
+
+describe('several users', () => {
+  test('share one server, which the last to leave stops', async () => {
+    const first = await start();
+    const second = await start();
+    expect(second.url).toBe(first.url);
+    await first.stop();
+    expect(await query(second.url, 'SELECT 1 AS n'), 'stopped under its second user').toEqual([{ n: 1 }]);
+    await second.stop();
+    expect(await isStopped(shared)).toBe(true);
+  });
+
+  test('who begin at the same moment from nothing, in two processes, share one server', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-race-'));
+    await chmod(dataDir, 0o755);
+    folders.push(dataDir);
+    const child = startOwner(dataDir);
+    const [[, childUrl], mine, other] = await Promise.all([
+      child.line(/^serving (.*)$/),
+      start({ dataDir, settings: HASTY }),
+      start({ dataDir, settings: HASTY }),
+    ]);
+    expect([childUrl, other.url]).toEqual([mine.url, mine.url]);
+    expect(await query(mine.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  });
+
+  test('a user that was killed leaves the server running; the next attaches, and stops it when done', async () => {
+    const child = startOwner(shared);
+    const [, url] = await child.line(/^serving (.*)$/);
+    const pid = await serverPid(shared);
+    await child.kill('SIGKILL');
+
+    const next = await start();
+    expect(next.url).toBe(url);
+    expect(await serverPid(shared), 'a second server was started').toBe(pid);
+    await next.stop();
+    expect(await isStopped(shared)).toBe(true);
+  });
+
+  test('Ctrl-C in the terminal of the bot leaves it the database until it has drained', async () => {
+    const child = startOwner(shared);
+    await child.line(/^serving /);
+    process.kill(-child.pid, 'SIGINT');
+    expect(await child.ended, child.output()).toBe(0);
+    expect(child.output()).toMatch(/^drained 42$/m);
+    expect(await isStopped(shared)).toBe(true);
+  });
+});
+
+describe('what an earlier life left', () => {
+  test('a pid file whose number now belongs to another process does not hinder the start', async () => {
+    await (await start()).stop();
+    const other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    onTestFinished(() => {
+      other.kill();
+    });
+    const lines = [
+      other.pid,
+      join(await realpath(shared), 'postgres/data'),
+      1,
+      5432,
+      '',
+      '127.0.0.1',
+      '',
+      'ready',
+    ];
+    await writeFile(join(shared, 'postgres/data/postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+    const { url } = await start();
+    expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('what it refuses, with a sentence that says what to do', () => {
+  test('data of another major version, untouched', async () => {
+    await (await start()).stop();
+    const file = join(shared, 'postgres/data/PG_VERSION');
+    const current = await readFile(file, 'utf8');
+    await writeFile(file, '17\n');
+    try {
+      await expect(start()).rejects.toMatchObject({
+        problem: 'version_mismatch',
+        message: expect.stringMatching(
+          /PostgreSQL 17.*\n.*the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
+        ),
+      });
+      expect(await readFile(file, 'utf8')).toBe('17\n');
+    } finally {
+      await writeFile(file, current);
+    }
+  });
+
+  test('a port that is taken; without a wish it tries others', async () => {
+    const occupant = createServer().listen(0, '127.0.0.1');
+    try {
+      await vi.waitUntil(() => occupant.listening);
+      const address = occupant.address();
+      if (address === null || typeof address === 'string') throw new TypeError('no port');
+      await expect(start({ port: address.port })).rejects.toMatchObject({
+        problem: 'port_taken',
+        message: expect.stringContaining(`port ${address.port} on 127.0.0.1 is taken`),
+      });
+      // Whatever port is chosen, this setting overrides it with the taken one, as if each were lost in between.
+      const { size } = await stat(join(shared, 'postgres/postgres.log'));
+      await expect(start({ settings: { port: String(address.port) } })).rejects.toMatchObject({
+        problem: 'port_taken',
+      });
+      const log = (await readFile(join(shared, 'postgres/postgres.log'))).subarray(size).toString();
+      expect(log.match(/could not bind/g)?.length, 'tried other ports').toBe(5);
+    } finally {
+      occupant.close();
+    }
+  });
+
+  test('a server that will not start: the end of its log is quoted', async () => {
+    await expect(start({ settings: { shared_buffers: 'much' } })).rejects.toMatchObject({
+      problem: 'start_failed',
+      message: expect.stringMatching(
+        /invalid value for parameter "shared_buffers": "much"[\s\S]*postgres\.log/,
+      ),
+    });
+  });
+
+  test('programs that this system cannot run', async () => {
+    await (await start()).stop();
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-programs-'));
+    folders.push(folder);
+    await chmod(folder, 0o755);
+    for (const name of ['bin', 'lib', 'share']) await mkdir(join(folder, name));
+    // As a program for another libc looks: it is there, but what loads it is not.
+    await writeFile(join(folder, 'bin/postgres'), '#!/missing/loader\n', { mode: 0o755 });
+    await expect(
+      ensureRunning(await prepareHome(shared), { ...(await findBinaries()), folder }, {}),
+    ).rejects.toMatchObject({ problem: 'start_failed', message: expect.stringContaining('glibc') });
+  });
+
+  test('data without its password', async () => {
+    await (await start()).stop();
+    const file = join(shared, 'postgres/password');
+    const password = await readFile(file, 'utf8');
+    await rm(file);
+    try {
+      await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
+      expect(await isStopped(shared), 'a server was left running').toBe(true);
+    } finally {
+      await writeFile(file, password, { mode: 0o600 });
+    }
+  });
+
+  test('a link to data that is gone: it does not begin an empty database instead', async () => {
+    const folder = await privateFolder();
+    await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
+    await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });
+  });
+});
+
+describe('a private folder', () => {
+  // PostgreSQL refuses root, so root and everybody else have different things to hold.
+  if (isRoot) {
+    test('as root, the server runs as another user, with its data where that user can go', async () => {
+      const folder = await privateFolder();
+      const said: string[] = [];
+      const { url, notes, stop } = await start({
+        dataDir: folder,
+        settings: HASTY,
+        log: (sentence) => said.push(sentence),
+      });
+      const home = await realpath(join(folder, 'postgres'));
+      expect(home).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
+      expect(notes).toEqual([expect.stringContaining(home), expect.stringContaining('user 65534')]);
+      expect(said, 'the notes were not told').toEqual(expect.arrayContaining([...notes]));
+      if (onLinux) expect((await stat(`/proc/${await serverPid(folder)}`)).uid).toBe(65534);
+      await query(url, 'CREATE TABLE kept AS SELECT 7 AS n');
+      await stop();
+
+      // Once there, the data stays there, though the folder be opened.
+      await chmod(folder, 0o755);
+      const again = await start({ dataDir: folder });
+      expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+    });
+
+    test('as root, a folder that was deleted and made again begins anew; the earlier data is left', async () => {
+      const folder = await privateFolder();
+      const first = await start({ dataDir: folder });
+      const home = await realpath(join(folder, 'postgres'));
+      await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+      await first.stop();
+      await rm(join(folder, 'postgres'));
+
+      const homes = await Promise.all([prepareHome(folder), prepareHome(folder)]);
+      expect(new Set(homes.map((each) => each.folder)), 'bots that start at once share it').toEqual(
+        new Set([`${home}-2`]),
+      );
+      expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
+        expect.stringContaining(`is left in ${home}.`),
+      );
+      const second = await start({ dataDir: folder });
+      expect(await query(second.url, "SELECT to_regclass('kept') AS kept")).toEqual([{ kept: null }]);
+      await second.stop();
+
+      await rm(join(folder, 'postgres'));
+      await symlink(home, join(folder, 'postgres'));
+      const back = await start({ dataDir: folder });
+      expect(await query(back.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+      await back.stop();
+      await rm(`${home}-2`, { recursive: true });
+    });
+
+    test('as root, programs that the other user cannot reach run from a copy', async () => {
+      await (await start()).stop();
+      const clone = await privateFolder();
+      const original = await findBinaries();
+      const unreachable = { ...original, folder: join(clone, 'native') };
+      await cp(original.folder, unreachable.folder, { recursive: true, verbatimSymlinks: true });
+
+      const home = await prepareHome(shared);
+      const { server } = await ensureRunning(home, unreachable, {});
+      const copy = join(home.folder, `postgresql-${original.version}`);
+      expect(await query(server.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+      if (onLinux) expect(await readlink(`/proc/${server.pid}/exe`)).toBe(join(copy, 'bin/postgres'));
+      expect(home.notes).toContainEqual(expect.stringContaining(copy));
+      expect(await stopServer(home, unreachable, server, 5_000)).toBe(true);
+    });
+  } else {
+    test('keeps the server and its data to oneself', async () => {
+      const folder = await privateFolder();
+      const { notes } = await start({ dataDir: folder });
+      expect(notes).toEqual([]);
+      expect(await realpath(join(folder, 'postgres'))).toBe(join(await realpath(folder), 'postgres'));
+    });
+  }
+});

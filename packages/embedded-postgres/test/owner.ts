@@ -1,0 +1,16 @@
+// Uses the embedded PostgreSQL of the folder given until it is told to end; prints its address.
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../src/index.ts';
+
+const [dataDir = ''] = process.argv.slice(2);
+const server = await startEmbeddedPostgres({ dataDir });
+const client = new pg.Client(server.url);
+await client.connect();
+process.once('SIGINT', async () => {
+  const { rows } = await client.query<{ answer: number }>('SELECT 42 AS answer');
+  process.stdout.write(`drained ${rows[0]?.answer}\n`);
+  await client.end();
+  await server.stop();
+});
+
+process.stdout.write(`serving ${server.url}\n`);

@@ -1,0 +1,10 @@
+export {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+} from './accounts.ts';
+export { type Fault, type FaultKind, isCarriedOut } from './faults.ts';
+export type { RecordedRequest } from './recorder.ts';
+export { type SandboxService, type SandboxServiceOptions, startSandboxService } from './server.ts';
+export type { SandboxTask, ServiceTask } from './tasks.ts';

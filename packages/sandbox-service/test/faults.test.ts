@@ -1,0 +1,239 @@
+import { Agent, request } from 'undici';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
+import type { Fault } from '../src/faults.ts';
+import type { SandboxService } from '../src/server.ts';
+import { type Bench, basic, startBench } from './sandbox.ts';
+
+const { alice } = SANDBOX_ACCOUNTS;
+
+const agent = new Agent();
+afterAll(() => agent.destroy());
+
+interface Struck {
+  /** What the client met: a status, or how the exchange broke. */
+  readonly status: number | string;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+}
+
+/** Sends a renewal, or a contact update over XML, and waits for its answer no longer than `patience`. */
+async function strike(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Struck> {
+  const signal = AbortSignal.timeout(patience);
+  const task = '<task><code>400202</code><contact><id>501</id><city>Struck</city></contact></task>';
+  const auth =
+    '<auth><user>alice</user><context>4</context><password>alice-sandbox-password</password></auth>';
+  const [url, type, body] =
+    via === 'json'
+      ? [`${service.jsonUrl}/domain/cafe.rest/_renew`, 'application/json', '{"period":1}']
+      : [service.xmlUrl, 'text/xml', `<request>${auth}${task}</request>`];
+  const sent = { ...(via === 'json' && basic(alice)), 'content-type': type };
+  try {
+    const answer = await request(url, { method: 'POST', headers: sent, body, signal, dispatcher: agent });
+    const { statusCode: status, headers } = answer;
+    try {
+      return { status, headers, text: await answer.body.text() };
+    } catch (error) {
+      return { status: `${status}, then ${nameOf(error)}`, headers, text: '' };
+    }
+  } catch (error) {
+    return { status: nameOf(error), headers: {}, text: '' };
+  }
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+function wasCarriedOut({ service }: Bench): boolean {
+  const [contact] = service.state.data.sslContacts;
+  return service.state.charges.length > 0 || contact?.fields['city'] === 'Struck';
+}
+
+describe('each fault bites as it says, before or after the task', () => {
+  it.each<[string, 'json' | 'xml', Fault, boolean, Partial<Struck>]>([
+    ['drop_before', 'json', { kind: 'drop_before' }, false, { status: 'UND_ERR_SOCKET' }],
+    [
+      'drop_before with a reset',
+      'json',
+      { kind: 'drop_before', reset: true },
+      false,
+      { status: 'ECONNRESET' },
+    ],
+    ['drop_after', 'json', { kind: 'drop_after' }, true, { status: 'UND_ERR_SOCKET' }],
+    ['status_500', 'json', { kind: 'status_500' }, false, { status: 500, text: 'Internal Server Error' }],
+    [
+      'status_500 as an envelope',
+      'json',
+      { kind: 'status_500', envelope: true, carriedOut: true },
+      true,
+      { status: 500, text: expect.stringMatching(/"code":"EF01002".*"ERROR"/) },
+    ],
+    ['status_503', 'xml', { kind: 'status_503' }, false, { status: 503 }],
+    [
+      'status_429',
+      'json',
+      { kind: 'status_429', retryAfter: 7 },
+      false,
+      { status: 429, headers: expect.objectContaining({ 'retry-after': '7' }) },
+    ],
+    [
+      'html',
+      'json',
+      { kind: 'html' },
+      false,
+      { status: 200, text: expect.stringMatching(/^<!doctype html>/) },
+    ],
+    [
+      'redirect_307',
+      'json',
+      { kind: 'redirect_307', location: 'http://other.example/' },
+      false,
+      { status: 307, headers: expect.objectContaining({ location: 'http://other.example/' }) },
+    ],
+    [
+      'wrong_type',
+      'json',
+      { kind: 'wrong_type' },
+      true,
+      { status: 200, text: expect.stringContaining('"status":"S0105"') },
+    ],
+    [
+      'wrong_type over XML',
+      'xml',
+      { kind: 'wrong_type' },
+      true,
+      { text: expect.stringContaining('<status>S0105') },
+    ],
+    [
+      'refuse',
+      'json',
+      { kind: 'refuse', code: 'EF01095', text: 'No <budget>.' },
+      false,
+      { status: 400, text: expect.stringContaining('"code":"EF01095","text":"No <budget>."') },
+    ],
+    [
+      'refuse over XML',
+      'xml',
+      { kind: 'refuse', code: 'EF01095', text: 'No <budget>.' },
+      false,
+      { status: 200, text: expect.stringContaining('<code>EF01095</code><text>No &lt;budget&gt;.</text>') },
+    ],
+    [
+      'doctype',
+      'xml',
+      { kind: 'doctype' },
+      true,
+      { text: expect.stringMatching(/^<\?xml[^>]*\?><!DOCTYPE response \[.*S400202/s) },
+    ],
+    [
+      'slow',
+      'json',
+      { kind: 'slow', delayMs: 20 },
+      true,
+      { status: 200, text: expect.stringContaining('S0105') },
+    ],
+    [
+      'slow before the task',
+      'json',
+      { kind: 'slow', delayMs: 20, carriedOut: false },
+      true,
+      { status: 200, text: expect.stringContaining('S0105') },
+    ],
+    [
+      'trickle',
+      'json',
+      { kind: 'trickle', everyMs: 0 },
+      true,
+      { status: 200, text: expect.stringContaining('S0105') },
+    ],
+    ['abrupt cut', 'json', { kind: 'cut_json', abrupt: true }, true, { status: '200, then UND_ERR_SOCKET' }],
+    ['cut at a byte', 'json', { kind: 'cut_json', bytes: 7 }, true, { status: 200, text: '{"stid"' }],
+    ['cut_xml', 'xml', { kind: 'cut_xml', bytes: 5 }, true, { status: 200, text: '<?xml' }],
+    ['cut of nothing', 'json', { kind: 'cut_json', bytes: 0 }, true, { status: 200, text: '' }],
+  ])('%s', async (_, via, fault, carriedOut, met) => {
+    const bench = await startBench();
+    bench.service.faults.set(fault);
+    expect(await strike(bench.service, via)).toMatchObject(met);
+    expect(wasCarriedOut(bench), 'carried out').toBe(carriedOut);
+  });
+
+  it('cut_json, in the middle', async () => {
+    const { service } = await startBench();
+    const whole = await strike(service, 'json');
+    service.faults.set({ kind: 'cut_json' });
+    const cut = await strike(service, 'json');
+    expect(cut.status).toBe(200);
+    expect(cut.text.length).toBe(Math.floor(whole.text.length / 2));
+    expect(() => JSON.parse(cut.text)).toThrow();
+  });
+
+  it('hang: no answer for as long as the client waits', async () => {
+    const bench = await startBench();
+    bench.service.faults.set({ kind: 'hang' });
+    expect((await strike(bench.service, 'json', 60)).status).toBe('TimeoutError');
+    expect(wasCarriedOut(bench)).toBe(false);
+    expect(bench.service.requests).toMatchObject([{ fault: 'hang', status: null, carriedOut: false }]);
+  });
+
+  it('trickle: too slow for the patient', async () => {
+    const bench = await startBench();
+    bench.service.faults.set({ kind: 'trickle' });
+    expect((await strike(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
+    expect(wasCarriedOut(bench)).toBe(true);
+  });
+
+  it('huge: 50 MB that nobody has to keep', async () => {
+    const bench = await startBench();
+    bench.service.faults.set({ kind: 'huge' });
+    const answer = await request(`${bench.service.jsonUrl}/domain/cafe.rest/_renew`, {
+      method: 'POST',
+      headers: { ...basic(alice), 'content-type': 'application/json' },
+      body: '{"period":1}',
+      dispatcher: agent,
+    });
+    let bytes = 0;
+    for await (const chunk of answer.body) bytes += Buffer.byteLength(chunk);
+    expect(bytes).toBeGreaterThan(50_000_000);
+    expect(wasCarriedOut(bench)).toBe(true);
+  });
+});
+
+describe('which requests are struck', () => {
+  it('those that match, so many times, in the order of setting', async () => {
+    const { service, json } = await startBench();
+    service.faults.set({ kind: 'status_500', match: { task: 'domain.renew', name: 'bar.rest' }, times: 2 });
+    service.faults.set({ kind: 'status_503', match: { task: 'domain.renew' }, times: 1 });
+    service.faults.set({ kind: 'html', match: { ctid: 'abc', interface: 'json', method: 'DELETE' } });
+    const renew = async (name: string) =>
+      (await json('POST', `/domain/${name}/_renew`, { period: 1 })).status;
+    expect([await renew('bar.rest'), await renew('deli.rest'), await renew('deli.rest')]).toEqual([
+      500, 503, 200,
+    ]);
+    expect([await renew('bar.rest'), await renew('bar.rest')]).toEqual([500, 200]);
+    expect((await json('DELETE', '/domain/deli.rest?ctid=abd')).text).toContain('S0103');
+    expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('<title>');
+    expect(service.faults.list()).toHaveLength(1);
+    service.faults.clear();
+    expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('S0103');
+  });
+
+  it('not those of an interface that the fault does not know', async () => {
+    const { service } = await startBench();
+    service.faults.set({ kind: 'doctype' });
+    service.faults.set({ kind: 'cut_xml' });
+    service.faults.set({ kind: 'rdap_not_found' });
+    expect((await strike(service, 'json')).text).toContain('S0105');
+    expect(service.faults.list()).toHaveLength(3);
+  });
+
+  it('closing ends what hangs', async () => {
+    const { service } = await startBench();
+    service.faults.set({ kind: 'hang' });
+    const hanging = strike(service, 'json');
+    await new Promise<void>((resolve) => service.onRequest(() => resolve()));
+    await service.close();
+    expect((await hanging).status).toBe('UND_ERR_SOCKET');
+  });
+});

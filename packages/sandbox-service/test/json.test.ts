@@ -1,0 +1,495 @@
+import { describe, expect, it } from 'vitest';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
+import { basic, basicOnly, delegation, type JsonAnswer, startBench } from './sandbox.ts';
+
+const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
+const password = trustedApplication.password;
+
+/** What a refusal must look like, wherever it comes from. */
+function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): void {
+  expect(answer.body.status?.text ?? answer.text).toMatch(sentence);
+  expect(answer.status).toBe(status);
+  expect(answer.body.status).toMatchObject({ code: expect.stringMatching(/^EF\d{5,7}$/), type: 'ERROR' });
+  expect(answer.body.stid).toMatch(/^\d{8}-sandbox1-\d+$/);
+}
+
+describe('every documented route, as documented', () => {
+  it('POST /login and GET /logout', async () => {
+    const { json } = await startBench();
+    const login = await json('POST', '/login?acl=true&profile=true&customer=true&timeout=5', alice, {});
+    expect(login.body).toMatchObject({
+      stid: expect.stringMatching(/^20270227-sandbox1-\d+$/),
+      status: { code: 'S1321001', type: 'SUCCESS' },
+      object: { type: 'user', value: 'alice, 4' },
+      data: [
+        {
+          user: 'alice',
+          context: 4,
+          defaultEmail: 'alice@team.example',
+          status: 1,
+          substatus: 0,
+          owner: { user: 'alice', context: 4 },
+          language: 'en',
+          acls: expect.anything(),
+          profile: expect.anything(),
+          customer: expect.anything(),
+        },
+      ],
+    });
+    const [, id = ''] =
+      /^service_session=([^;]+); Path=\/; Max-Age=299; secure; httponly$/.exec(
+        String(login.headers['set-cookie']),
+      ) ?? [];
+    const byHeader = { 'x-service-sessionid': id };
+    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader)).status).toBe(200);
+    const byCookie = { cookie: `other=1; service_session=${id}` };
+    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, byCookie)).status).toBe(200);
+    expect((await json('GET', '/logout', undefined, byHeader)).body.status?.code).toBe('S1321003');
+    expectRefusal(await json('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader), 401, /session/);
+  });
+
+  it('POST /login leaves the extras out, and the session 10 minutes', async () => {
+    const { json, pass } = await startBench();
+    const login = await json('POST', '/login', alice, {});
+    expect(login.headers['set-cookie']).toMatch(/Max-Age=599/);
+    expect(login.body.data?.[0]).not.toHaveProperty('acls');
+    const [, id = ''] = /service_session=([^;]+)/.exec(String(login.headers['set-cookie'])) ?? [];
+    const use = () => json('POST', '/domain/deli.rest/_authinfo1', undefined, { 'x-service-sessionid': id });
+    pass(9 * 60_000);
+    expect((await use()).status).toBe(200);
+    pass(60_000);
+    expectRefusal(await use(), 401, /session is unknown or has ended/);
+  });
+
+  it('POST /user generates a password of 15 characters that opens the service', async () => {
+    const { json } = await startBench();
+    const made = await json('POST', '/user', { user: 'erin', context: 4, defaultEmail: 'erin@team.example' });
+    expect(made.body).toMatchObject({
+      status: { code: 'S1301001' },
+      object: { type: 'User', value: 'erin, 4', data: { context: 4, user: 'erin' } },
+      messages: [
+        {
+          code: 'MSG13004',
+          status: 'NOTICE',
+          objects: [{ type: 'password', value: expect.stringMatching(/^\w{15}$/) }],
+        },
+      ],
+    });
+    const [, generated = ''] = /"type":"password","value":"(\w+)"/.exec(made.text) ?? [];
+    const login = await json('POST', '/login', { user: 'erin', context: 4, password: generated }, {});
+    expect(login.body.data?.[0]).toMatchObject({ user: 'erin', owner: { user: 'alice', context: 4 } });
+  });
+
+  it('POST /user makes a sub-user of a sub-user', async () => {
+    const { json, service } = await startBench();
+    const made = await json('POST', '/user', {
+      user: 'erin',
+      context: 4,
+      defaultEmail: 'erin@team.example',
+      password: 'given by erin',
+      status: 2,
+      substatus: 1,
+      language: 'de',
+      parent: {
+        context: 4,
+        defaultEmail: 'frontdesk@team.example',
+        status: 1,
+        substatus: 0,
+        authType: 'PASSWORD',
+        lock: 'NONE',
+        user: 'frontdesk',
+      },
+    });
+    expect(made.body).not.toHaveProperty('messages');
+    expect(service.state.user('erin', 4)).toMatchObject({
+      owner: { user: 'frontdesk', context: 4 },
+      status: 2,
+      substatus: 1,
+      language: 'de',
+    });
+  });
+
+  it('PUT /redirect/{source}', async () => {
+    const { json } = await startBench();
+    const update = {
+      source: 'www.cafe.rest',
+      target: 'https://new.example/lunch',
+      type: 'DOMAIN',
+      mode: 'HTTP',
+    };
+    const { body } = await json('PUT', '/redirect/www.cafe.rest', update);
+    expect(body).toMatchObject({
+      status: { code: 'S0502' },
+      object: {
+        type: 'Redirect',
+        summary: 1,
+        value: 'www.cafe.rest',
+        data: { ...update, domain: 'cafe.rest', updated: '2027-02-27T12:00:00.000+00:00' },
+      },
+    });
+  });
+
+  it('PUT /sslcontact/{id}', async () => {
+    const { json, service } = await startBench();
+    const update = { fname: 'Ann', address: ['1 Quay', 'Floor 2'], country: 'NL', phone: '+31-20-5550100' };
+    const { body } = await json('PUT', '/sslcontact/501', update);
+    expect(body).toMatchObject({ status: { code: 'S400202' }, object: { type: 'SslContact', value: '501' } });
+    expect(service.state.data.sslContacts[0]?.fields).toMatchObject({ ...update, lname: 'Example' });
+  });
+
+  it('POST /domainPrereg/_search pages, filters and adds the asked-for data', async () => {
+    const { json } = await startBench();
+    const search = async (children: boolean, offset: number, filters: unknown[], keys = '') => {
+      const view = { children, offset, limit: 30 };
+      const { body } = await json('POST', `/domainPrereg/_search${keys}`, { view, filters });
+      expect(body.status?.code).toBe('S0110005');
+      return { summary: body.object?.summary, data: body.data ?? [] };
+    };
+    const rest = { key: 'tld', operator: 'EQUAL', value: 'rest' };
+    const first = await search(true, 0, [rest]);
+    expect([first.summary, first.data.length, first.data[0]?.['name']]).toEqual([100, 30, 'table-001.rest']);
+    const last = await search(true, 90, [rest]);
+    expect([last.summary, last.data.length, last.data[0]?.['name']]).toEqual([100, 10, 'table-091.rest']);
+    expect((await search(false, 0, [])).summary).toBe(100);
+    expect((await search(true, 0, [])).summary).toBe(120);
+
+    const both = [rest, { key: 'sld', operator: 'EQUAL', value: 'table-007' }];
+    const keys = `?${new URLSearchParams([
+      ['keys[]', 'tmch_mark'],
+      ['keys[]', 'nsentry'],
+    ])}`;
+    const { summary, data } = await search(false, 0, both, keys);
+    expect(summary).toBe(1);
+    expect(data[0]).toMatchObject({
+      name: 'table-007.rest',
+      owner: { context: 4, user: 'alice' },
+      ownerc: { id: 1001 },
+      nameServers: [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }],
+      status: 'PENDING',
+      phase: 'sunrise1',
+      orderReference: 'order-9007',
+      recommended: true,
+      tmchMark: expect.anything(),
+      nsentry: expect.anything(),
+    });
+    expect(data[0]).not.toHaveProperty('extension');
+  });
+
+  it('the domain tasks', async () => {
+    const { json, service } = await startBench();
+    const of = (name: string) => service.state.domain(name, 4);
+    const done = async (answer: Promise<JsonAnswer>, name: string) => {
+      const { status, body } = await answer;
+      expect(body).toMatchObject({
+        status: { code: expect.stringMatching(/^S01\d\d$/), type: 'SUCCESS' },
+        object: { type: 'Domain', value: name },
+      });
+      expect(status).toBe(200);
+      return body;
+    };
+    await done(json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true }), 'new.rest');
+    expect(of('new.rest')).toMatchObject({ expires: Date.UTC(2028, 1, 27, 12), transferLocked: true });
+
+    const { name, authCode: auth } = SANDBOX_TRANSFER;
+    await done(json('POST', '/domain/_transfer', { ...delegation(name), auth }), name);
+    expect(of(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
+
+    const before = of('cafe.rest')?.expires ?? 0;
+    await done(json('POST', '/domain/cafe.rest/_renew', { period: 2 }), 'cafe.rest');
+    expect(of('cafe.rest')?.expires).toBe(new Date(before).setUTCFullYear(2029));
+
+    await done(json('DELETE', '/domain/deli.rest'), 'deli.rest');
+    expect(of('deli.rest')?.status).toBe('redemption');
+    await done(json('POST', '/domain/deli.rest/_restore'), 'deli.rest');
+    expect(of('deli.rest')?.status).toBe('registered');
+
+    const { object } = await done(json('POST', '/domain/bar.rest/_authinfo1'), 'bar.rest');
+    expect(object?.data).toEqual({ authinfo: 'auth-of-bar.rest' });
+
+    await done(json('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
+    expect(of('bar.rest')?.transferLocked).toBe(true);
+
+    const nameServers = [{ name: 'a.dns.example' }, { name: 'b.dns.example' }, { name: 'c.dns.example' }];
+    await done(json('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');
+    expect(of('bar.rest')?.nameServers).toEqual(nameServers.map((server) => server.name));
+
+    expect(service.state.charges.map((charge) => [charge.task, charge.name])).toEqual([
+      ['domain.create', 'new.rest'],
+      ['domain.transfer', name],
+      ['domain.renew', 'cafe.rest'],
+      ['domain.restore', 'deli.rest'],
+    ]);
+  });
+});
+
+describe('who is let in', () => {
+  const cases: [string, Record<string, string>, number, RegExp][] = [
+    ['nobody', {}, 401, /no credentials/],
+    ['a wrong password', basic({ ...alice, password: 'wrong' }), 401, /wrong/],
+    ['a wrong context', basic({ ...alice, context: 7 }), 401, /wrong/],
+    ['no context', basicOnly(alice.user, alice.password), 401, /X-Service-Context/],
+    [
+      'a context that is no number',
+      { ...basic(alice), 'x-service-context': '4.0' },
+      401,
+      /X-Service-Context/,
+    ],
+    ['a two-factor user', basic(tina), 403, /two-factor/],
+    [
+      'an unknown application',
+      basicOnly('00000000-0000-4000-8000-000000000000', password),
+      401,
+      /application/,
+    ],
+    ['an application with a wrong password', basicOnly(trustedApplication.uuid, 'wrong'), 401, /application/],
+    [
+      'an application with a context',
+      basic({ user: trustedApplication.uuid, password, context: 4 }),
+      400,
+      /trusted application/,
+    ],
+    ['a bearer token', { authorization: 'Bearer abc' }, 401, /Basic/],
+    ['credentials without a colon', { authorization: `Basic ${btoa('alice')}` }, 401, /Basic/],
+    ['credentials and a session', { ...basic(alice), 'x-service-sessionid': 'x' }, 400, /at once/],
+    ['an unknown session', { 'x-service-sessionid': 'x' }, 401, /session/],
+    ['two sessions', { 'x-service-sessionid': 'x', cookie: 'service_session=y' }, 400, /two different/],
+    ['a session with a context', { 'x-service-sessionid': 'x', 'x-service-context': '4' }, 400, /X-Service/],
+  ];
+  it.each(cases)('not %s', async (_, headers, status, sentence) => {
+    const { json, service } = await startBench();
+    expectRefusal(await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers), status, sentence);
+    expect(service.state.charges, 'nothing was charged').toEqual([]);
+  });
+
+  it('a trusted application, without a context', async () => {
+    const { json } = await startBench();
+    const headers = basicOnly(trustedApplication.uuid, password);
+    expect((await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers)).status).toBe(200);
+  });
+
+  it('a password of any letters, in UTF-8', async () => {
+    const erin = { user: 'erin', context: 4, password: 'pä:ß 🍰' };
+    const { json } = await startBench({ users: [erin] });
+    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, basic(erin))).status).toBe(200);
+  });
+
+  it('not a two-factor user by login', async () => {
+    const { json } = await startBench();
+    const { user, context, password } = tina;
+    expectRefusal(await json('POST', '/login', { user, context, password }, {}), 403, /two-factor/);
+  });
+
+  it('not to what another group or context holds', async () => {
+    const erin = { user: 'erin', context: 4, password: 'p', group: 'others' };
+    const { json } = await startBench({ users: [erin] });
+    expectRefusal(
+      await json('DELETE', '/domain/cafe.rest', undefined, basic(erin)),
+      404,
+      /not in this account/,
+    );
+    const inDemo = basic(SANDBOX_ACCOUNTS.aliceDemoSystem);
+    expectRefusal(await json('DELETE', '/domain/deli.rest', undefined, inDemo), 404, /not in this account/);
+  });
+
+  it('not under a name of its own, as a web page would come', async () => {
+    const { json } = await startBench();
+    expectRefusal(await json('GET', '/logout', undefined, { host: 'rebound.example' }), 421, /own address/);
+  });
+});
+
+describe('what is sent must be as documented', () => {
+  const renewal = '/domain/cafe.rest/_renew';
+  const create = { ...delegation('new.rest'), confirmOrder: true };
+  const bodies: [string, string, string, unknown, number, RegExp][] = [
+    ['unknown field', 'POST', renewal, { period: 1, unit: 'years' }, 400, /unknown field unit/],
+    [
+      'unknown inner field',
+      'POST',
+      '/domain',
+      { ...create, ownerc: { id: 1001, x: 1 } },
+      400,
+      /ownerc: unknown field x/,
+    ],
+    ['missing field', 'POST', renewal, {}, 400, /period/],
+    ['wrong type', 'POST', renewal, { period: '1' }, 400, /period.*number/],
+    ['fraction', 'POST', renewal, { period: 1.5 }, 400, /period/],
+    [
+      'inner wrong type',
+      'POST',
+      '/domain',
+      { ...create, nameServers: [{ name: 1 }] },
+      400,
+      /nameServers\[0\]\.name/,
+    ],
+    ['not JSON', 'POST', renewal, '{"period":1', 400, /not JSON/],
+    ['list', 'POST', renewal, '[1]', 400, /object/],
+    ['unconfirmed order', 'POST', '/domain', { ...create, confirmOrder: false }, 422, /confirmOrder/],
+    ['period 0', 'POST', renewal, { period: 0 }, 422, /period/],
+    ['period 11', 'POST', renewal, { period: 11 }, 422, /period/],
+    ['one nameserver', 'PUT', '/domain/cafe.rest', { nameServers: [{ name: 'a.example' }] }, 422, /2 to 7/],
+    [
+      'eight nameservers',
+      'PUT',
+      '/domain/cafe.rest',
+      { nameServers: [...'abcdefgh'].map((label) => ({ name: `${label}.dns.example` })) },
+      422,
+      /2 to 7/,
+    ],
+    [
+      'nameserver twice',
+      'PUT',
+      '/domain/cafe.rest',
+      { nameServers: [{ name: 'a.example' }, { name: 'a.example' }] },
+      422,
+      /twice/,
+    ],
+    [
+      'bad nameserver',
+      'PUT',
+      '/domain/cafe.rest',
+      { nameServers: [{ name: 'a.example' }, { name: 'b' }] },
+      422,
+      /\[1\]/,
+    ],
+    ['unknown contact', 'POST', '/domain', { ...create, techc: { id: 7 } }, 422, /techc/],
+    ['contact by text', 'POST', '/domain', { ...create, techc: { id: '1001' } }, 400, /techc\.id/],
+    ['upper case', 'POST', '/domain', { ...create, name: 'New.rest' }, 422, /lower-case/],
+    ['other letters', 'POST', '/domain', { ...create, name: 'münchen.rest' }, 422, /ASCII/],
+    ['long label', 'POST', '/domain', { ...create, name: `${'a'.repeat(64)}.rest` }, 422, /63/],
+    ['hyphen first', 'POST', '/domain', { ...create, name: '-a.rest' }, 422, /label/],
+    ['third level', 'POST', '/domain', { ...create, name: 'a.b.rest' }, 422, /directly below/],
+    ['beyond ISO 8859-1', 'POST', '/domain', { ...create, name: 'xn--80akhbyknj4f.rest' }, 422, /8859-1/],
+    ['no IDN', 'POST', '/domain', { ...create, name: 'ab--cd.rest' }, 422, /internationalised/],
+    ['taken name', 'POST', '/domain', { ...create, name: 'bar.rest' }, 409, /registered already/],
+    ['auth missing', 'POST', '/domain/_transfer', delegation('bistro.rest'), 400, /auth/],
+    ['auth wrong', 'POST', '/domain/_transfer', { ...delegation('bistro.rest'), auth: 'no' }, 422, /auth/],
+    [
+      'transfer of one’s own',
+      'POST',
+      '/domain/_transfer',
+      { ...delegation('bar.rest'), auth: 'x' },
+      409,
+      /already/,
+    ],
+    [
+      'transfer of a free name',
+      'POST',
+      '/domain/_transfer',
+      { ...delegation('new.rest'), auth: 'x' },
+      404,
+      /not reg/,
+    ],
+    ['restore of a live name', 'POST', '/domain/bar.rest/_restore', undefined, 409, /redemption/],
+    ['delete twice', 'DELETE', '/domain/gone.rest', undefined, 409, /deleted already/],
+    ['renew deleted', 'POST', '/domain/gone.rest/_renew', { period: 1 }, 409, /restore it first/],
+    ['body on restore', 'POST', '/domain/gone.rest/_restore', {}, 400, /no body/],
+    ['body on delete', 'DELETE', '/domain/bar.rest', {}, 400, /no body/],
+    ['unknown route', 'POST', '/domain/bar.rest/_explode', undefined, 404, /no resource/],
+    ['trailing slash', 'DELETE', '/domain/bar.rest/', undefined, 404, /no resource/],
+    ['wrong method', 'GET', '/domain/bar.rest', undefined, 405, /GET/],
+    ['unknown parameter', 'POST', `${renewal}?dryRun=true`, { period: 1 }, 400, /dryRun/],
+    ['keys on a renewal', 'POST', `${renewal}?keys[]=extension`, { period: 1 }, 400, /keys/],
+    ['ctid twice', 'POST', `${renewal}?ctid=1&ctid=2`, { period: 1 }, 400, /ctid is given twice/],
+    ['empty ctid', 'POST', `${renewal}?ctid=`, { period: 1 }, 400, /ctid is empty/],
+    ['replyTo', 'POST', `${renewal}?replyTo=alice`, { period: 1 }, 400, /replyTo/],
+    ['user twice', 'POST', '/user', { user: 'bob', context: 4, defaultEmail: 'b@c.de' }, 409, /exists/],
+    ['user elsewhere', 'POST', '/user', { user: 'x', context: 5, defaultEmail: 'b@c.de' }, 403, /context/],
+    ['user’s e-mail', 'POST', '/user', { user: 'x', context: 4, defaultEmail: 'b' }, 422, /defaultEmail/],
+    [
+      'unknown parent',
+      'POST',
+      '/user',
+      { user: 'x', context: 4, defaultEmail: 'b@c.de', parent: { user: 'zed', context: 4 } },
+      404,
+      /parent/,
+    ],
+    [
+      'redirect source',
+      'PUT',
+      '/redirect/www.cafe.rest',
+      { source: 'shop.cafe.rest', target: 'a.example', type: 'DOMAIN', mode: 'HTTP' },
+      409,
+      /source/,
+    ],
+    [
+      'redirect type',
+      'PUT',
+      '/redirect/hello%40cafe.rest',
+      { source: 'hello@cafe.rest', target: 'a.example', type: 'DOMAIN', mode: 'HTTP' },
+      409,
+      /type/,
+    ],
+    ['unknown contact id', 'PUT', '/sslcontact/77', { fname: 'A' }, 404, /77/],
+    ['contact phone', 'PUT', '/sslcontact/501', { phone: '030 1' }, 422, /phone/],
+    ['contact country', 'PUT', '/sslcontact/501', { country: 'Germany' }, 422, /country/],
+    ['contact address', 'PUT', '/sslcontact/501', { address: '1 Quay' }, 400, /address/],
+    ['empty contact', 'PUT', '/sslcontact/501', {}, 400, /no field/],
+    [
+      'search operator',
+      'POST',
+      '/domainPrereg/_search',
+      {
+        view: { children: false, offset: 0, limit: 1 },
+        filters: [{ key: 'tld', operator: 'LIKE', value: 'rest' }],
+      },
+      400,
+      /operator/,
+    ],
+    [
+      'search key',
+      'POST',
+      '/domainPrereg/_search',
+      {
+        view: { children: false, offset: 0, limit: 1 },
+        filters: [{ key: 'name', operator: 'EQUAL', value: 'x' }],
+      },
+      400,
+      /key/,
+    ],
+    ['search view', 'POST', '/domainPrereg/_search', { filters: [] }, 400, /view/],
+    [
+      'search keys',
+      'POST',
+      '/domainPrereg/_search?keys[]=x',
+      { view: { children: false, offset: 0, limit: 1 }, filters: [] },
+      400,
+      /keys/,
+    ],
+    ['timeout', 'POST', '/login?timeout=0', alice, 400, /timeout/],
+    ['acl', 'POST', '/login?acl=yes', alice, 400, /acl/],
+    ['logout without a session', 'GET', '/logout', undefined, 400, /no session/],
+  ];
+
+  it('or is refused with what is wrong, and changes nothing', async () => {
+    const { json, service } = await startBench();
+    const domains = JSON.stringify(service.state.domains(4));
+    for (const [what, method, path, body, status, sentence] of bodies) {
+      const headers = path.startsWith('/login') ? {} : basic(alice);
+      const answer = await json(method as 'POST', path, body, headers);
+      expect(`${what}: ${answer.status} ${answer.body.status?.text}`).toMatch(sentence);
+      expectRefusal(answer, status, sentence);
+    }
+    expect(JSON.stringify(service.state.domains(4))).toBe(domains);
+    expect(service.state.charges).toEqual([]);
+  });
+
+  it('content types included', async () => {
+    const { json, service } = await startBench();
+    const renew = (type: string) =>
+      json('POST', '/domain/cafe.rest/_renew', undefined, { ...basic(alice), 'content-type': type });
+    expectRefusal(await renew('text/plain'), 415, /application\/json/);
+    expectRefusal(await renew('application/json; charset=latin1'), 415, /application\/json/);
+    const restore = await json('POST', '/domain/gone.rest/_restore', undefined, {
+      ...basic(alice),
+      'content-type': 'application/json',
+    });
+    expectRefusal(restore, 400, /no body/);
+    expect(service.state.charges).toEqual([]);
+  });
+
+  it('and no larger than 1 MB', async () => {
+    const { json } = await startBench();
+    const answer = await json('POST', '/domain/cafe.rest/_renew', `{"period":1${' '.repeat(1 << 20)}}`);
+    expectRefusal(answer, 413, /1 MB/);
+  });
+});

@@ -1,0 +1,135 @@
+import { connect } from 'node:net';
+import { inspect } from 'node:util';
+import { Secret, TOTP } from 'otpauth';
+import { describe, expect, it } from 'vitest';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
+import type { RecordedRequest } from '../src/recorder.ts';
+import { basicOnly, delegation, START, startBench } from './sandbox.ts';
+
+const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
+
+describe('the request log', () => {
+  it('tells who asked what, when, and how it was answered', async () => {
+    const { service, json } = await startBench();
+    await json('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
+    expect(service.requests).toEqual([
+      {
+        n: 1,
+        at: START,
+        interface: 'json',
+        method: 'POST',
+        path: '/v1/domain/cafe.rest/_renew',
+        query: { ctid: ['order-7'], replyTo: ['a@b.example'] },
+        ctid: 'order-7',
+        way: 'credentials',
+        user: 'alice',
+        context: 4,
+        headers: expect.objectContaining({ authorization: '[secret]', 'x-service-context': '4' }),
+        body: { period: 2 },
+        task: 'domain.renew',
+        name: 'cafe.rest',
+        carriedOut: true,
+        fault: null,
+        status: 200,
+        answerCode: 'S0105',
+        durationMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('is filtered by ctid, task and name', async () => {
+    const { service, json } = await startBench();
+    await json('POST', '/domain/cafe.rest/_renew?ctid=a', { period: 1 });
+    await json('POST', '/domain/bar.rest/_renew?ctid=b', { period: 1 });
+    await json('DELETE', '/domain/bar.rest?ctid=b');
+    const numbers = (filter: Parameters<typeof service.requestsFor>[0]) =>
+      service.requestsFor(filter).map((one) => one.n);
+    expect(numbers({ ctid: 'b' })).toEqual([2, 3]);
+    expect(numbers({ task: 'domain.renew' })).toEqual([1, 2]);
+    expect(numbers({ task: 'domain.renew', name: 'bar.rest' })).toEqual([2]);
+    expect(numbers({})).toEqual([1, 2, 3]);
+  });
+
+  it('tells listeners of a request when it has been read and when it has been answered', async () => {
+    const { service, json } = await startBench();
+    const heard: RecordedRequest[] = [];
+    const end = service.onRequest((one) => heard.push(one));
+    await json('DELETE', '/domain/bar.rest');
+    expect(heard.at(0)).toMatchObject({ n: 1, status: null, carriedOut: false });
+    expect(heard.at(-1)).toMatchObject({ n: 1, status: 200, carriedOut: true });
+    end();
+    const before = heard.length;
+    await json('DELETE', '/domain/deli.rest');
+    expect(heard.length).toBe(before);
+  });
+
+  it('keeps the last 10,000', async () => {
+    const { Recorder } = await import('../src/recorder.ts');
+    const { service, json } = await startBench();
+    await json('DELETE', '/domain/bar.rest');
+    const [first] = service.requests;
+    if (first === undefined) throw new Error('nothing was logged');
+    const recorder = new Recorder();
+    const { n: _, ...request } = first;
+    for (let count = 0; count < 10_005; count += 1) recorder.add(request);
+    expect(recorder.requests).toHaveLength(10_000);
+    expect(recorder.requests[0]?.n).toBe(6);
+    recorder.update(10_005, { status: 418 });
+    recorder.update(5, { status: 418 });
+    expect(recorder.requests.filter((one) => one.status === 418).map((one) => one.n)).toEqual([10_005]);
+  });
+
+  it('has a request whose body never came whole, which was not carried out', async () => {
+    const { service } = await startBench();
+    const answered = new Promise<void>((resolve) => {
+      service.onRequest((one) => one.durationMs !== null && resolve());
+    });
+    const socket = connect(Number(new URL(service.jsonUrl).port), '127.0.0.1');
+    socket.end(
+      'POST /v1/domain/cafe.rest/_renew HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n{"per',
+    );
+    await answered;
+    expect(service.requests).toMatchObject([{ path: '/v1/domain/cafe.rest/_renew', body: null, task: null }]);
+    expect(service.state.charges).toEqual([]);
+    socket.destroy();
+  });
+
+  it('shows no secret, whether the request was in order or not', async () => {
+    const { service, json, xml } = await startBench();
+    const secrets = [alice.password, tina.password, trustedApplication.password, SANDBOX_TRANSFER.authCode];
+    const login = await json('POST', '/login', alice, {});
+    const [, session = ''] = /service_session=([^;]+)/.exec(String(login.headers['set-cookie'])) ?? [];
+    await json('GET', '/logout', undefined, { cookie: `service_session=${session}` });
+    await json('GET', '/logout', undefined, { 'x-service-sessionid': session });
+    const auth = SANDBOX_TRANSFER.authCode;
+    await json('POST', '/domain/_transfer', { ...delegation('bistro.rest'), auth });
+    await json('POST', '/domain/_transfer', {
+      ...delegation('bistro.rest'),
+      auth,
+      unknown: { password: auth },
+    });
+    await json('POST', '/domain/_transfer', `{"auth":"${auth}"`);
+    await json('POST', '/nowhere', { password: alice.password });
+    await json('POST', '/login', alice, basicOnly(trustedApplication.uuid, trustedApplication.password));
+    const token = new TOTP({ secret: Secret.fromBase32(tina.totpSecret) }).generate({ timestamp: START });
+    const block = `<auth><user>tina</user><context>4</context><password>${tina.password}</password><token>${token}</token></auth>`;
+    const opened = await xml(`<request>${block}<task><code>1321001</code></task></request>`);
+    const [, hash = ''] = /<hash>(.*)<\/hash>/.exec(opened.text) ?? [];
+    await xml(
+      `<request><auth_session><hash>${hash}</hash></auth_session><task><code>1321003</code></task></request>`,
+    );
+    const tricky = '<password><![CDATA[</password>]]>alice-sandbox-password</password>';
+    await xml(`<request><auth><user>a</user>${tricky}</auth><task><code>1</code></task></request>`);
+    await xml(`<request><auth><password>${alice.password}</auth></request>`);
+
+    const log = inspect(service.requests, { depth: 20, maxStringLength: null });
+    for (const secret of [...secrets, token, hash, session]) {
+      expect(secret, 'a secret that the test knows').not.toBe('');
+      const forms = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(0, -4)];
+      for (const form of forms) expect(log.includes(form), `the log shows ${form}`).toBe(false);
+    }
+    expect(log).toContain("user: 'tina'");
+    expect(log).toContain('<token>[secret]</token>');
+    expect(log).toContain("auth: '[secret]'");
+  });
+});

@@ -1,0 +1,123 @@
+import { XMLParser } from 'fast-xml-parser';
+import { Agent, type Dispatcher, request } from 'undici';
+import { afterEach } from 'vitest';
+import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
+import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
+
+/** A sandbox on a clock that the test moves, and the shortest way to talk to it over HTTP. */
+export interface Bench {
+  readonly service: SandboxService;
+  /** Lets time pass. */
+  pass(ms: number): void;
+  /** Signed as alice in context 4 unless `headers` say otherwise. */
+  json(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<JsonAnswer>;
+  xml(content: string): Promise<XmlAnswer>;
+  rdap(path: string): Promise<JsonAnswer>;
+}
+
+type Method = Dispatcher.HttpMethod;
+
+export interface JsonAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+  readonly body: Envelope;
+}
+
+/** What the tests read of an answer; a wrong shape shows as a failed expectation. */
+interface Envelope {
+  readonly stid?: string;
+  readonly status?: { readonly code: string; readonly text: string; readonly type: string };
+  readonly object?: {
+    readonly type: string;
+    readonly value?: string;
+    readonly summary?: number;
+    readonly data?: unknown;
+  };
+  readonly messages?: readonly unknown[];
+  readonly data?: readonly Record<string, unknown>[];
+  readonly [other: string]: unknown;
+}
+
+interface XmlAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly code: string;
+  readonly type: string;
+  readonly explanation: string;
+  readonly result: Record<string, unknown>;
+}
+
+/** Noon of a day before a leap day, so that calendar arithmetic is met. */
+export const START = Date.UTC(2027, 1, 27, 12);
+
+const open: { service: SandboxService; agent: Agent }[] = [];
+
+/** Ends what a test has started; done after each test, and earlier where the order matters. */
+export async function closeBenches(): Promise<void> {
+  for (const { service, agent } of open.splice(0)) {
+    await service.close();
+    await agent.destroy();
+  }
+}
+
+afterEach(closeBenches);
+
+export async function startBench(options: SandboxServiceOptions = {}): Promise<Bench> {
+  let time = START;
+  const service = await startSandboxService({ now: () => time, ...options });
+  const agent = new Agent();
+  open.push({ service, agent });
+
+  async function send(url: string, more: Partial<Dispatcher.RequestOptions>): Promise<JsonAnswer> {
+    const answer = await request(url, { dispatcher: agent, ...more });
+    const text = await answer.body.text();
+    const isJson = /json/.test(String(answer.headers['content-type']));
+    return { status: answer.statusCode, headers: answer.headers, text, body: isJson ? JSON.parse(text) : {} };
+  }
+
+  return {
+    service,
+    pass(ms) {
+      time += ms;
+    },
+    json: (method, path, body, headers = basic(SANDBOX_ACCOUNTS.alice)) =>
+      send(service.jsonUrl + path, {
+        method,
+        headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    async xml(content) {
+      const headers = { 'content-type': 'text/xml' };
+      const { status, text } = await send(service.xmlUrl, { method: 'POST', headers, body: content });
+      return { status, text, ...readXml(text) };
+    },
+    rdap: (path) => send(new URL(path, service.rdapBootstrapUrl).href, { method: 'GET' }),
+  };
+}
+
+function readXml(text: string): Pick<XmlAnswer, 'code' | 'type' | 'explanation' | 'result'> {
+  const parsed = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'msg' }).parse(text);
+  const { result } = parsed.response;
+  return { code: result.status.code, type: result.status.type, explanation: result.status.text, result };
+}
+
+/** Headers of Basic credentials. */
+export function basic(account: { user: string; context: number; password: string }): Record<string, string> {
+  return { ...basicOnly(account.user, account.password), 'x-service-context': String(account.context) };
+}
+
+export function basicOnly(user: string, password: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+/** Payload of a registration or transfer that is in order. */
+export function delegation(name: string): Record<string, unknown> {
+  return {
+    name,
+    ownerc: { id: 1001 },
+    adminc: { id: 1002 },
+    techc: { id: 1003 },
+    nameServers: [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }],
+  };
+}

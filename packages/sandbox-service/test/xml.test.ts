@@ -1,0 +1,255 @@
+import { Secret, TOTP } from 'otpauth';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
+import { START, startBench } from './sandbox.ts';
+
+const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
+
+const AUTH = auth(alice);
+const OPEN_SESSION = '<task><code>1321001</code></task>';
+
+function auth(account: { user: string; context: number; password: string }, token?: string): string {
+  const { user, context, password } = account;
+  const last = token === undefined ? '' : `<token>${token}</token>`;
+  return `<auth><user>${user}</user><context>${context}</context><password>${password}</password>${last}</auth>`;
+}
+
+function requestOf(block: string, task: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<request>\n  ${block}\n  ${task}\n</request>`;
+}
+
+function tokenAt(time: number): string {
+  return new TOTP({ secret: Secret.fromBase32(tina.totpSecret) }).generate({ timestamp: time });
+}
+
+describe('every documented task, as documented', () => {
+  it('1321001 and 1321003: a session by its hash', async () => {
+    const { xml } = await startBench();
+    const opened = await xml(requestOf(AUTH, OPEN_SESSION));
+    expect(opened).toMatchObject({ status: 200, code: 'S1321001', type: 'success' });
+    expect(opened.text).toMatch(/<stid>20270227-sandbox1-\d+<\/stid>/);
+    const [, hash] = /<auth_session><hash>([0-9a-f-]{36})<\/hash><\/auth_session>/.exec(opened.text) ?? [];
+    const session = `<auth_session><hash>${hash}</hash></auth_session>`;
+    const update = '<task><code>400202</code><contact><id>501</id><city>Bern</city></contact></task>';
+    expect((await xml(requestOf(session, update))).code).toBe('S400202');
+    expect((await xml(requestOf(session, '<task><code>1321003</code></task>'))).code).toBe('S1321003');
+    expect(await xml(requestOf(session, update))).toMatchObject({ status: 401, type: 'error' });
+  });
+
+  it('a session ends by the clock', async () => {
+    const { xml, pass, service } = await startBench();
+    const { text } = await xml(requestOf(AUTH, OPEN_SESSION));
+    const [, hash] = /<hash>(.*)<\/hash>/.exec(text) ?? [];
+    pass(10 * 60_000);
+    const late = await xml(requestOf(`<auth_session><hash>${hash}</hash></auth_session>`, OPEN_SESSION));
+    expect(late.explanation).toMatch(/unknown or has ended/);
+    expect(service.sessions.count()).toBe(0);
+  });
+
+  it('1301001: a user, a generated password, a notice', async () => {
+    const { xml, service } = await startBench();
+    const task = (more: string) =>
+      `<task><code>1301001</code><user><user>erin</user><context>4</context><default_mail>e@team.example</default_mail>${more}</user></task>`;
+    const more =
+      '<user_mail_key>welcome</user_mail_key><owner><user>frontdesk</user><context>4</context></owner>';
+    const made = await xml(requestOf(AUTH, task(more)));
+    expect(made.result).toMatchObject({
+      msg: [
+        { code: 'MSG13003', type: 'notice', object: { type: 'user', value: 'erin, 4' } },
+        {
+          code: 'MSG13004',
+          type: 'notice',
+          object: { type: 'password', value: expect.stringMatching(/^\w{15}$/) },
+        },
+      ],
+      status: { code: 'S1301001', type: 'success', object: { type: 'user', value: 'erin, 4' } },
+    });
+    expect(service.state.user('erin', 4)?.owner).toEqual({ user: 'frontdesk', context: 4 });
+    expect((await xml(requestOf(AUTH, task('')))).explanation).toMatch(/exists already/);
+  });
+
+  it('0502: a redirect, with what only XML has', async () => {
+    const { xml, service } = await startBench();
+    const update = {
+      type: 'domain',
+      mode: 'frame',
+      title: 'Shop & more',
+      source: 'shop.cafe.rest',
+      target: 'https://shop.example/a',
+      backup: 'https://b.example/',
+    };
+    const fields = Object.entries(update).map(
+      ([name, value]) => `<${name}>${value.replace('&', '&amp;')}</${name}>`,
+    );
+    const updated = await xml(
+      requestOf(AUTH, `<task><code>0502</code><redirect>${fields.join('')}</redirect></task>`),
+    );
+    expect(updated.result).toEqual({
+      data: '',
+      status: { code: 'S0502', text: expect.any(String), type: 'success' },
+    });
+    expect(service.state.data.redirects[1]).toMatchObject(update);
+  });
+
+  it('400202: an SSL contact', async () => {
+    const { xml, service } = await startBench();
+    const contact =
+      '<contact><id>502</id><postal_code>3011</postal_code><address>1 Quay, Floor 2</address><email>b@c.example</email></contact>';
+    const { result } = await xml(requestOf(AUTH, `<task><code>400202</code>${contact}</task>`));
+    expect(result).toMatchObject({ status: { code: 'S400202', object: { type: 'contact', value: '502' } } });
+    expect(service.state.data.sslContacts[1]?.fields).toMatchObject({
+      pcode: '3011',
+      address: ['1 Quay', 'Floor 2'],
+      email: 'b@c.example',
+    });
+  });
+
+  it('0110005: preregistrations', async () => {
+    const { xml } = await startBench();
+    const view = '<view><children>true</children><offset>2</offset><limit>2</limit></view>';
+    const and = (key: string, value: string) =>
+      `<and><key>${key}</key><operator>like</operator><value>${value}</value></and>`;
+    const where = `<where>${and('tld', 'rest')}${and('sld', 'table-0%')}</where>`;
+    const rest = '<key>tmch_mark</key><key>nsentry</key><order><key>name</key><mode>asc</mode></order>';
+    const found = await xml(requestOf(AUTH, `<task><code>0110005</code>${view}${where}${rest}</task>`));
+    expect(found.code).toBe('S0110005');
+    expect(found.result).toMatchObject({
+      data: {
+        summary: '99',
+        domain_prereg: [
+          {
+            name: 'table-003.rest',
+            created: '2026-11-01 12:00:00',
+            nserver: [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }],
+            order_reference: 'order-9003',
+            prereg_config: { period_start: '2026-12-11 12:00:00' },
+            tmch_mark: { id: 'mark-9003' },
+            nsentry: expect.anything(),
+          },
+          { name: 'table-004.rest' },
+        ],
+      },
+    });
+    expect(found.text).not.toContain('<extension>');
+    expect(found.text).not.toContain('<ownerc>');
+  });
+
+  it('keeps every letter of a value, whichever way it is written', async () => {
+    const erin = { user: 'erin', context: 4, password: ' <ä&🍰"]]> ' };
+    const { xml } = await startBench({ users: [erin] });
+    for (const written of [
+      ' &lt;ä&amp;🍰"]]&gt; ',
+      '&#32;&#x3c;&#228;&#38;&#x1F370;&quot;]]&gt; ',
+      '<![CDATA[ <ä&🍰"]]]]><![CDATA[> ]]>',
+    ]) {
+      const answer = await xml(requestOf(auth({ ...erin, password: written }), OPEN_SESSION));
+      expect(`${written} ${answer.explanation}`).toContain('session was created');
+    }
+  });
+});
+
+describe('who is let in', () => {
+  it('a two-factor user with a token, once', async () => {
+    const { xml, pass } = await startBench();
+    const open = (token?: string) => xml(requestOf(auth(tina, token), OPEN_SESSION));
+    expect(await open()).toMatchObject({
+      status: 401,
+      explanation: expect.stringMatching(/needs a two-factor token/),
+    });
+    expect((await open('000000')).explanation).toMatch(/wrong or run out/);
+    expect((await open(tokenAt(START - 30_000))).code).toBe('S1321001');
+    expect((await open(tokenAt(START))).code).toBe('S1321001');
+    expect((await open(tokenAt(START))).explanation).toMatch(/used before/);
+    expect((await open(tokenAt(START - 30_000))).explanation).toMatch(/used before/);
+    pass(60_000);
+    expect((await open(tokenAt(START))).explanation).toMatch(/wrong or run out/);
+    expect((await open(tokenAt(START + 90_000))).code).toBe('S1321001');
+  });
+
+  it('a token follows real time, whatever the registry’s clock says', async () => {
+    const { xml, service } = await startBench();
+    service.clock.setOffset(40 * 86_400_000);
+    expect((await xml(requestOf(auth(tina, tokenAt(START)), OPEN_SESSION))).code).toBe('S1321001');
+  });
+
+  it('a trusted application with its name', async () => {
+    const { xml } = await startBench();
+    const { uuid, application, password } = trustedApplication;
+    const block = (name: string) =>
+      `<authentication><trusted_application><uuid>${uuid}</uuid><password>${password}</password>` +
+      `<application><name>${name}</name></application></trusted_application></authentication>`;
+    const task = '<task><code>400202</code><contact><id>501</id><city>Bern</city></contact></task>';
+    expect((await xml(requestOf(block(application), task))).code).toBe('S400202');
+    expect(await xml(requestOf(block('other'), task))).toMatchObject({ status: 401 });
+  });
+
+  const session = '<auth_session><hash>00000000-0000-4000-8000-000000000000</hash></auth_session>';
+  it.each<[string, string, number, RegExp]>([
+    ['nobody', '', 401, /no authentication block/],
+    ['a wrong password', auth({ ...alice, password: 'wrong' }), 401, /wrong/],
+    ['an unknown session', session, 401, /unknown/],
+    ['a hash that is none', '<auth_session><hash>1</hash></auth_session>', 200, /UUID/],
+    ['a token for nothing', auth(alice, '123456'), 401, /not a two-factor/],
+    ['a token of letters', auth(tina, 'abcdef'), 200, /six digits/],
+    ['two ways at once', `${AUTH}${session}`, 200, /one authentication block/],
+    ['a context that is no number', AUTH.replace('>4<', '> 4<'), 200, /context/],
+    ['more than is documented', AUTH.replace('</auth>', '<otp>1</otp></auth>'), 200, /unknown element otp/],
+  ])('not %s', async (_, block, status, sentence) => {
+    const { xml } = await startBench();
+    const answer = await xml(requestOf(block, OPEN_SESSION));
+    expect(answer.explanation).toMatch(sentence);
+    expect(answer).toMatchObject({ status, type: 'error', code: expect.stringMatching(/^EF\d{5,7}$/) });
+  });
+});
+
+describe('what is sent must be as documented', () => {
+  const redirect = (fields: string) =>
+    requestOf(AUTH, `<task><code>0502</code><redirect>${fields}</redirect></task>`);
+  const fine =
+    '<type>domain</type><mode>frame</mode><source>shop.cafe.rest</source><target>a.example</target>';
+  it.each<[string, string, RegExp]>([
+    ['cut', requestOf(AUTH, OPEN_SESSION).slice(0, -5), /well-formed/],
+    ['two roots', '<request/><request/>', /one element/],
+    ['document type', `<!DOCTYPE r><request>${AUTH}${OPEN_SESSION}</request>`, /document type/],
+    ['attribute', requestOf(AUTH, '<task id="1"><code>1321001</code></task>'), /attributes/],
+    ['entity', requestOf(AUTH, '<task><code>&nbsp;</code></task>'), /entity/],
+    ['control character', requestOf(AUTH, '<task><code>&#1;</code></task>'), /entity/],
+    ['root', `<order>${AUTH}${OPEN_SESSION}</order>`, /root is request/],
+    ['order of blocks', `<request>${OPEN_SESSION}${AUTH}</request>`, /then the task/],
+    ['code as a number', requestOf(AUTH, '<task><code>502</code></task>'), /no task 502/],
+    ['blank in the code', requestOf(AUTH, '<task><code> 1321001 </code></task>'), /no task/],
+    [
+      'task element',
+      requestOf(AUTH, '<task><code>1321001</code><ctid>1</ctid></task>'),
+      /unknown element ctid/,
+    ],
+    ['unknown element', redirect(`${fine}<frame>1</frame>`), /unknown element frame/],
+    ['element twice', redirect(`${fine}<type>domain</type>`), /given twice/],
+    ['missing element', redirect(fine.replace('<target>a.example</target>', '')), /target is missing/],
+    ['JSON spelling', redirect(fine.replace('>domain<', '>DOMAIN<')), /type: one of domain, email/],
+    ['mode', redirect(fine.replace('>frame<', '>http<')), /mode: one of frame, single/],
+    ['other type', redirect(fine.replace('>domain<', '>email<')), /cannot change/],
+    ['text between', redirect(`loose${fine}`), /text between/],
+  ])('or is refused: %s', async (_, body, sentence) => {
+    const { xml } = await startBench();
+    const answer = await xml(body);
+    expect(answer.explanation).toMatch(sentence);
+    expect(answer).toMatchObject({ status: 200, type: 'error' });
+  });
+
+  it('in method, content type and query too', async () => {
+    const { service } = await startBench();
+    const headers = { 'content-type': 'text/xml' };
+    const body = requestOf(AUTH, OPEN_SESSION);
+    const status = async (url: string, options: Parameters<typeof request>[1]) => {
+      const answer = await request(url, options);
+      return [answer.statusCode, /<text>(.*?)<\/text>/.exec(await answer.body.text())?.[1]];
+    };
+    expect(await status(service.xmlUrl, { method: 'GET' })).toEqual([405, 'GET: POST is needed']);
+    const asJson = { method: 'POST', headers: { 'content-type': 'application/json' }, body } as const;
+    expect(await status(service.xmlUrl, asJson)).toEqual([415, expect.stringMatching(/text\/xml/)]);
+    const withQuery = await status(`${service.xmlUrl}?ctid=1`, { method: 'POST', headers, body });
+    expect(withQuery).toEqual([200, expect.stringMatching(/no parameters/)]);
+  });
+});

@@ -1,0 +1,112 @@
+import type {
+  ActResult,
+  Change,
+  Refusal,
+  RequestBody,
+  RequestName,
+  SayResult,
+  Snapshot,
+  SubmitResult,
+} from '../src/protocol.ts';
+import type { ClockState, Hints, RequestsAnswer, SeenRequest } from './host.ts';
+
+/*
+ * The requests of the page. What comes back was made by this package's own server, so its shape is taken as given.
+ */
+
+interface Answers {
+  command: ActResult;
+  say: SayResult;
+  act: ActResult;
+  input: Partial<ActResult>;
+  submit: SubmitResult;
+  close: Partial<ActResult>;
+  shortcut: ActResult;
+  home: ActResult;
+}
+
+/**
+ * Does something as a person.
+ *
+ * @throws Error with the server's words when it refuses, or when it cannot be reached.
+ */
+export async function perform<N extends RequestName>(name: N, body: RequestBody<N>): Promise<Answers[N]> {
+  return read(await post(`/local/${name}`, body));
+}
+
+export async function fetchSnapshot(user: string): Promise<Snapshot> {
+  return read(await fetch(`/local/state?user=${encodeURIComponent(user)}`));
+}
+
+/** The requests that reached the sandbox after number `after`, newest first. */
+export async function fetchRequests(after: number): Promise<readonly SeenRequest[]> {
+  const { requests } = await read<RequestsAnswer>(await fetch(`/local/requests?after=${after}`));
+  return requests;
+}
+
+export async function fetchClock(): Promise<ClockState> {
+  return read(await fetch('/local/time'));
+}
+
+/** Moves the clock of the bot and the sandbox by so many milliseconds, or back to real time. */
+export async function moveClock(move: { addMs: number } | { reset: true }): Promise<ClockState> {
+  return read(await post('/local/time', move));
+}
+
+export async function fetchHints(): Promise<Hints> {
+  return read(await fetch('/local/hints'));
+}
+
+function post(path: string, body: unknown): Promise<Response> {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const body: T | Refusal = await response.json();
+  if (!response.ok) {
+    const refused = typeof body === 'object' && body !== null && 'error' in body ? body.error : '';
+    throw new Error(refused || `the workspace answered ${response.status}`);
+  }
+  return body as T;
+}
+
+export interface Listener {
+  changed(change: Change): void;
+  /** Called with true at each (new) connection and with false when it is lost, which is not the end. */
+  connected(open: boolean): void;
+}
+
+const RECONNECT_MS = 1_000;
+
+/** Listens to what changes in the workspace. @returns the end */
+export function listen({ changed, connected }: Listener): () => void {
+  let events = connect();
+  let again: number | undefined;
+
+  function connect(): EventSource {
+    const source = new EventSource('/local/events');
+    source.onopen = () => connected(true);
+    source.onerror = () => {
+      connected(false);
+      // After an answer that is no stream, such as that of a demo that is starting, browsers give up for good.
+      if (source.readyState !== EventSource.CLOSED) return;
+      again = window.setTimeout(() => {
+        events = connect();
+      }, RECONNECT_MS);
+    };
+    source.onmessage = ({ data }) => {
+      const change: Change = JSON.parse(String(data));
+      changed(change);
+    };
+    return source;
+  }
+
+  return () => {
+    window.clearTimeout(again);
+    events.close();
+  };
+}

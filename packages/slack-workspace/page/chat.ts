@@ -1,0 +1,63 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Channel, InputValue, Snapshot, User } from '../src/protocol.ts';
+import type { Placed } from './forms.ts';
+import type { Target } from './guide-steps.ts';
+import type { JsonObject } from './json.ts';
+import type { Place } from './place.ts';
+
+/** What every part of the chat can see and do. */
+export interface Chat {
+  snapshot: Snapshot;
+  me: User;
+  users: ReadonlyMap<string, User>;
+  channels: ReadonlyMap<string, Channel>;
+  place: Place;
+  go(place: Place): void;
+  /** What the guided path wants clicked next. */
+  target: Target | undefined;
+  /** Says something that went wrong. */
+  warn(text: string): void;
+  /** Asks as a button's `confirm` object wants it. */
+  confirm(question: JsonObject): Promise<boolean>;
+  /** Up to which `ts` a channel, or `channel/ts` for a thread, was read. */
+  reads: Readonly<Record<string, string>>;
+  markRead(key: string, ts: string): void;
+}
+
+const ChatContext = createContext<Chat | undefined>(undefined);
+export const ChatProvider = ChatContext.Provider;
+
+export function useChat(): Chat {
+  const chat = useContext(ChatContext);
+  if (chat === undefined) throw new Error('used outside of the chat');
+  return chat;
+}
+
+/** The message or view that blocks stand in: what its elements hold and what using them does. */
+export interface Surface {
+  /** Unique on the page; ids of elements start with it. */
+  id: string;
+  /** The `ts` of the message, for the guided path. */
+  ts?: string;
+  value(placed: Placed): InputValue;
+  /** Puts something into an element. */
+  change(placed: Placed, value: InputValue): void;
+  /** Enter in a text input. */
+  enter(placed: Placed): void;
+  /** Presses a button, or chooses in a menu that keeps nothing. */
+  press(placed: Placed, value?: string): void;
+  /** By block id. */
+  errors: Readonly<Record<string, string>>;
+  /** The element that the app has not answered yet. */
+  pending: string | undefined;
+}
+
+const SurfaceContext = createContext<Surface | undefined>(undefined);
+export const SurfaceProvider = SurfaceContext.Provider;
+
+export function useSurface(): Surface {
+  const surface = useContext(SurfaceContext);
+  if (surface === undefined) throw new Error('used outside of a message or view');
+  return surface;
+}

@@ -1,0 +1,95 @@
+import type { Channel, Message, User } from '../src/protocol.ts';
+
+/*
+ * How messages make conversations: what stands in a channel, what in a thread, and what somebody has not read.
+ */
+
+/** What a channel shows itself: everything but replies. */
+export function topLevel(messages: readonly Message[]): Message[] {
+  return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
+}
+
+/** The replies in a thread, oldest first. */
+export function repliesTo(messages: readonly Message[], ts: string): Message[] {
+  return messages.filter((message) => message.thread_ts === ts && message.ts !== ts);
+}
+
+export interface ThreadSummary {
+  count: number;
+  /** Ids, each once, in the order of their first reply. */
+  people: string[];
+  /** `ts` of the last reply. */
+  last: string;
+}
+
+/** Summaries of all threads of a channel, by the `ts` of the message they belong to. */
+export function threadSummaries(messages: readonly Message[]): ReadonlyMap<string, ThreadSummary> {
+  const threads = new Map<string, ThreadSummary>();
+  for (const { thread_ts: parent, ts, user, ephemeral_to: only } of messages) {
+    if (parent === undefined || parent === ts || only !== undefined) continue;
+    const before = threads.get(parent);
+    const people = before?.people ?? [];
+    threads.set(parent, {
+      count: (before?.count ?? 0) + 1,
+      people: people.includes(user) ? people : [...people, user],
+      last: ts,
+    });
+  }
+  return threads;
+}
+
+export interface Unread {
+  count: number;
+  /** How many of them are for this person in particular. */
+  mentions: number;
+}
+
+/**
+ * What a person has not read in a channel. Replies count when they mention the person, as in the chat people know.
+ *
+ * @param readTs the newest message read, undefined when nothing was
+ */
+export function unreadIn(
+  channel: Channel,
+  messages: readonly Message[],
+  me: string,
+  readTs: string | undefined,
+): Unread {
+  const unread = { count: 0, mentions: 0 };
+  for (const message of messages) {
+    if (message.user === me || (readTs !== undefined && message.ts <= readTs)) continue;
+    const forMe = channel.is_im || message.ephemeral_to === me || mentions(message, me);
+    const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts;
+    if (isReply && !forMe) continue;
+    unread.count += 1;
+    if (forMe) unread.mentions += 1;
+  }
+  return unread;
+}
+
+function mentions({ notifies }: Message, me: string): boolean {
+  return notifies.includes(me) || notifies.some((id) => ['here', 'channel', 'everyone'].includes(id));
+}
+
+/** The other one of a direct message, for its name and face. */
+export function partnerIn(channel: Channel, me: string): string | undefined {
+  return channel.is_im ? (channel.members.find((id) => id !== me) ?? me) : undefined;
+}
+
+/** `domains`, or the other one's name of a direct message. */
+export function channelName(channel: Channel, me: string, users: ReadonlyMap<string, User>): string {
+  const partner = partnerIn(channel, me);
+  return partner === undefined ? channel.name : (users.get(partner)?.real_name ?? channel.name);
+}
+
+/** Whether a message goes on from the one before it, so that its author need not be named again. */
+export function continues(message: Message, before: Message | undefined): boolean {
+  return (
+    before !== undefined &&
+    before.user === message.user &&
+    before.ephemeral_to === message.ephemeral_to &&
+    before.blocks.length === 0 &&
+    message.blocks.length === 0 &&
+    Number(message.ts) - Number(before.ts) < 300
+  );
+}

@@ -1,0 +1,156 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { InputValue, View } from '../src/protocol.ts';
+import { perform } from './api.ts';
+import { Blocks } from './blocks/blocks.tsx';
+import { type Surface, SurfaceProvider, useChat } from './chat.ts';
+import { withEmoji } from './emoji.ts';
+import { dispatchesOn, inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
+import { FormHelp } from './guide.tsx';
+import { CloseIcon } from './icons.tsx';
+import { textOf } from './json.ts';
+import { Modal } from './modal.tsx';
+import { act } from './surface.tsx';
+
+const NO_ANSWER = 'The app did not respond. Try again.';
+
+/** A view of the app: a form, or something to read. What was typed lives here until it is sent. */
+export function FormDialog({ view }: { view: View }) {
+  const chat = useChat();
+  const id = useId();
+  const [typed, setTyped] = useState<Readonly<Record<string, InputValue>>>({});
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const [failure, setFailure] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const [pending, setPending] = useState<string>();
+  const body = useRef<HTMLDivElement>(null);
+  const user = chat.me.id;
+  const guided = chat.target?.kind === 'form' && chat.target.callbackId === view.callback_id;
+  const isTyped = Object.keys(typed).length > 0;
+
+  useEffect(() => {
+    if (Object.keys(errors).length === 0) return;
+    const wrong = body.current?.querySelector<HTMLElement>('[aria-invalid=true], [data-invalid] input');
+    wrong?.focus();
+  }, [errors]);
+
+  const failed = (error: unknown): void => {
+    setFailure(error instanceof Error ? error.message : NO_ANSWER);
+    setBusy(false);
+    setPending(undefined);
+  };
+
+  /** Brings everything that was typed to the workspace, so that the app sees it when it is told of one input. */
+  const dispatch = async (place: Placed, value: InputValue): Promise<void> => {
+    setPending(inputKey(place));
+    const others = inputsOf(view).filter((one) => inputKey(one) !== inputKey(place));
+    for (const one of others) {
+      const own = typed[inputKey(one)];
+      // Inputs that dispatch have told already.
+      if (own === undefined || one.block['dispatch_action'] === true) continue;
+      await fill(one, own);
+    }
+    const answer = await fill(place, value);
+    setPending(undefined);
+    setFailure(answer.acked === false ? NO_ANSWER : undefined);
+  };
+  const fill = ({ actionId, blockId }: Placed, value: InputValue) =>
+    perform('input', { user, view: view.id, action_id: actionId, block_id: blockId, value });
+
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setFailure(undefined);
+    const values = inputsOf(view).flatMap((place): [string, InputValue][] => {
+      const value = typed[inputKey(place)];
+      return value === undefined ? [] : [[place.blockId, value]];
+    });
+    const result = await perform('submit', { user, view: view.id, values: Object.fromEntries(values) });
+    setBusy(false);
+    setErrors(result.outcome === 'errors' ? result.errors : {});
+    if (result.outcome === 'failed') setFailure(NO_ANSWER);
+  };
+  const close = (): void => {
+    perform('close', { user, view: view.id }).catch(failed);
+  };
+
+  const surface: Surface = {
+    id: `f${view.id}`,
+    value: (place) => typed[inputKey(place)] ?? stateValue(view.state.values, place),
+    change: (place, value) => {
+      setTyped((all) => ({ ...all, [inputKey(place)]: value }));
+      const { [place.blockId]: _, ...rest } = errors;
+      setErrors(rest);
+      if (textOf(place.block, 'type') !== 'input') return void act(chat, { view: view.id }, place, value);
+      const isText = textOf(place.element, 'type')?.endsWith('_input') === true;
+      const tells = !isText || dispatchesOn(place.element) === 'character';
+      if (place.block['dispatch_action'] === true && tells) dispatch(place, value).catch(failed);
+    },
+    enter: (place) => {
+      if (place.block['dispatch_action'] !== true || dispatchesOn(place.element) !== 'enter') return;
+      dispatch(place, typed[inputKey(place)] ?? null).catch(failed);
+    },
+    press: (place, value) => {
+      setPending(inputKey(place));
+      const own = value ?? textOf(place.element, 'value');
+      act(chat, { view: view.id }, place, own).then(() => setPending(undefined), failed);
+    },
+    errors,
+    pending,
+  };
+
+  return (
+    <Modal labelledBy={`${id}-title`} onCancel={close}>
+      <form
+        class="modal-frame"
+        noValidate
+        aria-busy={busy || pending !== undefined}
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit().catch(failed);
+        }}
+      >
+        <header>
+          <h2 id={`${id}-title`}>{withEmoji(view.title?.text ?? '')}</h2>
+          <button type="button" class="icon-button" aria-label="Close" onClick={close}>
+            <CloseIcon />
+          </button>
+        </header>
+        <div class="modal-body" ref={body}>
+          <FormHelp
+            view={view}
+            next={guided && !isTyped}
+            fill={(values) => {
+              const known = inputsOf(view).flatMap((place): [string, InputValue][] => {
+                const value = values[place.blockId];
+                return value === undefined ? [] : [[inputKey(place), value]];
+              });
+              setTyped((all) => ({ ...all, ...Object.fromEntries(known) }));
+              setErrors({});
+            }}
+          />
+          {failure !== undefined && (
+            <p class="alert alert-error" role="alert">
+              {failure}
+            </p>
+          )}
+          <SurfaceProvider value={surface}>
+            <Blocks blocks={view.blocks} />
+          </SurfaceProvider>
+        </div>
+        <footer>
+          <button type="button" class="button" onClick={close}>
+            {withEmoji(view.close?.text ?? 'Close')}
+          </button>
+          {view.submit && (
+            <button
+              type="submit"
+              class={guided && isTyped ? 'button button-primary next' : 'button button-primary'}
+              disabled={busy}
+            >
+              {withEmoji(view.submit.text)}
+            </button>
+          )}
+        </footer>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,93 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { View } from '../src/protocol.ts';
+import { useChat } from './chat.ts';
+import { hintsFor } from './form-hints.ts';
+import type { Progress, StepName } from './guide-steps.ts';
+import type { Hints } from './host.ts';
+import { CloseIcon } from './icons.tsx';
+
+const HintsContext = createContext<Hints | undefined>(undefined);
+export const HintsProvider = HintsContext.Provider;
+
+const TEXTS: Readonly<Record<StepName, string>> = {
+  link: 'Everybody works with their own account at the domain service. Type /domain link and fill in the sandbox account of Alice.',
+  renew: 'Ask for two more years of cafe.rest. It costs money, so it will wait for somebody’s approval.',
+  approve:
+    'Bob may approve. He sees on the card what the click does. Watch the requests: exactly one goes out.',
+  result: 'The service has answered. Open the thread and read what it said.',
+  digest: 'Let a week go by: what expires soon is listed in its channel, with a button to renew it.',
+};
+
+interface GuideProps {
+  progress: Progress;
+  close(): void;
+}
+
+/** The guided path of a first visit. */
+export function Guide({ progress, close }: GuideProps) {
+  const { users, channels, target } = useChat();
+  const { steps, current } = progress;
+  const person = target?.kind === 'person' ? users.get(target.user)?.real_name : undefined;
+  const channel = target?.kind === 'channel' ? channels.get(target.channel)?.name : undefined;
+  return (
+    <section class="guide" aria-label="Guided path">
+      <ol>
+        {steps.map(({ name, title, done }) => (
+          <li
+            key={name}
+            data-done={done ? '' : undefined}
+            aria-current={name === current ? 'step' : undefined}
+          >
+            <span class="step-mark" aria-hidden="true">
+              {done ? '✓' : ''}
+            </span>
+            {title}
+            {done && <span class="for-screen-readers"> (done)</span>}
+          </li>
+        ))}
+      </ol>
+      <p role="status">
+        {person !== undefined && <strong>Be {person} now: choose so at the top. </strong>}
+        {channel !== undefined && <strong>Go to #{channel}. </strong>}
+        {current === undefined
+          ? 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.'
+          : TEXTS[current]}
+      </p>
+      <button type="button" class="icon-button" aria-label="Close the guided path" onClick={close}>
+        <CloseIcon />
+      </button>
+    </section>
+  );
+}
+
+interface FormHelpProps {
+  view: View;
+  /** What to click next, for the guided path. */
+  next: boolean;
+  /** Puts values into the inputs, by block id. */
+  fill(values: Readonly<Record<string, string>>): void;
+}
+
+/** Offers to fill a form with what the sandbox knows. */
+export function FormHelp({ view, next, fill }: FormHelpProps) {
+  const { me } = useChat();
+  const hints = useContext(HintsContext);
+  const list = hints === undefined ? [] : hintsFor(view, hints, me.name);
+  if (list.length === 0) return null;
+  return (
+    <p class="form-help">
+      Sandbox: fill in{' '}
+      {list.map(({ text, values }, index) => (
+        <button
+          key={text}
+          type="button"
+          class={next && index === 0 ? 'link-button next' : 'link-button'}
+          onClick={() => fill(values)}
+        >
+          {text}
+        </button>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,42 @@
+import type { Json, JsonObject } from '../src/protocol.ts';
+
+export type { Json, JsonObject };
+
+/*
+ * Blocks come as an app sent them, so their fields are read one by one and a missing one is nothing special.
+ */
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The field's text, or undefined when it is missing or not a text. */
+export function textOf(object: JsonObject | undefined, field: string): string | undefined {
+  const value = object?.[field];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function numberOf(object: JsonObject | undefined, field: string): number | undefined {
+  const value = object?.[field];
+  return typeof value === 'number' ? value : undefined;
+}
+
+export function objectOf(object: JsonObject | undefined, field: string): JsonObject | undefined {
+  const value = object?.[field];
+  return isObject(value) ? value : undefined;
+}
+
+export function listOf(object: JsonObject | undefined, field: string): Json[] {
+  const value = object?.[field];
+  return Array.isArray(value) ? value : [];
+}
+
+/** The field's objects; what is not an object is left out. */
+export function objectsOf(object: JsonObject | undefined, field: string): JsonObject[] {
+  return listOf(object, field).filter(isObject);
+}
+
+/** The words of a text object (`plain_text` or `mrkdwn`), as they were sent. */
+export function wordsOf(object: JsonObject | undefined, field: string): string {
+  return textOf(objectOf(object, field), 'text') ?? '';
+}

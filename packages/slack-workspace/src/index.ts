@@ -1,0 +1,378 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Actor } from './actor.ts';
+import { receiveUpload } from './api/files.ts';
+import { answerFault, faultName, handleApi } from './api/index.ts';
+import { type Browser, createBrowser, type ExtraRoutes } from './browser.ts';
+import type { ApiCall, Core } from './core.ts';
+import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
+import { SlackError } from './errors.ts';
+import { Faults } from './faults.ts';
+import { HttpError, readBody, sendJson, sendText, uploadedBytes } from './http.ts';
+import { isObject } from './problems.ts';
+import type {
+  Change,
+  Channel,
+  CommandHint,
+  Json,
+  JsonObject,
+  Message,
+  ShortcutHint,
+  View,
+} from './protocol.ts';
+import { ResponseUrls, respond } from './response-urls.ts';
+import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
+import { SocketMode } from './socket.ts';
+import { State } from './state.ts';
+import { keepInFile } from './state-file.ts';
+import { Triggers } from './triggers.ts';
+
+export type { Actor } from './actor.ts';
+export { checkBlocks, type Surface, textLength } from './blocks.ts';
+export type { Delivery } from './deliver.ts';
+export { LIMITS } from './limits.ts';
+export { mentionsIn } from './mentions.ts';
+export { describeProblem } from './problems.ts';
+export type { InputValue, Json, JsonObject, Message, Snapshot, SubmitResult, View } from './protocol.ts';
+export { APP, defaultSeed, TEAM } from './seed.ts';
+export { checkView } from './views.ts';
+
+export interface WorkspaceOptions {
+  /** 0 or nothing: a free one. */
+  port?: number;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Milliseconds since 1970: times of messages, triggers and response URLs. Signatures use the real clock. */
+  now?: () => number;
+  /** Messages, Home views and files are kept here across restarts. */
+  stateFile?: string;
+  bot?: {
+    /** Where signed requests go; can be set later. An open Socket Mode connection goes first. */
+    requestUrl?: string;
+    botToken?: string;
+    appToken?: string;
+    signingSecret?: string;
+    /** Granted to the bot token; left out, all are. */
+    scopes?: readonly string[];
+    /** The command is declared with `should_escape`. */
+    escapeEntities?: boolean;
+  };
+  /** Instead of the seeded people and places. */
+  seed?: Partial<Seed>;
+  /** Offered in the page's composer. */
+  commands?: readonly CommandHint[];
+  /** Offered on each message in the page. */
+  shortcuts?: readonly ShortcutHint[];
+  /** Milliseconds the app has for an acknowledgement; Slack's 3 seconds. */
+  ackTimeoutMs?: number;
+  /** Delays before an event is sent again. */
+  eventRetryDelaysMs?: readonly number[];
+  /** Messages per second that a channel takes from the app; no limit when left out. */
+  postsPerSecond?: number;
+  /** Folder of the page, served at `/`. */
+  pageDir?: string;
+  /** Single files by path, for example `/vendor/preact.js` to a file in node_modules. */
+  vendor?: Readonly<Record<string, string>>;
+  /** Further JSON routes of the host, for example `GET /local/requests`. */
+  extraRoutes?: ExtraRoutes;
+  /** Whether people may come in; until then the page says that it is starting. Always when left out. */
+  open?: () => boolean;
+}
+
+export interface Workspace {
+  /** Root of the Web API, ends in `/api/`. */
+  readonly apiUrl: string;
+  /** Root of the page. */
+  readonly url: string;
+  readonly botToken: string;
+  readonly appToken: string;
+  readonly signingSecret: string;
+  readonly teamId: string;
+  readonly botUserId: string;
+  setRequestUrl(url: string): void;
+  /** Sends Slack's `url_verification` to the request URL; true when the challenge came back. */
+  verifyRequestUrl(): Promise<boolean>;
+  /** A person at the screen. @throws Error when there is no such person. */
+  as(userId: string): Actor;
+  channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
+  /** Messages of a channel, oldest first, replies included, without what only one person sees. */
+  messages(channelId: string): Message[];
+  homeView(userId: string): View | undefined;
+  /** Resolves with the first value that is not undefined, looked for again after each change. */
+  waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
+  readonly faults: Faults;
+  readonly calls: readonly ApiCall[];
+  /** Everything sent to the app, in the order of the answers. */
+  readonly deliveries: readonly Delivery[];
+  /** Sends something again exactly as it was, freshly signed unless told otherwise. */
+  redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
+  /** Socket Mode from Slack's side. */
+  readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
+  onChange(listener: (change: Change) => void): () => void;
+  /** Tells the pages to read the state again. */
+  announce(topic: string): void;
+  setUsergroup(id: string, users: string[]): void;
+  close(): Promise<void>;
+}
+
+const DEFAULT_WAIT_MS = 5_000;
+
+/** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
+export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
+  const now = options.now ?? Date.now;
+  const state = new State({ ...defaultSeed(), ...options.seed }, now);
+  const keeper = options.stateFile === undefined ? undefined : keepInFile(state, options.stateFile);
+  const socket = new SocketMode(() => state.changed('socket'));
+  const signingSecret = options.bot?.signingSecret ?? randomBytes(16).toString('hex');
+  const deliverer = new Deliverer({
+    signingSecret,
+    socket,
+    now,
+    onDelivered: () => state.changed('delivery'),
+    ...(options.ackTimeoutMs !== undefined && { ackTimeoutMs: options.ackTimeoutMs }),
+    ...(options.eventRetryDelaysMs && { eventRetryDelaysMs: options.eventRetryDelaysMs }),
+  });
+  deliverer.requestUrl = options.bot?.requestUrl;
+  const core: Core = {
+    state,
+    triggers: new Triggers(now),
+    faults: new Faults(),
+    socket,
+    deliverer,
+    responseUrls: new ResponseUrls(now),
+    calls: [],
+    botToken: options.bot?.botToken ?? `xoxb-local-${randomBytes(12).toString('hex')}`,
+    appToken: options.bot?.appToken ?? `xapp-local-${randomBytes(12).toString('hex')}`,
+    scopes: options.bot?.scopes,
+    postsPerSecond: options.postsPerSecond,
+    escapeEntities: options.bot?.escapeEntities ?? false,
+    commands: options.commands ?? [],
+    shortcuts: options.shortcuts ?? [],
+    messageState: new Map(),
+    origin: '',
+  };
+  const actors = (userId: string): Actor => {
+    const user = state.users.get(userId);
+    if (!user) throw new Error(`there is no person ${userId}`);
+    return new Actor(core, user);
+  };
+  const browser = createBrowser({
+    core,
+    actors,
+    extraRoutes: options.extraRoutes ?? {},
+    vendor: options.vendor ?? {},
+    ...(options.pageDir !== undefined && { pageDir: options.pageDir }),
+  });
+  const server = createServer((request, response) => {
+    route(core, browser, options.open ?? (() => true), request, response).catch((error: unknown) =>
+      refuse(response, error),
+    );
+  });
+  server.on('upgrade', (request, duplex) => {
+    socket.upgrade(request, duplex, new URL(request.url ?? '/', 'http://workspace'));
+  });
+  const host = options.host ?? '127.0.0.1';
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  core.origin = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+
+  return {
+    apiUrl: `${core.origin}/api/`,
+    url: `${core.origin}/`,
+    botToken: core.botToken,
+    appToken: core.appToken,
+    signingSecret,
+    teamId: TEAM.id,
+    botUserId: APP.botUserId,
+    setRequestUrl: (url) => {
+      deliverer.requestUrl = url;
+    },
+    verifyRequestUrl: async () => {
+      const challenge = randomBytes(16).toString('hex');
+      const payload: JsonObject = { token: APP.verificationToken, challenge, type: 'url_verification' };
+      const { body } = await deliverer.deliver('events_api', payload);
+      return body === challenge || (isObject(body) && body['challenge'] === challenge);
+    },
+    as: actors,
+    channel: (idOrName) => {
+      const found = [...state.channels.values()].find(({ id, name }) => id === idOrName || name === idOrName);
+      if (!found) throw new Error(`there is no channel ${idOrName}`);
+      const messages = [...state.messagesOf(found.id)];
+      return { ...found, messages, thread: (ts) => messages.filter((message) => message.thread_ts === ts) };
+    },
+    messages: (channelId) => [...state.messagesOf(channelId)],
+    homeView: (userId) => state.homes.get(userId),
+    waitFor: (read, wait) => waitFor(core, read, wait),
+    faults: core.faults,
+    calls: core.calls,
+    deliveries: deliverer.log,
+    redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
+    socket,
+    onChange: (listener) => state.onChange(listener),
+    announce: (topic) => state.changed(topic),
+    setUsergroup: (id, users) => {
+      const group = state.usergroups.get(id);
+      if (!group) throw new Error(`there is no user group ${id}`);
+      group.users = users;
+    },
+    close: async () => {
+      browser.close();
+      socket.close();
+      await deliverer.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await keeper?.flush();
+    },
+  };
+}
+
+async function route(
+  core: Core,
+  browser: Browser,
+  open: () => boolean,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://workspace');
+  const [, first = '', second = ''] = url.pathname.split('/');
+  if (first === 'api' && request.method === 'POST') {
+    await handleApi(core, second, request, response);
+  } else if (first === 'response' && request.method === 'POST') {
+    await answerResponseUrl(core, second, request, response);
+  } else if (first === 'upload' && request.method === 'POST') {
+    const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
+    const taken = receiveUpload(core, second, bytes);
+    sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
+  } else if (open()) {
+    await browser.handle(request, response, url);
+  } else {
+    response.writeHead(503, { 'content-type': 'text/html; charset=utf-8', 'retry-after': '1' }).end(STARTING);
+  }
+}
+
+/** Comes again by itself. */
+const STARTING = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="1">
+<title>Domain Steward is starting</title>
+<p>Domain Steward is starting. This page opens as soon as it can be used.</p>
+</html>
+`;
+
+/** Takes what an app posts to a response URL; in the log and for faults its method is `response_url`. */
+async function answerResponseUrl(
+  core: Core,
+  key: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const args = parseObject((await readBody(request)).toString('utf8'));
+  const fault = await core.faults.meet('response_url', core.responseUrls.channelOf(key));
+  let error: string | undefined;
+  try {
+    if (fault && fault.kind !== 'lost_answer') {
+      error = faultName(fault);
+      answerFault(fault, response);
+      return;
+    }
+    const place = core.responseUrls.use(key);
+    if (!args) throw new SlackError('invalid_payload');
+    respond(core, place, args);
+    if (fault) request.socket.destroy();
+    else sendText(response, 200, 'ok');
+  } catch (refusal) {
+    if (!(refusal instanceof SlackError)) throw refusal;
+    error = refusal.code;
+    const gone = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
+    sendJson(response, gone ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
+  } finally {
+    const ok = error === undefined;
+    core.calls.push({
+      method: 'response_url',
+      args: args ?? {},
+      at: core.state.now(),
+      ok,
+      ...(error !== undefined && { error }),
+    });
+    core.state.changed('call');
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const parsed: Json = JSON.parse(text);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const status = error instanceof HttpError ? error.status : 500;
+  sendJson(response, status, { error: error instanceof Error ? error.message : 'unexpected error' });
+}
+
+function waitFor<T>(
+  core: Core,
+  read: () => T | undefined,
+  options: { timeoutMs?: number; what: string },
+): Promise<T> {
+  const timeoutMs = options.timeoutMs ?? DEFAULT_WAIT_MS;
+  return new Promise((resolve, reject) => {
+    let stop = (): void => {};
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      stop();
+      finish();
+    };
+    const timer = setTimeout(() => {
+      settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summary(core)}`)));
+    }, timeoutMs);
+    const look = (): void => {
+      try {
+        const value = read();
+        if (value !== undefined) settle(() => resolve(value));
+      } catch (error) {
+        settle(() => reject(error));
+      }
+    };
+    stop = core.state.onChange(look);
+    look();
+  });
+}
+
+/** What is there, for a wait that came to nothing. */
+function summary(core: Core): string {
+  const { state } = core;
+  const lines: string[] = [];
+  const line = (message: Message): string =>
+    `  ${message.ephemeral_to === undefined ? '' : `(only ${message.ephemeral_to}) `}${message.thread_ts === undefined ? '' : '↳ '}${message.user}: ${message.text.slice(0, 200)}`;
+  for (const [id, list] of state.messages) {
+    if (list.length > 0) lines.push(`${state.channels.get(id)?.name ?? id}:`, ...list.slice(-8).map(line));
+  }
+  if (state.ephemerals.length > 0) lines.push('ephemeral:', ...state.ephemerals.slice(-8).map(line));
+  for (const [user, views] of state.modals) {
+    for (const view of views) lines.push(`view of ${user}: ${view.callback_id} "${view.title?.text ?? ''}"`);
+  }
+  const failed = core.calls.filter(({ ok }) => !ok).slice(-5);
+  for (const call of failed) lines.push(`failed call: ${call.method} ${call.error ?? ''}`);
+  for (const { payload, answer, over } of core.deliverer.log
+    .filter(({ answer: { acked } }) => !acked)
+    .slice(-5)) {
+    lines.push(
+      `not taken by the app (${over}): ${String(payload['type'] ?? payload['command'])} ${answer.error ?? ''}`,
+    );
+  }
+  return lines.length > 0 ? lines.join('\n') : 'there is nothing in the workspace';
+}

@@ -1,0 +1,181 @@
+import { createServer, type Server } from 'node:http';
+import { LogLevel, WebClient } from '@slack/web-api';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startWorkspace, type Workspace } from '../src/index.ts';
+import { call } from './client.ts';
+
+const channel = 'C0DOMAINS';
+let clock = 1_700_000_000_000;
+let workspace: Workspace;
+let client: WebClient;
+
+beforeEach(async () => {
+  clock = 1_700_000_000_000;
+  workspace = await startWorkspace({
+    now: () => clock,
+    postsPerSecond: 2,
+    bot: { scopes: ['chat:write', 'users:read', 'usergroups:read', 'files:write', 'im:write'] },
+    eventRetryDelaysMs: [0, 10, 10],
+  });
+  client = new WebClient(workspace.botToken, {
+    slackApiUrl: workspace.apiUrl,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    logLevel: LogLevel.ERROR,
+  });
+});
+
+afterEach(() => workspace.close());
+
+test('refuses what has no token, another token, the wrong kind of token, or a scope too few', async () => {
+  expect(await call(workspace, 'auth.test', {}, '')).toMatchObject({ ok: false, error: 'not_authed' });
+  expect(await call(workspace, 'auth.test', {}, 'xoxb-other')).toMatchObject({ error: 'invalid_auth' });
+  expect(await call(workspace, 'auth.test', {}, workspace.appToken)).toMatchObject({
+    error: 'not_allowed_token_type',
+  });
+  expect(await call(workspace, 'apps.connections.open', {})).toMatchObject({
+    error: 'not_allowed_token_type',
+  });
+  expect(await call(workspace, 'conversations.info', { channel })).toMatchObject({
+    error: 'missing_scope',
+    needed: 'channels:read,groups:read,im:read,mpim:read',
+    provided: 'chat:write,users:read,usergroups:read,files:write,im:write',
+  });
+  expect(await call(workspace, 'chat.mute', {})).toMatchObject({ error: 'unknown_method' });
+  expect(await call(workspace, 'auth.test', {})).toMatchObject({ ok: true, user_id: workspace.botUserId });
+});
+
+test('knows people, user groups and direct messages', async () => {
+  const { user: dave } = await client.users.info({ user: 'U0DAVE' });
+  expect(dave).toMatchObject({
+    team_id: 'T0ELSEWHERE',
+    is_stranger: true,
+    tz: 'Asia/Tokyo',
+    tz_offset: 32_400,
+  });
+  const { user: ada } = await client.users.info({ user: 'U0ADA' });
+  expect(ada).toMatchObject({ team_id: 'T0STEWARD', is_admin: true, tz_offset: 0 });
+  await expect(client.users.info({ user: 'U0NOBODY' })).rejects.toThrow('user_not_found');
+  expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0CAROL']);
+  workspace.setUsergroup('S0APPROVERS', ['U0BOB']);
+  expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0BOB']);
+  await expect(client.usergroups.users.list({ usergroup: 'S0' })).rejects.toThrow('no_such_subteam');
+  const opened = await client.conversations.open({ users: 'U0ALICE' });
+  expect(opened.channel?.id).toBe('D0ALICE');
+  await client.chat.postMessage({ channel: 'U0ALICE', text: 'hello' });
+  expect(workspace.messages('D0ALICE')).toMatchObject([{ text: 'hello', user: workspace.botUserId }]);
+});
+
+test('takes an uploaded file into a conversation and gives it back', async () => {
+  const csv = 'at,order\n2026-01-01,o1\n';
+  await client.files.uploadV2({
+    channel_id: 'D0ADA',
+    filename: 'audit.csv',
+    title: 'Audit log',
+    content: csv,
+    initial_comment: 'The audit log',
+  });
+  const [message] = workspace.messages('D0ADA');
+  expect(message).toMatchObject({
+    text: 'The audit log',
+    files: [{ name: 'audit.csv', mimetype: 'text/csv', size: csv.length }],
+  });
+  const path = message?.files?.[0]?.url_private_download ?? '';
+  const response = await fetch(new URL(path, workspace.url));
+  expect(await response.text()).toBe(csv);
+  expect(response.headers.get('content-disposition')).toContain('audit.csv');
+  await expect(client.files.completeUploadExternal({ files: [{ id: 'F0' }] })).rejects.toThrow(
+    'file_not_found',
+  );
+});
+
+test('takes form encoding and JSON alike', async () => {
+  const blocks = [{ type: 'divider' }];
+  await call(workspace, 'chat.postMessage', { channel, text: 'json', blocks });
+  await client.chat.postMessage({ channel, text: 'form', blocks });
+  expect(workspace.messages(channel).map(({ text, blocks: shown }) => [text, shown[0]?.['type']])).toEqual([
+    ['json', 'divider'],
+    ['form', 'divider'],
+  ]);
+});
+
+test('limits what a channel takes per second', async () => {
+  for (const text of ['one', 'two']) await client.chat.postMessage({ channel, text });
+  await expect(client.chat.postMessage({ channel, text: 'three' })).rejects.toMatchObject({ retryAfter: 1 });
+  await client.chat.postMessage({ channel: 'C0GENERAL', text: 'elsewhere' });
+  clock += 1_000;
+  await client.chat.postMessage({ channel, text: 'three' });
+  expect(workspace.messages(channel)).toHaveLength(3);
+});
+
+describe('faults', () => {
+  const post = (text: string) => client.chat.postMessage({ channel, text });
+  const texts = () => workspace.messages(channel).map(({ text }) => text);
+
+  test('rate limit, error and status 500 hit as often as told, and post nothing', async () => {
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 7, times: 1 });
+    await expect(post('a')).rejects.toMatchObject({ retryAfter: 7 });
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
+    await expect(post('b')).rejects.toThrow('internal_error');
+    workspace.faults.set({ method: '*', channel: 'C0GENERAL', kind: 'http_500' });
+    await post('c');
+    await expect(client.chat.postMessage({ channel: 'C0GENERAL', text: 'd' })).rejects.toThrow('500');
+    workspace.faults.clear();
+    await client.chat.postMessage({ channel: 'C0GENERAL', text: 'e' });
+    expect(texts()).toEqual(['c']);
+    expect(workspace.calls.map(({ ok, error }) => error ?? ok)).toEqual([
+      'ratelimited',
+      'internal_error',
+      true,
+      'http_500',
+      true,
+    ]);
+  });
+
+  test('a lost answer is a message posted and a connection cut', async () => {
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
+    await expect(post('once')).rejects.toThrow('A request error occurred');
+    expect(texts()).toEqual(['once']);
+  });
+
+  test('a timeout says nothing and posts nothing', async () => {
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'timeout', times: 1 });
+    const signal = AbortSignal.timeout(150);
+    const args = { method: 'POST', body: JSON.stringify({ channel, text: 'never' }), signal };
+    await expect(fetch(`${workspace.apiUrl}chat.postMessage`, args)).rejects.toThrow('timeout');
+    expect(texts()).toEqual([]);
+  });
+});
+
+describe('events', () => {
+  let server: Server;
+  let statuses: number[] = [];
+  const seen: (string | undefined)[] = [];
+
+  beforeEach(async () => {
+    server = createServer((request, response) => {
+      const num = request.headers['x-slack-retry-num'];
+      seen.push(typeof num === 'string' ? `${num} ${request.headers['x-slack-retry-reason']}` : undefined);
+      response.writeHead(statuses.shift() ?? 200).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    workspace.setRequestUrl(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`);
+  });
+  afterEach(() => void server.close());
+
+  test('are sent again until they are taken', async () => {
+    statuses = [500, 503];
+    expect(await workspace.as('U0BOB').openHome()).toMatchObject({ acked: false, status: 500 });
+    await workspace.waitFor(() => workspace.deliveries.find(({ answer }) => answer.acked), {
+      what: 'a retry taken',
+    });
+    expect(seen).toEqual([undefined, '1 http_error', '2 http_error']);
+  });
+});
+
+test('says what it waited for and what is there', async () => {
+  await client.chat.postMessage({ channel, text: 'something else' });
+  const wait = workspace.waitFor(() => undefined, { timeoutMs: 20, what: 'the result' });
+  await expect(wait).rejects.toThrow(/waited 20 ms for the result\ndomains:\n {2}U0STEWARD: something else/);
+});

@@ -1,0 +1,67 @@
+import { App, HTTPReceiver, LogLevel, SocketModeReceiver } from '@slack/bolt';
+import type { Workspace } from '../src/index.ts';
+
+/** Bolt says nothing in tests; what goes wrong shows in the workspace. */
+const quiet = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  setLevel: () => {},
+  setName: () => {},
+  getLevel: () => LogLevel.ERROR,
+};
+
+export interface RunningApp {
+  app: App;
+  stop(): Promise<void>;
+}
+
+/** A real Bolt app that gets signed HTTP requests from the workspace. */
+export async function httpApp(
+  workspace: Workspace,
+  signingSecret = workspace.signingSecret,
+): Promise<RunningApp> {
+  const receiver = new HTTPReceiver({
+    signingSecret,
+    logger: quiet,
+    unhandledRequestTimeoutMillis: 10_000,
+    processEventErrorHandler: async () => false,
+  });
+  const app = new App({
+    receiver,
+    token: workspace.botToken,
+    logger: quiet,
+    clientOptions: {
+      slackApiUrl: workspace.apiUrl,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+    },
+  });
+  const server = await app.start(0);
+  const address = 'address' in server ? server.address() : null;
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  workspace.setRequestUrl(`http://127.0.0.1:${port}/slack/events`);
+  return {
+    app,
+    stop: async () => {
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      await app.stop();
+    },
+  };
+}
+
+/** A real Bolt app in Socket Mode. */
+export async function socketApp(workspace: Workspace): Promise<RunningApp> {
+  const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };
+  const receiver = new SocketModeReceiver({
+    appToken: workspace.appToken,
+    logger: quiet,
+    installerOptions: { clientOptions },
+    // Bolt waits this long before it connects again; its five seconds are too many for a test.
+    clientPingTimeout: 150,
+  });
+  const app = new App({ receiver, token: workspace.botToken, logger: quiet, clientOptions });
+  await app.start();
+  return { app, stop: async () => void (await receiver.client.disconnect()) };
+}

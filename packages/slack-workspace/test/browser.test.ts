@@ -1,0 +1,215 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
+import { changeSchema, type Snapshot, snapshotSchema } from '../src/protocol.ts';
+import { httpApp, type RunningApp } from './bolt-app.ts';
+import { call } from './client.ts';
+
+const channel = 'C0DOMAINS';
+let folder = '';
+let workspace: Workspace;
+let options: WorkspaceOptions;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'workspace-'));
+  const page = join(folder, 'page');
+  await mkdir(page);
+  await writeFile(join(page, 'index.html'), '<!doctype html><title>Steward</title>');
+  await writeFile(join(page, 'app.js'), 'export {};');
+  await writeFile(join(folder, 'outside.txt'), 'outside');
+  options = {
+    pageDir: page,
+    stateFile: join(folder, 'state', 'workspace.json'),
+    vendor: { '/vendor/lib.js': join(page, 'app.js') },
+    commands: [{ command: '/domain', description: 'Domains', usage_hint: 'help' }],
+    extraRoutes: {
+      'GET /local/requests': ({ query }) => ({ after: query.get('after') }),
+      'POST /local/clock': ({ body }) => ({ got: body }),
+    },
+  };
+  workspace = await startWorkspace(options);
+});
+
+afterEach(async () => {
+  await workspace.close();
+  await rm(folder, { recursive: true });
+});
+
+async function post(name: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${workspace.url}local/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+async function state(user: string): Promise<Snapshot> {
+  const response = await fetch(`${workspace.url}local/state?user=${user}`);
+  return snapshotSchema.parse(await response.json());
+}
+
+/** A GET exactly as written: `fetch` would tidy the path and refuse the header. */
+function rawGet(path: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(workspace.url);
+    request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('shows each person what that person sees, and nothing else', async () => {
+  await call(workspace, 'chat.postMessage', { channel, text: 'for all' });
+  await call(workspace, 'chat.postEphemeral', { channel, user: 'U0ALICE', text: 'for Alice' });
+  const alice = await state('U0ALICE');
+  expect(alice.messages[channel]?.map(({ text }) => text)).toEqual(['for all', 'for Alice']);
+  expect(alice.commands).toHaveLength(1);
+  const bob = await state('U0BOB');
+  expect(bob.messages[channel]?.map(({ text }) => text)).toEqual(['for all']);
+  expect(bob.channels.map(({ id }) => id)).not.toContain('C0LOCKED');
+  expect((await state('U0DAVE')).channels.map(({ id }) => id)).toEqual([channel, 'D0DAVE']);
+});
+
+test('acts for a person through the same actors', async () => {
+  const running: RunningApp = await httpApp(workspace);
+  try {
+    running.app.command('/domain', async ({ ack, body, client }) => {
+      await ack('ok');
+      const input = { type: 'plain_text_input' as const, action_id: 'name' };
+      const label = { type: 'plain_text' as const, text: 'Name' };
+      await client.views.open({
+        trigger_id: body.trigger_id,
+        view: {
+          type: 'modal',
+          title: label,
+          submit: label,
+          callback_id: 'create',
+          blocks: [{ type: 'input', block_id: 'name', label, element: input }],
+        },
+      });
+    });
+    const names: unknown[] = [];
+    running.app.view('create', async ({ ack, view }) => {
+      names.push(view.state.values['name']?.['name']?.value);
+      await ack();
+    });
+    const done = await post('command', { user: 'U0ALICE', channel, text: '/domain create' });
+    expect(await done.json()).toMatchObject({ acked: true, response: 'ok' });
+    const view = await workspace.waitFor(() => workspace.as('U0ALICE').openedViews()[0], {
+      what: 'the form',
+    });
+    expect((await state('U0ALICE')).views).toHaveLength(1);
+    const refused = await post('submit', { user: 'U0ALICE', view: view.id, values: {} });
+    expect(await refused.json()).toMatchObject({ outcome: 'errors', sent: false });
+    const closed = await post('submit', { user: 'U0ALICE', view: view.id, values: { name: 'cafe.rest' } });
+    expect(await closed.json()).toEqual({ outcome: 'closed' });
+    expect(names).toEqual(['cafe.rest']);
+    const other = await post('submit', { user: 'U0BOB', view: view.id, values: {} });
+    expect([other.status, await other.json()]).toEqual([400, { error: `Bob has no view ${view.id} open` }]);
+  } finally {
+    await running.stop();
+  }
+});
+
+test('streams changes', async () => {
+  const response = await fetch(`${workspace.url}local/events`);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const said = await post('say', { user: 'U0ALICE', channel, text: 'hi' });
+  expect(said.status).toBe(200);
+  let text = '';
+  while (!text.includes('data: ')) text += (await reader?.read())?.value ?? '';
+  const change = changeSchema.parse(JSON.parse(text.split('data: ')[1] ?? ''));
+  expect(change).toMatchObject({ topic: 'message', channel });
+  await reader?.cancel();
+});
+
+test('keeps out other sites and other machines', async () => {
+  const { host, port } = new URL(workspace.url);
+  expect(await rawGet('/local/state?user=U0ALICE', host)).toBe(200);
+  expect(await rawGet('/local/state?user=U0ALICE', `localhost:${port}`)).toBe(200);
+  expect(await rawGet('/local/state?user=U0ALICE', `rebound.example:${port}`)).toBe(403);
+  const body = { user: 'U0ALICE', channel, text: 'forged' };
+  expect((await post('say', body, { origin: 'http://evil.example' })).status).toBe(403);
+  expect((await post('say', body, { 'content-type': 'text/plain' })).status).toBe(415);
+  expect(workspace.messages(channel)).toEqual([]);
+});
+
+test('serves the page, its modules and nothing beside them', async () => {
+  const page = await fetch(workspace.url);
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+  for (const path of ['app.js', 'vendor/lib.js']) {
+    const script = await fetch(workspace.url + path);
+    expect([script.status, script.headers.get('content-type')]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ]);
+  }
+  expect((await fetch(`${workspace.url}archives/${channel}/p1`)).status).toBe(200);
+  const { host } = new URL(workspace.url);
+  for (const path of [
+    '/../outside.txt',
+    '/%2e%2e/outside.txt',
+    '/..%2foutside.txt',
+    '/missing.js',
+    '/%00',
+    '/%zz',
+  ]) {
+    expect(await rawGet(path, host), path).toBe(404);
+  }
+});
+
+test("answers the host's own routes", async () => {
+  const read = await fetch(`${workspace.url}local/requests?after=3`);
+  expect(await read.json()).toEqual({ after: '3' });
+  expect(await (await post('clock', { days: 1 })).json()).toEqual({ got: { days: 1 } });
+});
+
+test('keeps messages, Home views and files over a restart', async () => {
+  await call(workspace, 'chat.postMessage', { channel, text: 'kept' });
+  await call(workspace, 'views.publish', {
+    user_id: 'U0BOB',
+    view: { type: 'home', blocks: [{ type: 'divider' }] },
+  });
+  const [before] = workspace.messages(channel);
+  await workspace.close();
+  // A clock that was put back must not make new messages older than the kept ones.
+  workspace = await startWorkspace({ ...options, now: () => Date.now() - 3_600_000 });
+  expect(workspace.messages(channel)).toEqual([before]);
+  expect(workspace.homeView('U0BOB')?.blocks).toHaveLength(1);
+  const later = workspace.as('U0ALICE').say(channel, 'later');
+  expect(later.ts > (before?.ts ?? '')).toBe(true);
+  await workspace.close();
+  expect(JSON.parse(await readFile(options.stateFile ?? '', 'utf8'))).toMatchObject({ format: 1 });
+  await writeFile(options.stateFile ?? '', '{"format":1');
+  await expect(startWorkspace(options)).rejects.toThrow('not a saved workspace');
+  await rm(options.stateFile ?? '');
+  workspace = await startWorkspace(options);
+});
+
+test('until the workspace is open the page says that it is starting, and asks again', async () => {
+  let open = false;
+  const closed = await startWorkspace({ open: () => open });
+  try {
+    for (const path of ['', 'local/state?user=U0ALICE']) {
+      const early = await fetch(closed.url + path);
+      expect([early.status, early.headers.get('retry-after')], path).toEqual([503, '1']);
+      expect(await early.text()).toMatch(/http-equiv="refresh" content="1".*is starting/s);
+    }
+    const app = await fetch(`${closed.apiUrl}auth.test`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${closed.botToken}` },
+    });
+    expect(await app.json(), 'the app is let in to start').toMatchObject({ ok: true });
+    open = true;
+    expect((await fetch(`${closed.url}local/state?user=U0ALICE`)).status).toBe(200);
+  } finally {
+    await closed.close();
+  }
+});

@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { filled, initialValues, inputErrors, keepValues, placedElements } from '../src/forms.ts';
+import { startWorkspace, type View, type Workspace } from '../src/index.ts';
+import { mentionsIn } from '../src/mentions.ts';
+import type { InputValue, JsonObject } from '../src/protocol.ts';
+import { httpApp, type RunningApp } from './bolt-app.ts';
+import { call } from './client.ts';
+
+const plain = (text: string) => ({ type: 'plain_text' as const, text });
+const option = (value: string) => ({ text: plain(value), value });
+const input = (element: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'input',
+  block_id: 'b',
+  label: plain('L'),
+  element: { action_id: 'a', ...element },
+  ...more,
+});
+
+describe('what Slack tells a person before it asks the app', () => {
+  const text = { type: 'plain_text_input' };
+  const number = { type: 'number_input', is_decimal_allowed: false, min_value: '1', max_value: '10' };
+  test.each<[JsonObject, InputValue, string | undefined]>([
+    [input(text), null, 'Please complete this required field.'],
+    [input(text), '', 'Please complete this required field.'],
+    [input(text, { optional: true }), '', undefined],
+    [input({ ...text, min_length: 3 }), 'ab', 'Please enter at least 3 characters.'],
+    [input({ ...text, max_length: 3 }), 'abcd', 'Please enter no more than 3 characters.'],
+    [input(number), '2', undefined],
+    [input(number), '2.5', 'Please enter a whole number.'],
+    [input(number), '0', 'Please enter a number of at least 1.'],
+    [input(number), '11', 'Please enter a number of at most 10.'],
+    [input({ ...number, is_decimal_allowed: true }), '2.5', undefined],
+    [input({ type: 'email_text_input' }), 'nobody', 'Please enter a valid email address.'],
+    [input({ type: 'email_text_input' }), 'a@b.example', undefined],
+    [input({ type: 'url_text_input' }), 'nowhere', 'Please enter a valid URL.'],
+    [input({ type: 'checkboxes', options: [option('x')] }), [], 'Please complete this required field.'],
+    [
+      input({ type: 'multi_static_select', options: [option('x'), option('y')], max_selected_items: 1 }),
+      ['x', 'y'],
+      'Please select no more than 1 items.',
+    ],
+  ])('%j with %j', (block, value, expected) => {
+    const [placed] = placedElements([block]);
+    if (!placed) throw new Error('no element found');
+    const values = { b: { a: filled(placed, value) } };
+    expect(inputErrors([block], values)['b']).toBe(expected);
+  });
+
+  test('refuses an option that is not offered', () => {
+    const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
+    if (!placed) throw new Error('no element found');
+    expect(() => filled(placed, 'y')).toThrow('a has no option "y"; it offers x');
+  });
+
+  test('keeps what was typed only where the input stays the same', () => {
+    const before = { b: { a: { type: 'plain_text_input', value: 'typed' } } };
+    const same = initialValues([input({ type: 'plain_text_input', initial_value: 'new' })]);
+    expect(keepValues(same, before)).toEqual(before);
+    const other = initialValues([input({ type: 'number_input', initial_value: '1' })]);
+    expect(keepValues(other, before)).toEqual({ b: { a: { type: 'number_input', value: '1' } } });
+  });
+});
+
+test.each<[string, JsonObject[], string[]]>([
+  ['hello <@U0BOB> and <@U0BOB|bob>', [], ['U0BOB']],
+  ['&lt;@U0BOB&gt; &lt;!channel&gt;', [], []],
+  ['<!channel> <!here|here> <!subteam^S0APPROVERS|@approvers>', [], ['channel', 'here', 'S0APPROVERS']],
+  ['', [{ type: 'section', text: { type: 'mrkdwn', text: '<@U0ADA>' } }], ['U0ADA']],
+  ['', [{ type: 'section', text: { type: 'plain_text', text: '<@U0ADA>' } }], []],
+  ['', [{ type: 'context', elements: [{ type: 'mrkdwn', text: '<!everyone>' }] }], ['everyone']],
+  ['', [{ type: 'rich_text', elements: [{ elements: [{ type: 'user', user_id: 'U0BOB' }] }] }], ['U0BOB']],
+])('%j with %j notifies %j', (text, blocks, expected) => {
+  expect(mentionsIn(text, blocks)).toEqual(expected);
+});
+
+describe('with an app', () => {
+  let workspace: Workspace;
+  let running: RunningApp;
+  beforeEach(async () => {
+    workspace = await startWorkspace({ bot: { escapeEntities: true } });
+    running = await httpApp(workspace);
+  });
+  afterEach(async () => {
+    await running.stop();
+    await workspace.close();
+  });
+
+  test('a menu in a dialog changes the dialog, and what was typed stays', async () => {
+    const method = (value: string): JsonObject => ({
+      type: 'input',
+      block_id: 'method',
+      label: plain('Method'),
+      dispatch_action: true,
+      element: {
+        type: 'static_select',
+        action_id: 'method',
+        options: [option('password'), option('two_factor')],
+        initial_option: option(value),
+      },
+    });
+    const field = (name: string): JsonObject => ({ ...input({ type: 'plain_text_input' }), block_id: name });
+    const view = (...blocks: JsonObject[]) => ({
+      type: 'modal',
+      title: plain('Link'),
+      submit: plain('Link'),
+      blocks,
+    });
+    running.app.command('/domain', async ({ ack }) => ack());
+    running.app.action('method', async ({ ack, body }) => {
+      await ack();
+      if (body.type !== 'block_actions' || !body.view) throw new Error('not in a view');
+      const blocks = [method('two_factor'), field('user'), field('token')];
+      await call(workspace, 'views.update', {
+        view_id: body.view.id,
+        hash: body.view.hash,
+        view: view(...blocks),
+      });
+    });
+    const alice = workspace.as('U0ALICE');
+    const { triggerId } = await alice.command('C0DOMAINS', '/domain link');
+    await call(workspace, 'views.open', {
+      trigger_id: triggerId,
+      view: view(method('password'), field('user')),
+    });
+    const top = (): View => {
+      const open = alice.openedViews().at(-1);
+      if (!open) throw new Error('no dialog is open');
+      return open;
+    };
+    expect(await alice.changeInput(top(), 'a', 'alice', 'user')).toBeUndefined();
+    expect(await alice.changeInput(top(), 'method', 'two_factor')).toMatchObject({ acked: true });
+    await workspace.waitFor(() => (top().blocks.length === 3 ? true : undefined), {
+      what: 'the third input',
+    });
+    expect(top().state.values).toMatchObject({
+      method: { method: { selected_option: { value: 'two_factor' } } },
+      user: { a: { value: 'alice' } },
+      token: { a: { value: null } },
+    });
+  });
+
+  test('an ephemeral message is replaced and deleted by its response URL only', async () => {
+    const bodies: JsonObject[] = [];
+    const blocks = ['replace', 'delete'].map((id) => ({
+      type: 'section' as const,
+      text: plain(id),
+      accessory: { type: 'button' as const, action_id: id, text: plain(id), value: 'v' },
+    }));
+    running.app.action('replace', async ({ ack, body, respond }) => {
+      bodies.push(JSON.parse(JSON.stringify(body)));
+      await ack();
+      await respond({ text: 'second', blocks, replace_original: true });
+    });
+    running.app.action('delete', async ({ ack, respond }) => {
+      await ack();
+      await respond({ delete_original: true });
+    });
+    await call(workspace, 'chat.postEphemeral', {
+      channel: 'C0DOMAINS',
+      user: 'U0ALICE',
+      text: 'first',
+      blocks,
+    });
+    const alice = workspace.as('U0ALICE');
+    const [first] = alice.ephemerals();
+    if (!first) throw new Error('nothing ephemeral was posted');
+    await alice.click(first, 'replace');
+    const second = await workspace.waitFor(() => alice.ephemerals().find(({ text }) => text === 'second'), {
+      what: 'the replacement',
+    });
+    expect(second.ts).toBe(first.ts);
+    expect(bodies[0]).toMatchObject({ container: { is_ephemeral: true } });
+    expect(bodies[0]).not.toHaveProperty('message');
+    await alice.click(second, 'delete');
+    await workspace.waitFor(() => (alice.ephemerals().length === 0 ? true : undefined), {
+      what: 'the deletion',
+    });
+    await expect(workspace.as('U0BOB').click(first, 'replace')).rejects.toThrow(
+      'Bob does not see the message',
+    );
+  });
+
+  test('menus and overflow of a message carry their choice, buttons of a row their own value', async () => {
+    const actions: JsonObject[] = [];
+    running.app.action(/.*/, async ({ ack, payload }) => {
+      actions.push(JSON.parse(JSON.stringify(payload)));
+      await ack();
+    });
+    const row = (name: string): JsonObject => ({
+      type: 'actions',
+      elements: [{ type: 'button', action_id: 'renew', value: name, text: plain('Renew') }],
+    });
+    const menus = {
+      type: 'actions',
+      elements: [
+        { type: 'overflow', action_id: 'more', options: [option('x'), option('y')] },
+        { type: 'multi_static_select', action_id: 'names', options: [option('a'), option('b')] },
+        { type: 'datepicker', action_id: 'day' },
+      ],
+    };
+    const blocks = [row('a.rest'), row('b.rest'), menus];
+    await call(workspace, 'chat.postMessage', { channel: 'C0EXPIRY', text: 'due', blocks });
+    const [message] = workspace.messages('C0EXPIRY');
+    if (!message) throw new Error('nothing was posted');
+    const bob = workspace.as('U0BOB');
+    await bob.click(message, 'renew', { value: 'b.rest' });
+    await bob.select(message, 'more', 'y');
+    await bob.select(message, 'names', ['a', 'b']);
+    await bob.select(message, 'day', '2026-01-31');
+    expect(actions).toMatchObject([
+      { action_id: 'renew', value: 'b.rest' },
+      { action_id: 'more', selected_option: { value: 'y' } },
+      { action_id: 'names', selected_options: [{ value: 'a' }, { value: 'b' }] },
+      { action_id: 'day', selected_date: '2026-01-31' },
+    ]);
+    await expect(bob.click(message, 'renew')).rejects.toThrow('has several elements renew');
+    await expect(bob.click(message, 'gone')).rejects.toThrow(
+      'it has renew=a.rest, renew=b.rest, more, names, day',
+    );
+  });
+
+  test('a command declared with should_escape gets people, channels and links as tokens', async () => {
+    const texts: string[] = [];
+    running.app.command('/domain', async ({ ack, command }) => {
+      texts.push(command.text);
+      await ack();
+    });
+    await workspace.as('U0ALICE').command('C0DOMAINS', '/domain renew cafe.rest for @bob in #general');
+    expect(texts).toEqual(['renew <http://cafe.rest|cafe.rest> for <@U0BOB|bob> in <#C0GENERAL|general>']);
+  });
+
+  test('the app is told of who acts from another workspace', async () => {
+    const seen: unknown[] = [];
+    running.app.action('go', async ({ ack, body }) => {
+      seen.push(body.user, body.team);
+      await ack();
+    });
+    const elements = [{ type: 'button', action_id: 'go', text: plain('Go') }];
+    await call(workspace, 'chat.postMessage', {
+      channel: 'C0DOMAINS',
+      text: 't',
+      blocks: [{ type: 'actions', elements }],
+    });
+    const [message] = workspace.messages('C0DOMAINS');
+    if (!message) throw new Error('nothing was posted');
+    await workspace.as('U0DAVE').click(message, 'go');
+    expect(seen).toMatchObject([{ id: 'U0DAVE', team_id: 'T0ELSEWHERE' }, { id: 'T0STEWARD' }]);
+    expect(() => workspace.as('U0DAVE').say('C0GENERAL', 'x')).toThrow('Dave is not in general');
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import {
+  channelName,
+  continues,
+  repliesTo,
+  threadSummaries,
+  topLevel,
+  unreadIn,
+} from '../../page/conversation.ts';
+import type { Channel, Message, User } from '../../src/protocol.ts';
+import { defaultSeed } from '../../src/seed.ts';
+
+const channel: Channel = {
+  id: 'C1',
+  name: 'domains',
+  is_im: false,
+  is_private: false,
+  members: ['U1', 'U2'],
+  topic: '',
+};
+
+function message(ts: string, user: string, more: Partial<Message> = {}): Message {
+  return { type: 'message', channel: 'C1', ts, user, text: 'x', blocks: [], notifies: [], ...more };
+}
+
+const messages = [
+  message('1.0', 'U1'),
+  message('2.0', 'U2', { thread_ts: '1.0' }),
+  message('3.0', 'U2', { thread_ts: '1.0' }),
+  message('4.0', 'U1', { thread_ts: '1.0', notifies: ['U2'] }),
+  message('5.0', 'U2', { thread_ts: '1.0', ephemeral_to: 'U1' }),
+  message('6.0', 'U2', { thread_ts: '6.0' }),
+];
+
+test('keeps replies in their thread', () => {
+  expect(topLevel(messages).map(({ ts }) => ts)).toEqual(['1.0', '6.0']);
+  expect(repliesTo(messages, '1.0').map(({ ts }) => ts)).toEqual(['2.0', '3.0', '4.0', '5.0']);
+  expect(threadSummaries(messages)).toEqual(
+    new Map([['1.0', { count: 3, people: ['U2', 'U1'], last: '4.0' }]]),
+  );
+});
+
+test('counts what somebody else said since the last look, and what of it is for oneself', () => {
+  expect(unreadIn(channel, messages, 'U1', undefined)).toEqual({ count: 2, mentions: 1 });
+  expect(unreadIn(channel, messages, 'U2', undefined)).toEqual({ count: 2, mentions: 1 });
+  expect(unreadIn(channel, messages, 'U2', '1.0')).toEqual({ count: 1, mentions: 1 });
+  expect(unreadIn(channel, messages, 'U2', '4.0')).toEqual({ count: 0, mentions: 0 });
+  expect(unreadIn(channel, [message('9.0', 'U2', { notifies: ['here'] })], 'U1', '6.0')).toEqual({
+    count: 1,
+    mentions: 1,
+  });
+  expect(unreadIn({ ...channel, is_im: true }, [message('9.0', 'U2')], 'U1', '6.0').mentions).toBe(1);
+});
+
+test('names a direct message after the other one', () => {
+  const users = new Map<string, User>(defaultSeed().users.map((user) => [user.id, user]));
+  const direct = { ...channel, is_im: true, members: ['U0ALICE', 'U0BOB'] };
+  expect(channelName(direct, 'U0ALICE', users)).toBe('Bob');
+  expect(channelName(direct, 'U0BOB', users)).toBe('Alice');
+  expect(channelName(channel, 'U0BOB', users)).toBe('domains');
+});
+
+test('names an author once for messages that follow each other', () => {
+  const first = message('100.0', 'U1');
+  expect(continues(message('200.0', 'U1'), first)).toBe(true);
+  expect(continues(message('500.0', 'U1'), first)).toBe(false);
+  expect(continues(message('200.0', 'U2'), first)).toBe(false);
+  expect(continues(message('200.0', 'U1', { ephemeral_to: 'U1' }), first)).toBe(false);
+  expect(continues(message('200.0', 'U1', { blocks: [{ type: 'divider' }] }), first)).toBe(false);
+  expect(continues(first, undefined)).toBe(false);
+});

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { emojiOf, withEmoji } from '../../packages/slack-workspace/page/emoji.ts';
+
+const sources = fileURLToPath(new URL('../../src', import.meta.url));
+
+test('knows every emoji that the bot uses', () => {
+  const texts = ['slack', 'orders', 'expiry'].flatMap((folder) =>
+    readdirSync(join(sources, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(join(sources, folder, file), 'utf8')),
+  );
+  const used = new Set(
+    texts.flatMap((text) => [...text.matchAll(/:([a-z_]{2,}):/g)].map(([, name]) => name ?? '')),
+  );
+  expect(used.size).toBeGreaterThan(5);
+  expect([...used].filter((name) => emojiOf(name) === undefined)).toEqual([]);
+});
+
+test('leaves alone what only looks like one', () => {
+  expect(withEmoji(':bell: at 10:30:00 :nothing: :constructor:')).toBe(
+    '🔔 at 10:30:00 :nothing: :constructor:',
+  );
+});

@@ -1,0 +1,113 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import { expect, test } from 'vitest';
+import { hintsFor } from '../../packages/slack-workspace/page/form-hints.ts';
+import {
+  initialValue,
+  inputKey,
+  inputsOf,
+  optionGroups,
+  stateValue,
+} from '../../packages/slack-workspace/page/forms.ts';
+import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
+import { filled, initialValues } from '../../packages/slack-workspace/src/forms.ts';
+import type { InputValue, View } from '../../packages/slack-workspace/src/protocol.ts';
+import { buildView } from '../../packages/slack-workspace/src/views.ts';
+import { type Field, formView } from '../../src/slack/views/form.ts';
+
+function viewOf(name: string, fields: readonly Field[], values: Record<string, string> = {}): View {
+  const view = formView({
+    form: { name, title: 'T', submit: 'S', fields },
+    origin: { channelId: 'C1' },
+    values,
+  });
+  const payload: JsonObject = JSON.parse(JSON.stringify(view));
+  const identity = {
+    id: 'V1',
+    hash: '1',
+    team_id: 'T1',
+    app_id: 'A1',
+    bot_id: 'B1',
+    root_view_id: 'V1',
+    previous_view_id: null,
+  };
+  return buildView(payload, identity, undefined);
+}
+
+const options = [
+  { value: 'a', text: 'A' },
+  { value: 'b', text: 'B' },
+];
+const FIELDS: readonly Field[] = [
+  { name: 'name', label: 'Name', kind: 'text' },
+  { name: 'one', label: 'One', kind: 'choice', options },
+  { name: 'some', label: 'Some', kind: 'choices', options },
+  { name: 'picks', label: 'Picks', kind: 'picks', options },
+];
+
+test.each<[string, InputValue]>([
+  ['name', 'cafe.rest'],
+  ['one', 'b'],
+  ['some', ['a', 'b']],
+  ['picks', ['b']],
+])('reads from the state what was put into %s', (name, value) => {
+  const view = viewOf('create', FIELDS);
+  const place = inputsOf(view).find(({ blockId }) => blockId === name);
+  if (place === undefined) throw new Error(`the form has no input ${name}`);
+  const empty = stateValue(view.state.values, place);
+  expect(empty === null || (Array.isArray(empty) && empty.length === 0)).toBe(true);
+  const state = { [place.blockId]: { [place.actionId]: filled(place, value) } };
+  expect(stateValue(state, place)).toEqual(value);
+});
+
+test('starts an element of a message with its initial value', () => {
+  const view = viewOf('create', FIELDS, { name: 'x', one: 'a', some: 'a' });
+  const values = inputsOf(view).map(({ element }) => initialValue(element));
+  expect(values).toEqual(['x', 'a', ['a'], null]);
+  expect(initialValues(view.blocks)).toEqual(view.state.values);
+});
+
+test('takes an input for another one when its type changes', () => {
+  const [before] = inputsOf(viewOf('f', [{ name: 'mode', label: 'M', kind: 'text' }]));
+  const [after] = inputsOf(viewOf('f', [{ name: 'mode', label: 'M', kind: 'choice', options }]));
+  expect(before && after && inputKey(before) === inputKey(after)).toBe(false);
+});
+
+test('reads options with and without groups', () => {
+  const option = (value: string) => ({ value, text: { type: 'plain_text', text: value.toUpperCase() } });
+  const read = { value: 'a', text: 'A', description: '' };
+  expect(optionGroups({ options: [option('a')] })).toEqual([{ label: '', options: [read] }]);
+  const groups = [{ label: { type: 'plain_text', text: 'First' }, options: [option('a')] }];
+  expect(optionGroups({ option_groups: groups })).toEqual([{ label: 'First', options: [read] }]);
+});
+
+const hints = {
+  accounts: SANDBOX_ACCOUNTS,
+  transfer: { name: 'bistro.rest', authCode: 'code' },
+  contacts: [1001, 1002],
+  nameServers: ['ns1.example', 'ns2.example'],
+};
+
+test.each([
+  ['password', 'bob', 'bob, context 4', { user: 'bob', context: '4' }],
+  ['two_factor', 'alice', 'tina, context 4', { user: 'tina', totpSecret: SANDBOX_ACCOUNTS.tina.totpSecret }],
+  ['trusted_application', 'alice', 'steward-sandbox', { application: 'steward-sandbox' }],
+])('offers accounts for the way in %s', (method, person, text, values) => {
+  const methods = ['password', 'two_factor', 'trusted_application'].map((value) => ({ value, text: value }));
+  const view = viewOf('link', [{ name: 'method', label: 'M', kind: 'choice', options: methods }], { method });
+  const [first, ...others] = hintsFor(view, hints, person);
+  expect(first).toMatchObject({ text, values });
+  expect(others.every((other) => other.text !== text)).toBe(true);
+});
+
+test('offers what a transfer and a registration need', () => {
+  expect(hintsFor(viewOf('transfer', []), hints, 'alice')[0]?.values).toEqual({
+    name: 'bistro.rest',
+    auth: 'code',
+    ownerc: '1001',
+    adminc: '1001',
+    techc: '1001',
+    nameServers: 'ns1.example\nns2.example',
+  });
+  expect(hintsFor(viewOf('create', []), hints, 'alice')).toHaveLength(1);
+  expect(hintsFor(viewOf('renew', []), hints, 'alice')).toEqual([]);
+});

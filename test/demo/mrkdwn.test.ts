@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import {
+  type Inline,
+  isAddress,
+  readInline,
+  readMrkdwn,
+} from '../../packages/slack-workspace/page/mrkdwn.ts';
+import { code, escapeText, mention, moment } from '../../src/slack/views/kit.ts';
+import fc from '../support/properties.ts';
+
+/** The tree in a short form: `b(…)` for bold, `code(…)`, `@U1` and so on. */
+function short(list: readonly Inline[]): string {
+  return list
+    .map((piece) => {
+      switch (piece.kind) {
+        case 'text':
+          return piece.text;
+        case 'bold':
+        case 'italic':
+        case 'strike':
+          return `${piece.kind.charAt(0)}(${short(piece.children)})`;
+        case 'code':
+          return `code(${piece.text})`;
+        case 'emoji':
+          return piece.character;
+        case 'link':
+          return `link(${piece.url}, ${piece.text})`;
+        case 'broadcast':
+          return `!${piece.range}`;
+        case 'date':
+          return `date(${piece.at}, ${piece.format}, ${piece.fallback})`;
+        default:
+          return `${piece.kind}(${piece.id}${piece.label === undefined ? '' : `, ${piece.label}`})`;
+      }
+    })
+    .join('');
+}
+const inline = (text: string): string => short(readInline(text));
+
+test.each([
+  ['*bold* _italic_ ~gone~', 'b(bold) i(italic) s(gone)'],
+  ['*_both_*', 'b(i(both))'],
+  ['2 * 3 * 4 and snake_case_name', '2 * 3 * 4 and snake_case_name'],
+  ['*open and* closed*late', 'b(open and) closed*late'],
+  ['*over\nlines*', '*over\nlines*'],
+  ['`a *b* <@U1>` *c*', 'code(a *b* <@U1>) b(c)'],
+  ['*`/domain renew`*', 'b(code(/domain renew))'],
+  ['<@U0BOB> and <@U0BOB|bob> in <#C1|domains>', 'user(U0BOB) and user(U0BOB, bob) in channel(C1, domains)'],
+  ['<!subteam^S1|@approvers> <!here> <!channel>', 'usergroup(S1, @approvers) !here !channel'],
+  ['<https://a.example/x_y_z?a=1&amp;b=2|the *page*>', 'link(https://a.example/x_y_z?a=1&b=2, the *page*)'],
+  ['<!date^1790000000^{date_short} {time}|then>', 'date(1790000000, {date_short} {time}, then)'],
+  [':white_check_mark: :no_such_emoji: 10:30:00', '✅ :no_such_emoji: 10:30:00'],
+  ['&lt;b&gt; &amp;amp;', '<b> &amp;'],
+  ['see https://a.example/b, then', 'see link(https://a.example/b, https://a.example/b), then'],
+])('reads %s', (text, tree) => {
+  expect(inline(text)).toBe(tree);
+});
+
+test('leaves addresses alone where the block says verbatim', () => {
+  expect(short(readInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
+});
+
+test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', ' javascript:x', '//a.example'])(
+  'makes no link of %s',
+  (url) => {
+    expect(isAddress(url)).toBe(false);
+    expect(readInline(`<${url}|click>`).every(({ kind }) => kind === 'text')).toBe(true);
+  },
+);
+
+test('tells quotes, code blocks and lines apart', () => {
+  const kinds = readMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
+  expect(
+    kinds.map((one) => [one.kind, one.kind === 'preformatted' ? one.text : short(one.children)]),
+  ).toEqual([
+    ['lines', 'first\nline'],
+    ['quote', 'said b(so)\ntwice'],
+    ['lines', 'after'],
+    ['preformatted', '*as* <it> is'],
+    ['lines', 'end'],
+  ]);
+});
+
+test('shows what the bot escaped as it was typed, with no markup in it', () => {
+  fc.assert(
+    fc.property(
+      fc.string({
+        unit: fc.constantFrom('*', '_', '~', '`', '<', '>', '&', '@', '!', 'a', 'here', ' ', ':x:'),
+      }),
+      (typed) => {
+        const pieces = readInline(escapeText(typed));
+        expect(pieces.filter(({ kind }) => kind !== 'text' && kind !== 'emoji')).toEqual([]);
+        const shown = pieces
+          .map((piece) => (piece.kind === 'emoji' ? ':x:' : 'text' in piece ? piece.text : ''))
+          .join('');
+        expect(shown.replaceAll('\u2060', '')).toBe(typed);
+      },
+    ),
+  );
+});
+
+test('reads back what the kit of the bot writes', () => {
+  expect(inline(code('a`b<c>&'))).toBe('code(aˋb<c>&)');
+  expect(inline(mention('U0BOB'))).toBe('user(U0BOB)');
+  const at = new Date('2026-07-29T10:04:00Z');
+  expect(inline(moment(at))).toBe(
+    `date(${at.getTime() / 1_000}, {date_short_pretty} {time}, 2026-07-29 10:04 UTC)`,
+  );
+});

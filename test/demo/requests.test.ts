@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { SeenRequest } from '../../packages/slack-workspace/page/host.ts';
+import { mergeRequests, requestsReadFrom } from '../../packages/slack-workspace/page/requests.ts';
+
+function request(n: number, durationMs: number | null): SeenRequest {
+  return {
+    n,
+    at: 0,
+    interface: 'json',
+    method: 'GET',
+    path: '/',
+    query: {},
+    ctid: null,
+    way: null,
+    user: null,
+    context: null,
+    headers: {},
+    body: null,
+    task: null,
+    name: null,
+    carriedOut: false,
+    fault: null,
+    status: null,
+    answerCode: null,
+    durationMs,
+  };
+}
+
+test('lists requests newest first and puts a later report in the place of an earlier one', () => {
+  const known = mergeRequests([], [request(2, null), request(1, 5)]);
+  const merged = mergeRequests(known, [request(3, 4), request(2, 9)]);
+  expect(merged.map(({ n, durationMs }) => [n, durationMs])).toEqual([
+    [3, 4],
+    [2, 9],
+    [1, 5],
+  ]);
+});
+
+test('reads again from the first request without an answer', () => {
+  expect(requestsReadFrom([])).toBe(0);
+  expect(requestsReadFrom([request(3, 1), request(2, 1)])).toBe(3);
+  expect(requestsReadFrom([request(3, 1), request(2, null), request(1, 1)])).toBe(1);
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
+import { scaleFor } from '../../packages/slack-workspace/page/scale.ts';
+import { cellText, rowsOf, sortedRows } from '../../packages/slack-workspace/page/sorting.ts';
+import { table } from '../../src/slack/views/kit.ts';
+
+function blockOf(rows: string[][]): JsonObject {
+  return JSON.parse(JSON.stringify(table({ caption: 'T', columns: ['Name', 'When'], rows })));
+}
+
+test('sorts words with the numbers in them by value, both ways', () => {
+  const [, ...body] = rowsOf(
+    blockOf([
+      ['b10.rest', '2026-01-02'],
+      ['b9.rest', '2025-12-30'],
+      ['A.rest', ''],
+    ]),
+  );
+  const names = (rows: JsonObject[][]): string[] => rows.map(([cell]) => (cell ? cellText(cell) : ''));
+  expect(names(sortedRows(body, 0, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
+  expect(names(sortedRows(body, 0, 'descending'))).toEqual(['b10.rest', 'b9.rest', 'A.rest']);
+  expect(names(sortedRows(body, 1, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
+});
+
+test('sorts numbers by what they are, not by how they are written', () => {
+  const number = (value: number, text: string): JsonObject => ({ type: 'raw_number', value, text });
+  const rows = [[number(1_000, '1 k')], [number(20, '20')], [number(-3, '-3')]];
+  expect(sortedRows(rows, 0, 'ascending').map(([cell]) => cell?.['value'])).toEqual([-3, 20, 1_000]);
+});
+
+test('reads the words of rich text', () => {
+  const cell: JsonObject = {
+    type: 'rich_text',
+    elements: [
+      {
+        type: 'rich_text_section',
+        elements: [
+          { type: 'text', text: 'cafe' },
+          { type: 'text', text: '.rest' },
+        ],
+      },
+    ],
+  };
+  expect(cellText(cell)).toBe('cafe.rest');
+});
+
+test.each([
+  [0, { top: 1, step: 1 }],
+  [3, { top: 3, step: 1 }],
+  [7, { top: 8, step: 2 }],
+  [12, { top: 15, step: 5 }],
+  [95, { top: 100, step: 20 }],
+  [1_234, { top: 1_500, step: 500 }],
+])('draws a scale for values up to %d', (largest, scale) => {
+  expect(scaleFor(largest)).toEqual(scale);
+});
