@@ -26,15 +26,7 @@ import { createDirectory } from './slack/directory.ts';
 import { createLimiter, HOUR_MS } from './slack/limit.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
 import { createSlackWeb, SlackProblem } from './slack/web.ts';
-import {
-  findDatabase,
-  identify,
-  keepMemorySmall,
-  migrateDatabase,
-  StartError,
-  slackMode,
-  withPatience,
-} from './start.ts';
+import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
@@ -360,7 +352,6 @@ async function readiness(
 const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
-  keepMemorySmall();
   const told = new AbortController();
   const starting = Promise.resolve().then(() => {
     const config = loadConfig();
