@@ -15,6 +15,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zones: [],
   'log.ts': [],
   'duration.ts': [],
+  'cache.ts': [],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts'],
   'config.ts': ['client', 'duration.ts', 'orders'],
@@ -55,6 +56,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     'start.ts',
     'accounts',
+    'cache.ts',
     'client',
     'config.ts',
     'crash-points.ts',
