@@ -26,6 +26,7 @@ import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
 import { createLimiter, HOUR_MS } from './slack/limit.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
+import { isSlackAddress } from './slack/response-url.ts';
 import { isSignedBySlack } from './slack/signature.ts';
 import { createSlackWeb, SlackProblem } from './slack/web.ts';
 import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
@@ -281,6 +282,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
         web,
+        isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
         settings,
         settingsStore,
         admins: config.admins,
