@@ -8,17 +8,6 @@ import { z } from 'zod';
 
 const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
-/** What `npm start` gives Node: the bot is measured as users run it. What stands beside it is bare. */
-export const RELEASED_OPTIONS = startOptions();
-
-function startOptions(): readonly string[] {
-  const file = new URL('../package.json', import.meta.url);
-  const { scripts } = z
-    .object({ scripts: z.object({ start: z.string() }) })
-    .parse(JSON.parse(readFileSync(file, 'utf8')));
-  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
-}
-
 let profiling: readonly string[] = [];
 
 /** From now on each process that is started leaves a CPU profile in the folder when it ends. */

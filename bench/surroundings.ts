@@ -12,7 +12,8 @@ import { readConfig } from '../src/config.ts';
 import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { type Process, RELEASED_OPTIONS, startProcess } from './processes.ts';
+import { RELEASED_OPTIONS } from '../test/support/released-options.ts';
+import { type Process, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
 
 /** People who ask; the approver is another one. */

@@ -40,6 +40,8 @@ export interface Config {
     readonly apiUrl: string | undefined;
   };
   readonly port: number;
+  /** Port of the metrics alone; undefined: they are served on `port`. */
+  readonly metricsPort: number | undefined;
   /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
   readonly publicUrl: string | undefined;
   readonly service: {
@@ -63,6 +65,7 @@ export interface Config {
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DAY_MS = 86_400_000;
+const DEFAULT_PORT = 3000;
 
 function list(text: string): string[] {
   return text
@@ -195,7 +198,8 @@ const environment = z.object({
   ).optional(),
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
   SLACK_API_URL: httpUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
-  PORT: wholeNumber(0, 65_535).default(3000),
+  PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
+  METRICS_PORT: wholeNumber(0, 65_535).optional(),
   PUBLIC_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
@@ -242,6 +246,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   SLACK_APP_TOKEN: 'xapp-…',
   SLACK_API_URL: 'https://slack.com/api/',
   PORT: '3000',
+  METRICS_PORT: '9464',
   PUBLIC_URL: 'https://steward.example.com',
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
@@ -293,6 +298,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
     problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
   }
+  const port = Number(given['PORT'] ?? DEFAULT_PORT);
+  if (port !== 0 && Number(given['METRICS_PORT']) === port) {
+    problems.set('METRICS_PORT', 'must be another port than PORT');
+  }
   if (!parsed.success || problems.size > 0) {
     const examples = new Map<string, string>(Object.entries(VARIABLES));
     const lines = [...problems].map(
@@ -311,6 +320,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       apiUrl: e.SLACK_API_URL,
     },
     port: e.PORT,
+    metricsPort: e.METRICS_PORT,
     publicUrl: e.PUBLIC_URL,
     service: {
       jsonUrl: e.SERVICE_JSON_URL,

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createAccounts } from './accounts/accounts.ts';
 import { createVault } from './accounts/vault.ts';
+import { cacheFor } from './cache.ts';
 import { createServiceClient } from './client/client.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { type CrashPoint, withCrashPoints } from './crash-points.ts';
@@ -12,37 +13,32 @@ import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createRdapClient } from './expiry/rdap.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
 import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
-import { type HttpServer, type Readiness, startServer } from './server.ts';
+import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
 import { createDirectory } from './slack/directory.ts';
 import { createLimiter, HOUR_MS } from './slack/limit.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
+import { isSlackAddress } from './slack/response-url.ts';
+import { isSignedBySlack } from './slack/signature.ts';
 import { createSlackWeb, SlackProblem } from './slack/web.ts';
-import {
-  findDatabase,
-  identify,
-  keepMemorySmall,
-  migrateDatabase,
-  StartError,
-  slackMode,
-  withPatience,
-} from './start.ts';
+import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
+import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
 
@@ -69,6 +65,8 @@ export interface Overrides {
 export interface Bot {
   /** Where its HTTP server listens. */
   readonly port: number;
+  /** Where its metrics are served. */
+  readonly metricsPort: number;
   readonly expiry: Expiry;
   /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
@@ -82,6 +80,8 @@ const USER_AGENT = 'domain-steward (expiry watch list)';
 const CATCH_UP_MS = 10_000;
 /** Credentials that the service refuses, of one person. */
 const LINK_TRIES_PER_HOUR = 10;
+/** Metrics and readiness are computed at most this often, however many ask. */
+const FRESH_MS = 1_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
@@ -104,35 +104,44 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     }
   };
 
-  let database: Database | undefined;
+  let probe: DatabaseProbe | undefined;
   let slackApp: SlackApp | undefined;
-  let metrics: Metrics | undefined;
   let expiry: Expiry | undefined;
+  const measured = createMetrics({ orders: async () => probe?.figures(now()) });
+  const readMetrics = cacheFor(FRESH_MS, async () => ({
+    contentType: measured.contentType,
+    text: await measured.text(),
+  }));
+  const databaseAnswers = cacheFor(FRESH_MS, async () => (await probe?.ping()) ?? true);
+  const { signingSecret } = config.slack;
+  const { metricsPort } = config;
+  const listen = { log, ...(overrides.host === undefined ? {} : { host: overrides.host }) };
   const server: HttpServer = await startServer({
+    ...listen,
     port: config.port,
-    ...(overrides.host === undefined ? {} : { host: overrides.host }),
-    log,
     calendar: async (token) => expiry?.openFeed(token),
+    isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (slackApp?.connected() === true ? slackApp.requestListener : undefined),
-    metrics: async () => ({
-      contentType: metrics?.contentType ?? 'text/plain',
-      text: (await metrics?.text()) ?? '',
-    }),
-    readiness: () => readiness(missing, database, slackApp),
-  }).catch((cause: unknown) => {
-    throw new StartError(
-      `The HTTP server cannot listen on PORT ${config.port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another PORT.`,
-      { cause },
-    );
-  });
+    metrics: metricsPort === undefined ? readMetrics : undefined,
+    readiness: () => readiness(missing, databaseAnswers, slackApp),
+  }).catch((cause: unknown) => refusePort('PORT', config.port, cause));
   closers.push(() => server.close());
 
   try {
+    const metricsServer =
+      metricsPort === undefined
+        ? undefined
+        : await startMetricsServer({ ...listen, port: metricsPort, metrics: readMetrics }).catch(
+            (cause: unknown) => refusePort('METRICS_PORT', metricsPort, cause),
+          );
+    if (metricsServer !== undefined) closers.push(() => metricsServer.close());
     const databaseUrl = await findDatabase(config, log, closers);
     await withPatience('the database', log, signal, async () => migrateDatabase(databaseUrl, log));
     const db = openDatabase({ url: databaseUrl, log });
-    database = db;
     closers.push(() => db.close());
+    const probing = openProbe({ url: databaseUrl, log });
+    probe = probing;
+    closers.push(() => probing.close());
     delete missing['database'];
 
     const jobs = createJobs({ connectionString: databaseUrl, log, now });
@@ -141,8 +150,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const { atCrashPoint } = overrides;
     const kept = createOrderStore(db, jobs);
     const store = atCrashPoint === undefined ? kept : withCrashPoints(kept, atCrashPoint);
-    const measured = createMetrics({ orders: () => store.figures(now()) });
-    metrics = measured;
     const settingsStore = createSettingsStore(db);
     const watchList = createWatchListStore(db);
     const settings = async () => withSaved(config.team, await settingsStore.all());
@@ -275,6 +282,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
         web,
+        isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
         settings,
         settingsStore,
         admins: config.admins,
@@ -310,7 +318,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
       (err: unknown) => log.warn({ err }, 'looking where reminders go'),
     );
-    log.info({ port: server.port, mode: slackMode(config).kind }, 'ready');
+    log.info({ port: server.port, metricsPort: metricsServer?.port, mode: slackMode(config).kind }, 'ready');
 
     let stopped: Promise<void> | undefined;
     const stop = async () => {
@@ -327,6 +335,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     };
     return {
       port: server.port,
+      metricsPort: metricsServer?.port ?? server.port,
       expiry: expiring,
       catchUp: async () => {
         await recovery.now();
@@ -345,13 +354,21 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   }
 }
 
+/** @throws {StartError} always */
+function refusePort(variable: string, port: number, cause: unknown): never {
+  throw new StartError(
+    `The HTTP server cannot listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
+    { cause },
+  );
+}
+
 async function readiness(
   missing: Readonly<Record<string, string>>,
-  database: Database | undefined,
+  databaseAnswers: () => Promise<boolean>,
   slack: SlackApp | undefined,
 ): Promise<Readiness> {
   const found: Record<string, string> = { ...missing };
-  if (database !== undefined && !(await database.ping(1_500))) found['database'] = 'does not answer';
+  if (!(await databaseAnswers())) found['database'] = 'does not answer';
   if (slack !== undefined && !slack.connected()) found['slack'] = 'not connected';
   return found;
 }
@@ -360,7 +377,6 @@ async function readiness(
 const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
-  keepMemorySmall();
   const told = new AbortController();
   const starting = Promise.resolve().then(() => {
     const config = loadConfig();

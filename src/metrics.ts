@@ -16,15 +16,21 @@ export interface Metrics {
 }
 
 export interface MetricsSources {
-  /** Orders by state, and how long the oldest approved one waits to be carried out, in seconds. */
-  readonly orders: () => Promise<{
-    readonly byState: Readonly<Record<string, number>>;
-    readonly queueAgeSeconds: number;
-  }>;
+  /**
+   * Orders by state, and how long the oldest approved one waits to be carried out, in seconds. Undefined where the
+   * database is not known yet.
+   */
+  readonly orders: () => Promise<
+    | {
+        readonly byState: Readonly<Record<string, number>>;
+        readonly queueAgeSeconds: number;
+      }
+    | undefined
+  >;
 }
 
 /** Prometheus waits 10 s for a scrape. */
-const SOURCES_MS = 3_000;
+const SOURCES_MS = 2_000;
 
 /** @param sources asked at every scrape */
 export function createMetrics(sources: MetricsSources): Metrics {
@@ -80,7 +86,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       ]);
       database.set(figures === undefined ? 0 : 1);
       states.reset();
-      age.reset();
+      age.remove();
       if (figures !== undefined) {
         for (const state of ORDER_STATES) states.set({ state }, figures.byState[state] ?? 0);
         age.set(figures.queueAgeSeconds);

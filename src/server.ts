@@ -1,10 +1,12 @@
 import {
   createServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
@@ -12,14 +14,23 @@ import type { Log } from './log.ts';
 /** What is not ready, by part; empty when all is. */
 export type Readiness = Readonly<Record<string, string>>;
 
-export interface ServerOptions {
+export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
   /** Address to listen on; every one of the machine when left out. */
   readonly host?: string;
   readonly log: Log;
+}
+
+/** The metrics as they are served. */
+export type ReadMetrics = () => Promise<{ readonly contentType: string; readonly text: string }>;
+
+export interface ServerOptions extends ListenOptions {
   readonly readiness: () => Promise<Readiness>;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Undefined where the metrics have a port of their own. */
+  readonly metrics: ReadMetrics | undefined;
+  /** Whether Slack has signed a request, of whose body nothing has been decoded. */
+  readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
   /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
   /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
@@ -32,9 +43,6 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Slack's signatures are good for five minutes either way; Bolt itself looks only back. */
-const CLOCK_LEEWAY_SECONDS = 300;
-
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
 /** Slack's largest deliveries, forms with everything typed in, stay far below. */
@@ -42,6 +50,21 @@ const MAX_BODY_BYTES = 1_000_000;
 
 /** `ssl_check=1` and a token. */
 const SSL_CHECK_BYTES = 1_000;
+const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
+
+/** Slack gives a delivery up after 3 s, so whatever needs longer than these is none. */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Node looks for requests that are over their time this often; every 30 s if it is not told. */
+const TIMEOUT_CHECK_MS = 1_000;
+/** Longer than balancers keep an idle connection (60 s), so that they never send into one that is being closed. */
+const KEEP_ALIVE_MS = 65_000;
+/** A balancer adds some to Slack's fifteen. */
+const MAX_HEADERS = 100;
+const MAX_HEADER_BYTES = 16_384;
+/** Connections without a whole request; balancers keep some tens of idle ones. */
+const MAX_WAITING_CONNECTIONS = 500;
+const MAX_CONNECTIONS = 1_000;
 
 const HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -50,20 +73,50 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 /** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`. */
-export async function startServer(options: ServerOptions): Promise<HttpServer> {
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
-    route(options, request, response).catch((err: unknown) => {
-      // Only the first part of the path: what follows may be a token.
-      options.log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
-      if (!response.headersSent) answer(response, 500, { error: 'internal error' });
-    });
-  });
+export function startServer(options: ServerOptions): Promise<HttpServer> {
+  return listen(options, (request, response) => route(options, request, response));
+}
+
+/** A server of `/metrics` alone, for a port that the internet does not reach. */
+export function startMetricsServer(
+  options: ListenOptions & { readonly metrics: ReadMetrics },
+): Promise<HttpServer> {
+  return listen(options, async (request, response) =>
+    pathOf(request) === '/metrics' && isRead(request)
+      ? answerMetrics(options.metrics, response)
+      : answer(response, 404, { error: 'not found' }),
+  );
+}
+
+async function listen({ port, host, log }: ListenOptions, handle: Handle): Promise<HttpServer> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    (request, response) => {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+      handle(request, response).catch((err: unknown) => {
+        // The other end left before it had said all, or took too long for it.
+        if (!request.complete) return;
+        // Only the first part of the path: what follows may be a token.
+        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
+        if (!response.headersSent) answer(response, 500, { error: 'internal error' });
+      });
+    },
+  );
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxConnections = MAX_CONNECTIONS;
+  limitWaitingConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port: options.port, ...(options.host === undefined ? {} : { host: options.host }) }, () =>
-      resolve(),
-    );
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => resolve());
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('the HTTP server has no port');
@@ -71,6 +124,35 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     port: address.port,
     close: () => close(server),
   };
+}
+
+/**
+ * Closes the oldest connection without a whole request when there are too many of them. Whoever opens connections and
+ * sends nothing, or never ends what they send, closes their own: a delivery comes whole within milliseconds.
+ */
+function limitWaitingConnections(server: Server): void {
+  const waiting = new Set<Socket>();
+  const wait = (socket: Socket) => {
+    waiting.add(socket);
+    if (waiting.size <= MAX_WAITING_CONNECTIONS) return;
+    const [oldest] = waiting;
+    oldest?.destroy();
+  };
+  server.on('connection', (socket) => {
+    socket.once('close', () => waiting.delete(socket));
+    wait(socket);
+  });
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const stopWaiting = () => {
+      if (!response.writableFinished) waiting.delete(socket);
+    };
+    if (isRead(request)) stopWaiting();
+    else request.once('end', stopWaiting);
+    response.once('finish', () => {
+      if (!socket.destroyed) wait(socket);
+    });
+  });
 }
 
 function close(server: Server): Promise<void> {
@@ -81,14 +163,21 @@ function close(server: Server): Promise<void> {
   });
 }
 
+function pathOf(request: IncomingMessage): string | undefined {
+  return request.url?.split('?')[0];
+}
+
+function isRead(request: IncomingMessage): boolean {
+  return request.method === 'GET' || request.method === 'HEAD';
+}
+
 async function route(
   options: ServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-  const path = request.url?.split('?')[0];
-  const reads = request.method === 'GET' || request.method === 'HEAD';
+  const path = pathOf(request);
+  const reads = isRead(request);
   if (path === '/slack/events') return takeFromSlack(options, request, response);
   if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
   if (path === '/readyz' && reads) {
@@ -100,11 +189,8 @@ async function route(
       ready ? { status: 'ready' } : { status: 'not ready', missing },
     );
   }
-  if (path === '/metrics' && reads) {
-    const { contentType, text } = await options.metrics();
-    response.writeHead(200, { 'content-type': contentType });
-    response.end(text);
-    return;
+  if (path === '/metrics' && reads && options.metrics !== undefined) {
+    return answerMetrics(options.metrics, response);
   }
   const token = CALENDAR_PATH.exec(path ?? '')?.[1];
   const feed = token !== undefined && reads ? await options.calendar(token) : undefined;
@@ -114,6 +200,12 @@ async function route(
     return pipeline(Readable.from(feed), response);
   }
   answer(response, 404, { error: 'not found' });
+}
+
+async function answerMetrics(read: ReadMetrics, response: ServerResponse): Promise<void> {
+  const { contentType, text } = await read();
+  response.writeHead(200, { 'content-type': contentType });
+  response.end(text);
 }
 
 /** The whole body, or undefined when it is larger than anything Slack sends. */
@@ -129,15 +221,18 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(parts);
 }
 
-/** Slack looks at the certificate now and then, with nothing signed; it wants to hear 200 and nothing more. */
+/**
+ * Slack looks at the certificate now and then, with nothing signed; it wants to hear 200 and nothing more. What it says
+ * besides is not read. A body is looked at only if it is no longer than such a check.
+ */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
-  if (request.headers['x-slack-request-timestamp'] !== undefined) return false;
+  if (request.headers['x-slack-signature'] !== undefined) return false;
   const [, query = ''] = (request.url ?? '').split('?');
+  if (SSL_CHECK.test(query)) return true;
   const length = Number(request.headers['content-length']);
-  const text = request.method === 'POST' && length <= SSL_CHECK_BYTES ? await readBody(request) : undefined;
-  return [query, text?.toString('utf8') ?? ''].some(
-    (parameters) => new URLSearchParams(parameters).get('ssl_check') === '1',
-  );
+  if (request.method !== 'POST' || !(length <= SSL_CHECK_BYTES)) return false;
+  const body = await readBody(request);
+  return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
 }
 
 /** Bolt takes every body for an object and leaves a rejection unhandled, which ends the process, when it is none. */
@@ -153,13 +248,15 @@ function isDelivery(mediaType: string, body: string): boolean {
   }
 }
 
+/** Nothing of a body is decoded before its signature is checked. */
 async function takeFromSlack(
   options: ServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   if (await isSslCheck(request)) {
-    answer(response, 200, {});
+    response.writeHead(200);
+    response.end();
     return;
   }
   const slack = options.slack();
@@ -171,27 +268,29 @@ async function takeFromSlack(
     answer(response, 405, { error: 'POST only' });
     return;
   }
-  const timestamp = Number(request.headers['x-slack-request-timestamp']);
-  const skew = Math.abs(Date.now() / 1_000 - timestamp);
-  if (!(skew <= CLOCK_LEEWAY_SECONDS)) {
-    answer(response, 401, { error: 'the request is not of this moment' });
+  if (request.headers['x-slack-signature'] === undefined) {
+    answer(response, 401, { error: 'not signed' });
     return;
   }
-  // Bolt knows the media types without parameters only.
-  const [given = ''] = (request.headers['content-type'] ?? '').split(';');
-  const mediaType = given.trim().toLowerCase();
-  request.headers['content-type'] = mediaType;
   const body = await readBody(request);
   if (body === undefined) {
     response.setHeader('connection', 'close');
     answer(response, 413, { error: 'too large' });
     return;
   }
+  if (!options.isSigned(request.headers, body)) {
+    answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
+    return;
+  }
+  // Bolt knows the media types without parameters only.
+  const [given = ''] = (request.headers['content-type'] ?? '').split(';');
+  const mediaType = given.trim().toLowerCase();
+  request.headers['content-type'] = mediaType;
   if (!isDelivery(mediaType, body.toString('utf8'))) {
     answer(response, 400, { error: 'not a delivery of Slack' });
     return;
   }
-  // Read already: Bolt checks the signature of `rawBody`.
+  // Read already: Bolt checks the signature of `rawBody` once more.
   Object.assign(request, { rawBody: body });
   slack(request, response);
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Config } from './config.ts';
@@ -16,30 +15,6 @@ import { MigrationError, migrate } from './store/migrate.ts';
 /** The bot cannot start. The message is for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-}
-
-/**
- * Has the heap collected when it is half as large again as what lived after the last full collection. On a machine with
- * much memory Node waits until it is four times as large, and keeps that for as long as there is work: what orders needed
- * for a moment would stay for hours. Costs a few hundredths of the processor time under full load.
- */
-const HEAP_GROWING_PERCENT = 50;
-/**
- * How much a function of WebAssembly does before it is compiled once more, for speed: the default since Node 22. Node 20
- * takes a seventh of it and so compiles much of Prisma's query compiler again while the bot starts. That leaves 70 MB
- * with the system's allocator, for plans of queries that are made once and kept.
- */
-const WASM_TIERING_BUDGET = 13_000_000;
-
-/** Options that V8 looks at each time, so that they can be set while it runs. One that it does not know changes nothing. */
-export const MEMORY_OPTIONS = [
-  `--heap-growing-percent=${HEAP_GROWING_PERCENT}`,
-  `--wasm-tiering-budget=${WASM_TIERING_BUDGET}`,
-] as const;
-
-/** Keeps this process’s memory small. For programs alone, as the first thing they do: it holds for the whole process. */
-export function keepMemorySmall(): void {
-  for (const option of MEMORY_OPTIONS) setFlagsFromString(option);
 }
 
 /** How long a database or Slack may be away at start before the process gives up. */

@@ -17,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zones: [],
   'log.ts': [],
   'duration.ts': [],
+  'cache.ts': [],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts'],
   'config.ts': ['client', 'duration.ts', 'orders'],
@@ -57,6 +58,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     'start.ts',
     'accounts',
+    'cache.ts',
     'client',
     'config.ts',
     'crash-points.ts',

@@ -31,6 +31,7 @@ describe('the settings', () => {
     const config = readConfig(least);
     expect(config).toMatchObject({
       port: 3000,
+      metricsPort: undefined,
       service: {
         jsonUrl: 'https://service.example/v1',
         xmlUrl: undefined,
@@ -56,6 +57,18 @@ describe('the settings', () => {
       logLevel: 'info',
     });
     expect(config.dataDir).toMatch(/\/data$/);
+  });
+
+  it.each([
+    [{ METRICS_PORT: '3000' }, false],
+    [{ PORT: '8080', METRICS_PORT: '8080' }, false],
+    [{ PORT: '8080', METRICS_PORT: '08080' }, false],
+    [{ PORT: '8080', METRICS_PORT: '3000' }, true],
+    // Both take any free port.
+    [{ PORT: '0', METRICS_PORT: '0' }, true],
+  ])('keep the metrics on a port of their own: %j', (ports, good) => {
+    if (good) expect(readConfig({ ...least, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
+    else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must be another port than PORT');
   });
 
   it('keep secrets out of sight', () => {
@@ -96,6 +109,7 @@ describe('the settings', () => {
       SLACK_APP_TOKEN: 'canary-2',
       SLACK_API_URL: 'https://slack.com/canary',
       PORT: '70000',
+      METRICS_PORT: 'canary',
       PUBLIC_URL: 'canary',
       SERVICE_JSON_URL: 'ftp://canary',
       SERVICE_XML_URL: 'canary',
@@ -215,6 +229,7 @@ describe('the settings', () => {
       'ADMINS',
       'REMINDER_CHANNEL',
       'PUBLIC_URL',
+      'METRICS_PORT',
     ];
     const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));
     expect(Object.keys(defaults).length).toBeGreaterThan(10);

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RELEASED_OPTIONS } from '../../test/support/released-options.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
-import { type Program, RELEASED_OPTIONS, residentMb, startProgram } from '../processes.ts';
+import { type Program, residentMb, startProgram } from '../processes.ts';
 import { command, press } from '../slack-load.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 

@@ -18,13 +18,13 @@ const AGAIN_MS = 60_000;
 /** Posts digests of what expires in Slack. */
 export function createDigestPoster({ web, directory, admins }: DigestPosterDeps): DigestPoster {
   async function post(channelId: string, threadTs: string | undefined, message: Message) {
-    const { channel, ts } = await withPlainFallback(message.blocks, (blocks) =>
+    const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
       web.call(
         'chat.postMessage',
         {
           channel: channelId,
           ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-          text: message.text,
+          text,
           blocks,
           unfurl_links: false,
           unfurl_media: false,

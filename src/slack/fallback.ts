@@ -1,15 +1,49 @@
-import { type AnyBlock, hasNewBlocks, withoutNewBlocks } from './views/kit.ts';
-import { refusesBlocks } from './web.ts';
+import { type AnyBlock, asText, hasNewBlocks, lines, type Message, withoutNewBlocks } from './views/kit.ts';
+import { mayRefuseBlocks } from './web.ts';
 
-/** Sends blocks; where Slack does not know the newer ones, sends them as text. */
-export async function withPlainFallback<T>(
+/**
+ * Sends a message with its blocks; where Slack may have refused those, without the newer ones, and at last as text alone.
+ * @throws {SlackProblem} the first refusal, where Slack takes none of them
+ */
+export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
+  const { text, blocks } = message;
+  return firstAccepted(
+    [
+      () => message,
+      ...(hasNewBlocks(blocks) ? [() => ({ text, blocks: withoutNewBlocks(blocks) })] : []),
+      ...(blocks.length > 0 ? [() => ({ text: asText(blocks).join('\n') || text, blocks: [] })] : []),
+    ],
+    send,
+  );
+}
+
+/** The same for a view that is nothing but blocks. */
+export function withPlainView<T>(
   blocks: readonly AnyBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await send(blocks);
-  } catch (error) {
-    if (!refusesBlocks(error) || !hasNewBlocks(blocks)) throw error;
-    return send(withoutNewBlocks(blocks));
+  return firstAccepted(
+    [
+      () => blocks,
+      ...(hasNewBlocks(blocks) ? [() => withoutNewBlocks(blocks)] : []),
+      () => lines(asText(blocks)),
+    ],
+    send,
+  );
+}
+
+async function firstAccepted<Shown, T>(
+  versions: readonly (() => Shown)[],
+  send: (shown: Shown) => Promise<T>,
+): Promise<T> {
+  let refused: unknown;
+  for (const version of versions) {
+    try {
+      return await send(version());
+    } catch (error) {
+      if (!mayRefuseBlocks(error)) throw error;
+      refused ??= error;
+    }
   }
+  throw refused;
 }

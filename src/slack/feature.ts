@@ -29,6 +29,8 @@ export interface SlackDeps {
   ) => Promise<void>;
   readonly directory: SlackDirectory;
   readonly web: SlackWeb;
+  /** Whether answers may be posted to an address that a delivery names. */
+  readonly isSlackAddress: (address: string) => boolean;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
   /** `ADMINS`: may change settings besides workspace admins and owners. */

@@ -275,10 +275,10 @@ async function updateCard(
 ): Promise<boolean> {
   const message = orderCard(order, extras);
   try {
-    await withPlainFallback(message.blocks, (blocks) =>
+    await withPlainFallback(message, ({ text, blocks }) =>
       deps.web.call(
         'chat.update',
-        { channel: card.channelId, ts: card.ts, text: message.text, blocks, metadata: metadataOf(order) },
+        { channel: card.channelId, ts: card.ts, text, blocks, metadata: metadataOf(order) },
         done,
       ),
     );
@@ -316,13 +316,13 @@ async function post(
   order: Order,
   message: Message,
 ): Promise<{ channelId: string; ts: string }> {
-  const { channel, ts } = await withPlainFallback(message.blocks, (blocks) =>
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
     deps.web.call(
       'chat.postMessage',
       {
         channel: channelId,
         ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text: message.text,
+        text,
         blocks,
         metadata: metadataOf(order),
         unfurl_links: false,

@@ -23,24 +23,30 @@ const fetchResponse = fetchWithin(5_000);
  * @throws {SlackProblem} when none of the ways is open
  */
 export async function tell(
-  deps: Pick<SlackDeps, 'web' | 'directory'>,
+  deps: Pick<SlackDeps, 'web' | 'directory' | 'isSlackAddress' | 'log'>,
   to: Reach,
   message: Message,
   options: { readonly replace?: boolean } = {},
 ): Promise<void> {
-  if (to.responseUrl !== undefined && (await answer(to.responseUrl, message, options.replace ?? false)))
+  const { responseUrl } = to;
+  if (responseUrl !== undefined && !deps.isSlackAddress(responseUrl)) {
+    // Not the whole of it: it is the right to answer.
+    const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
+    deps.log.warn({ host }, 'a delivery names an address for answers that is not Slack’s: it is not called');
+  } else if (responseUrl !== undefined && (await answer(responseUrl, message, options.replace ?? false))) {
     return;
+  }
   if (to.channelId !== undefined && to.channelId !== '') {
     const { channelId, threadTs } = to;
     try {
-      await withPlainFallback(message.blocks, (blocks) =>
+      await withPlainFallback(message, ({ text, blocks }) =>
         deps.web.call(
           'chat.postEphemeral',
           {
             channel: channelId,
             user: to.person.id,
             ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-            text: message.text,
+            text,
             blocks,
           },
           done,
@@ -53,8 +59,8 @@ export async function tell(
     }
   }
   const channel = await deps.directory.directMessage(to.person.id);
-  await withPlainFallback(message.blocks, (blocks) =>
-    deps.web.call('chat.postMessage', { channel, text: message.text, blocks }, done),
+  await withPlainFallback(message, ({ text, blocks }) =>
+    deps.web.call('chat.postMessage', { channel, text, blocks }, done),
   );
 }
 

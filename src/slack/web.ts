@@ -143,16 +143,84 @@ export function problemOf(method: string, cause: unknown): SlackProblem {
   return new SlackProblem('unreachable', method, { cause });
 }
 
-const REFUSED_BLOCKS: ReadonlySet<string> = new Set([
-  'invalid_blocks',
-  'invalid_blocks_format',
-  'invalid_arguments',
-  'unsupported_block_type',
+/** Refusals that have nothing to do with what a message or view looks like. */
+const NOT_OF_BLOCKS: ReadonlySet<string> = new Set([
+  ...TOKEN_REFUSED,
+  // The place
+  'cannot_reply_to_message',
+  'channel_is_archived',
+  'channel_not_found',
+  'channel_type_not_supported',
+  'is_archived',
+  'is_inactive',
+  'messages_tab_disabled',
+  'method_not_supported_for_channel_type',
+  'no_such_url',
+  'not_enabled',
+  'not_in_channel',
+  'restricted_action',
+  'restricted_action_non_threadable_channel',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_locked',
+  'restricted_action_thread_only_channel',
+  'thread_not_found',
+  // The message or view that is to change
+  'cant_update_message',
+  'edit_window_closed',
+  'hash_conflict',
+  'message_not_found',
+  'not_found',
+  'update_failed',
+  // The person, or what they did
+  'cannot_dm_bot',
+  'exchanged_trigger_id',
+  'expired_trigger_id',
+  'expired_url',
+  'invalid_trigger_id',
+  'trigger_exchanged',
+  'trigger_expired',
+  'used_url',
+  'user_disabled',
+  'user_not_found',
+  'user_not_in_channel',
+  // The bot's rights
+  'access_denied',
+  'app_missing_action_url',
+  'as_user_not_supported',
+  'ekm_access_denied',
+  'enterprise_is_restricted',
+  'no_permission',
+  'not_allowed',
+  'not_authorized',
+  'org_login_required',
+  'team_access_not_granted',
+  'team_not_found',
+  'two_factor_setup_required',
+  // Its metadata
+  'invalid_metadata_format',
+  'invalid_metadata_schema',
+  'metadata_must_be_sent_from_app',
+  'metadata_too_large',
+  // Slack itself; after some of them it may have been done all the same
+  'accesslimited',
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+  'team_added_to_org',
 ]);
 
-/** Whether Slack may have refused for the kinds of blocks: a workspace need not know the newer ones. */
-export function refusesBlocks(error: unknown): boolean {
-  return error instanceof SlackProblem && error.code !== undefined && REFUSED_BLOCKS.has(error.code);
+/**
+ * Whether Slack may have refused a call for the blocks in it: a workspace need not know the newer ones, and nobody knows
+ * all codes with which it says so. Every refusal counts that does not clearly mean something else.
+ */
+export function mayRefuseBlocks(error: unknown): boolean {
+  return (
+    error instanceof SlackProblem &&
+    error.kind === 'refused' &&
+    error.code !== undefined &&
+    !NOT_OF_BLOCKS.has(error.code)
+  );
 }
 
 /** For calls whose answer says nothing more than that they were done. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { z } from 'zod';
@@ -39,8 +38,6 @@ export interface Database {
   readonly run: RunStatement;
   /** Runs statements in one transaction; what `work` throws rolls it back. */
   transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T>;
-  /** @returns whether the database answers within `timeoutMs`; never throws */
-  ping(timeoutMs: number): Promise<boolean>;
   /** Waits for the queries under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -125,21 +122,6 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
       } finally {
         // The server rolls back what a closed connection began.
         client.release(broken);
-      }
-    },
-
-    async ping(timeoutMs) {
-      const overdue = new AbortController();
-      try {
-        return await Promise.race([
-          prisma.$queryRaw`SELECT 1`.then(
-            () => true,
-            () => false,
-          ),
-          sleep(timeoutMs, false, { signal: overdue.signal }),
-        ]);
-      } finally {
-        overdue.abort();
       }
     },
 

@@ -39,13 +39,6 @@ export interface OrderStoreDeps {
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
 
-/** Figures for operators. */
-export interface OrderFigures {
-  readonly byState: Readonly<Record<string, number>>;
-  /** How long the oldest approved order waits to be carried out, in seconds. */
-  readonly queueAgeSeconds: number;
-}
-
 /**
  * Orders on PostgreSQL. Every change is one statement, in one transaction with the jobs that it causes.
  * @throws {StoreError} from every method, when the database fails
@@ -53,7 +46,7 @@ export interface OrderFigures {
 export function createOrderStore(
   database: Database,
   deps: OrderStoreDeps,
-): OrderStore & MessageStore & AuditStore & { figures(now: Date): Promise<OrderFigures> } {
+): OrderStore & MessageStore & AuditStore {
   const { prisma, run } = database;
 
   /**
@@ -242,22 +235,6 @@ export function createOrderStore(
           where: { orderId, n, sealed: null, NOT: { revealedAt: null } },
           data: { sealed: sealed.bytes, keyId: sealed.keyId, revealedAt: null },
         });
-      }),
-
-    figures: (now) =>
-      during('counting orders', async () => {
-        const [states, oldest] = await Promise.all([
-          prisma.order.groupBy({ by: ['state'], _count: { _all: true } }),
-          prisma.order.aggregate({
-            where: { state: 'APPROVED' satisfies OrderState },
-            _min: { updatedAt: true },
-          }),
-        ]);
-        const since = oldest._min.updatedAt?.getTime() ?? now.getTime();
-        return {
-          byState: Object.fromEntries(states.map(({ state, _count }) => [state, _count._all])),
-          queueAgeSeconds: Math.max(0, (now.getTime() - since) / 1_000),
-        };
       }),
   };
 }

@@ -111,16 +111,69 @@ describe('the signature', () => {
 
 describe('Slack looks at the certificate', () => {
   test('by GET and by POST, unsigned: 200, and nothing more', async () => {
-    expect((await fetch(`${url}/slack/events?ssl_check=1`)).status).toBe(200);
+    const response = await fetch(`${url}/slack/events?ssl_check=1`);
+    expect([response.status, await response.text()]).toEqual([200, '']);
     expect(await post('token=x&ssl_check=1', { 'content-type': FORM })).toBe(200);
     expect((await fetch(`${url}/slack/events`)).status).toBe(405);
   });
 
-  test('a command that is smuggled along is not run', async () => {
+  const click = () =>
+    `payload=${encodeURIComponent(
+      JSON.stringify({
+        type: 'block_actions',
+        user: { id: 'U0BOB', team_id: demo.workspace.teamId },
+        team: { id: demo.workspace.teamId },
+        trigger_id: 't',
+        channel: { id: DOMAINS },
+        actions: [
+          { type: 'button', action_id: 'order_approve', block_id: 'b', action_ts: '1', value: order.id },
+        ],
+      }),
+    )}`;
+  const unsigned = (): Record<string, string> => ({});
+  const withTimestamp = () => ({ 'x-slack-request-timestamp': String(Math.floor(Date.now() / 1_000)) });
+  const wronglySigned = (body: string) => ({ ...signed(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` });
+  const signedForAnother = () => signed('ssl_check=1');
+  const places: readonly (readonly [where: string, query: string, body: (payload: string) => string])[] = [
+    ['behind the body', '', (payload) => `${payload}&ssl_check=1`],
+    ['before the body', '', (payload) => `ssl_check=1&${payload}`],
+    ['in the query', '?ssl_check=1', (payload) => payload],
+    ['in both', '?ssl_check=1&token=x', (payload) => `ssl_check=1&${payload}`],
+  ];
+  const riding = places.flatMap(([where, query, bodyOf]) =>
+    (
+      [
+        ['unsigned', unsigned],
+        ['with a timestamp', withTimestamp],
+        ['wrongly signed', wronglySigned],
+        ['signed for another body', signedForAnother],
+      ] as const
+    ).map(([how, headers]) => ({ where, how, query, bodyOf, headers })),
+  );
+
+  test.each(riding)('a command and a click that ride along $where, $how, are not run', async (each) => {
     const before = alice.ephemerals().length;
-    const body = `${commandBody('whoami')}&ssl_check=1`;
-    expect(await post(body, { 'content-type': FORM })).toBe(200);
-    await answerTo(demo.workspace, alice, '/domain help');
+    for (const payload of [commandBody('whoami'), click()]) {
+      const body = each.bodyOf(payload);
+      const response = await fetch(`${url}/slack/events${each.query}`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': FORM, ...each.headers(body) },
+      });
+      expect([200, 401]).toContain(response.status);
+      if (response.status === 200) expect(await response.text()).toBe('');
+    }
+    // Whatever had been run before would have been answered before this.
+    await answerTo(demo.workspace, alice, '/domain orders');
+    expect(alice.ephemerals()).toHaveLength(before + 1);
+    nothingHappened();
+  });
+
+  test('what Slack has signed reaches nobody either, when it says that it is a check', async () => {
+    const before = alice.ephemerals().length;
+    const body = `ssl_check=1&${commandBody('whoami')}`;
+    expect(await post(body, { 'content-type': FORM, ...signed(body) })).toBe(200);
+    await answerTo(demo.workspace, alice, '/domain orders');
     expect(alice.ephemerals()).toHaveLength(before + 1);
   });
 });

@@ -118,11 +118,24 @@ describe('the Home tab', () => {
     await home(t.carol, 'Waiting for your approval');
   });
 
-  it('goes without tables and charts where Slack does not know them', async () => {
-    t.workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'invalid_arguments', times: 1 });
+  it.each(['invalid_arguments', 'a_code_of_next_year'])(
+    'goes without tables and charts where Slack does not know them and says %s',
+    async (code) => {
+      await t.alice.openHome();
+      await homeShows(t.alice, (text) => text.includes('"data_table"'), 'a table');
+      t.workspace.faults.set({ method: 'views.publish', kind: 'error', code, times: 1 });
+      await t.alice.openHome();
+      const view = await homeShows(t.alice, (text) => !text.includes('"data_table"'), 'no table');
+      expect(textOf(view)).toContain('tea.example');
+      expect(view.blocks.map(({ type }) => type)).not.toContain('data_visualization');
+    },
+  );
+
+  it('is text alone where Slack takes nothing else', async () => {
+    t.workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'a_code_of_next_year', times: 2 });
     await t.alice.openHome();
-    const view = await homeShows(t.alice, (text) => !text.includes('"data_table"'), 'no table');
+    const view = await homeShows(t.alice, (text) => !text.includes('"header"'), 'no header');
+    expect(new Set(view.blocks.map(({ type }) => type))).toEqual(new Set(['section']));
     expect(textOf(view)).toContain('tea.example');
-    expect(view.blocks.map(({ type }) => type)).not.toContain('data_visualization');
   });
 });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
 import { answerTo, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
+import { RELEASED_OPTIONS } from '../support/released-options.ts';
 
 /*
  * What the guide for operators tells them to run, run.
@@ -112,7 +113,9 @@ describe('the image and what runs it', () => {
     expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
     expect(last.findIndex((line) => line.startsWith('COPY'))).toBeLessThan(last.indexOf('USER node'));
     expect(last.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
-    expect(last).toContain('CMD ["node", "--max-semi-space-size=16", "--v8-pool-size=0", "dist/main.js"]');
+    expect(last).toContain(
+      `CMD [${['node', ...RELEASED_OPTIONS, 'dist/main.js'].map((word) => JSON.stringify(word)).join(', ')}]`,
+    );
     expect(lines.join('\n')).toContain('npm prune --omit=dev --omit=optional');
   });
 

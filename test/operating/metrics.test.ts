@@ -81,6 +81,7 @@ describe('without the database', () => {
     const said = await metrics.text();
     expect(said).toContain('domain_steward_database_up 0');
     expect(said).not.toContain('domain_steward_orders{');
+    expect(said).not.toMatch(/^domain_steward_queue_age_seconds/m);
     expect(said).toContain('domain_steward_slack_calls_total{method="chat.update",outcome="rate_limited"} 1');
   });
 });

@@ -43,16 +43,3 @@ test('the audit log of a time, oldest first, each line with its order as it is n
   }
   expect(await collect(rig.store.auditTrail(at(100), at(200)))).toEqual([]);
 });
-
-test('counts for operators', async () => {
-  await rig.sql('TRUNCATE orders CASCADE');
-  expect(await rig.store.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0 });
-  await rig.keep(newOrder());
-  await rig.keep(newOrder());
-  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
-  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(3) }));
-  expect(await rig.store.figures(at(60))).toEqual({
-    byState: { PENDING: 2, APPROVED: 2 },
-    queueAgeSeconds: 57,
-  });
-});

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { RELEASED_OPTIONS } from './released-options.ts';
 
 const STRIP_TYPES = new URL('../../scripts/typescript.mjs', import.meta.url).href;
 
@@ -25,13 +26,15 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a TypeScript source as a process of its own, without building it; or a bundle.
+ * Runs a TypeScript source as a process of its own, without building it; or a bundle. Node gets the options that it gets
+ * from `npm start`.
  * @param entry its address, as in `new URL('../../src/main.ts', import.meta.url)`
  */
 export function startChild(entry: URL, options: ChildOptions = {}): Child {
   const child = spawn(
     process.execPath,
     [
+      ...RELEASED_OPTIONS,
       ...(entry.pathname.endsWith('.ts') ? ['--import', STRIP_TYPES] : []),
       fileURLToPath(entry),
       ...(options.args ?? []),

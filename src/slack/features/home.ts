@@ -1,5 +1,5 @@
 import { newReference } from '../../log.ts';
-import { withPlainFallback } from '../fallback.ts';
+import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
 import type { AnyBlock } from '../views/kit.ts';
@@ -64,7 +64,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 }
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {
-  await withPlainFallback(blocks, (shown) =>
+  await withPlainView(blocks, (shown) =>
     web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, done),
   );
 }

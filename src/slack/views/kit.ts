@@ -279,6 +279,14 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
     .join('');
 }
 
+/** What blocks say, in lines of mrkdwn; without their buttons. For the last try after Slack refused the blocks. */
+export function asText(blocks: readonly AnyBlock[]): string[] {
+  return withoutNewBlocks(blocks).flatMap((block) => {
+    if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
+    return block.type === 'actions' ? [] : textsOf(block);
+  });
+}
+
 /** Whether a message has blocks that {@link withoutNewBlocks} would change. */
 export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');

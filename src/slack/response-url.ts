@@ -1,0 +1,15 @@
+/** Where Slack's own addresses for answers lead, in its commercial and in its government cloud. */
+const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
+
+/**
+ * Whether an answer may be posted to a delivery's `response_url`. Signed or not, a delivery cannot have the bot call
+ * somebody else's address.
+ * @param apiUrl `SLACK_API_URL`, whose own server may be answered too
+ */
+export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {
+  if (!URL.canParse(address)) return false;
+  const { origin, protocol, host, username, password } = new URL(address);
+  if (username !== '' || password !== '') return false;
+  if (apiUrl !== undefined && origin === new URL(apiUrl).origin) return true;
+  return protocol === 'https:' && SLACK_HOSTS.has(host);
+}

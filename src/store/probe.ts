@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { z } from 'zod';
+import type { Log } from '../log.ts';
+import { during } from './database.ts';
+
+/** Figures for operators. */
+export interface OrderFigures {
+  readonly byState: Readonly<Record<string, number>>;
+  /** How long the oldest approved order waits to be carried out, in seconds. */
+  readonly queueAgeSeconds: number;
+}
+
+/** Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs. */
+export interface DatabaseProbe {
+  /** @returns whether the database answers in time; never throws */
+  ping(): Promise<boolean>;
+  /** @throws {StoreError} when the database does not tell them in time */
+  figures(now: Date): Promise<OrderFigures>;
+  close(): Promise<void>;
+}
+
+/** For a connection, and for an answer. Balancers and Prometheus wait longer. */
+const TIMEOUT_MS = 1_500;
+/** One to count orders, and one that answers while they are counted. */
+const CONNECTIONS = 2;
+
+const figuresRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
+
+/** Opens the probe; connects with the first question. */
+export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'domain-steward-probe',
+    max: CONNECTIONS,
+    keepAlive: true,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    // By a statement and not as the connection starts, where PgBouncer refuses it.
+    onConnect: async (client) => {
+      await client.query(`SET statement_timeout = ${TIMEOUT_MS}`);
+    },
+  });
+  // What breaks under a query is told to whoever runs it; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', (err) => log?.warn({ err }, 'a connection to the database broke'));
+  return {
+    async ping() {
+      const overdue = new AbortController();
+      try {
+        return await Promise.race([
+          pool.query('SELECT 1').then(
+            () => true,
+            () => false,
+          ),
+          sleep(TIMEOUT_MS, false, { signal: overdue.signal }),
+        ]);
+      } finally {
+        overdue.abort();
+      }
+    },
+
+    figures: (now) =>
+      during('counting orders', async () => {
+        const { rows } = await pool.query(
+          'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
+        );
+        const states = figuresRows.parse(rows);
+        const approved = states.find(({ state }) => state === 'APPROVED')?.oldest ?? now;
+        return {
+          byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
+          queueAgeSeconds: Math.max(0, (now.getTime() - approved.getTime()) / 1_000),
+        };
+      }),
+
+    close: () => pool.end(),
+  };
+}

@@ -1,0 +1,85 @@
+import pg from 'pg';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { DOMAINS, until, useTestDemo } from '../support/demo.ts';
+import { Line } from '../support/line.ts';
+
+/*
+ * Health checks and metrics look at the bot from outside: what orders do must not keep an answer from them.
+ */
+
+describe('with the metrics on a port of their own', () => {
+  const t = useTestDemo({ settings: { METRICS_PORT: '0' } });
+
+  test('they are there and nowhere else', async () => {
+    expect(t.demo.bot.metricsPort).not.toBe(t.demo.bot.port);
+    const own = `http://127.0.0.1:${t.demo.bot.metricsPort}`;
+    expect(await (await fetch(`${own}/metrics`)).text()).toContain(
+      'domain_steward_orders{state="PENDING"} 0',
+    );
+    expect((await fetch(`${t.botUrl}/metrics`)).status).toBe(404);
+    expect((await fetch(`${t.botUrl}/readyz`)).status).toBe(200);
+  });
+});
+
+describe('on one port', () => {
+  const line = new Line();
+  // Registered first, so it runs last, when the bot no longer uses the line.
+  afterAll(() => line.close());
+  const t = useTestDemo({ databaseUrl: (url) => line.lead(url) });
+
+  const metrics = async () => (await fetch(`${t.botUrl}/metrics`)).text();
+  const ready = () => fetch(`${t.botUrl}/readyz`);
+
+  test('however many ask, they are computed once a second', async () => {
+    const begun = performance.now();
+    const texts: string[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      texts.push(...(await Promise.all(Array.from({ length: 5 }, metrics))));
+    }
+    const seconds = (performance.now() - begun) / 1_000;
+    // Processor time and memory differ from one computation to the next.
+    expect(new Set(texts).size).toBeLessThanOrEqual(1 + Math.floor(seconds));
+  });
+
+  test('they are told while every connection that orders use waits', async () => {
+    const holder = new pg.Client({ connectionString: t.databaseUrl });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('BEGIN; LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE');
+    const waiting = async () => {
+      await holder.query('SELECT pg_stat_clear_snapshot()');
+      const { rows } = await holder.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rows.length;
+    };
+    const commands = Array.from({ length: 15 }, () => t.alice.command(DOMAINS, '/domain whoami'));
+    await until('all ten connections of the pool wait', async () => (await waiting()) === 10);
+    expect((await ready()).status).toBe(200);
+    expect(await metrics()).toContain('domain_steward_database_up 1');
+    expect(await waiting(), 'connections that wait meanwhile').toBe(10);
+    await holder.query('ROLLBACK');
+    await Promise.all(commands);
+  });
+
+  test('a database that hangs: readiness says so, and the metrics of the process are there without the orders', async () => {
+    await until('it is ready', async () => (await ready()).status === 200);
+    onTestFinished(() => line.mend());
+    line.goDead();
+    await until('it is not ready', async () => (await ready()).status === 503);
+    const begun = performance.now();
+    const response = await ready();
+    expect(performance.now() - begun, 'ms until it is said').toBeLessThan(4_000);
+    expect(await response.json()).toMatchObject({ missing: { database: 'does not answer' } });
+    let text = '';
+    await until('the metrics say so', async () => {
+      text = await metrics();
+      return text.includes('domain_steward_database_up 0');
+    });
+    expect(text).not.toContain('domain_steward_orders{');
+    expect(text).not.toMatch(/^domain_steward_queue_age_seconds/m);
+    expect(text).toContain('process_cpu_user_seconds_total');
+    line.mend();
+    await until('it is ready again', async () => (await ready()).status === 200);
+  });
+});

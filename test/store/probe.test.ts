@@ -1,0 +1,98 @@
+import { createServer } from 'node:net';
+import { inspect } from 'node:util';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { openProbe } from '../../src/store/probe.ts';
+import { until } from '../support/demo.ts';
+import { at, newOrder, type Rig, startRig } from './order-rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+function probe(url = rig.url) {
+  const opened = openProbe({ url });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+/** Takes a lock. @returns what gives it back */
+async function lock(table: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: rig.url });
+  await client.connect();
+  await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+  return () => client.end();
+}
+
+test('counts orders by state, and says how long the oldest approved one waits', async () => {
+  const probing = probe();
+  expect(await probing.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0 });
+  await rig.keep(newOrder());
+  await rig.keep(newOrder());
+  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
+  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(3) }));
+  expect(await probing.figures(at(60))).toEqual({
+    byState: { PENDING: 2, APPROVED: 2 },
+    queueAgeSeconds: 57,
+  });
+});
+
+test('answers while orders have taken every connection of theirs', async () => {
+  const unlock = await lock('settings');
+  const database = openDatabase({ url: rig.url, maxConnections: 2 });
+  onTestFinished(() => database.close());
+  const waiting = Array.from({ length: 4 }, () =>
+    database.run({ text: 'SELECT * FROM settings', values: [] }),
+  );
+  await until('all connections of the pool wait for the lock', async () => {
+    const [row] = await rig.sql(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    return row?.['n'] === 2;
+  });
+  const probing = probe();
+  expect(await probing.ping()).toBe(true);
+  expect((await probing.figures(at(60))).byState).toMatchObject({ APPROVED: expect.any(Number) });
+  await unlock();
+  await Promise.all(waiting);
+});
+
+test('says that it is there while orders cannot be counted, and gives the count up', async () => {
+  const unlock = await lock('orders');
+  const probing = probe();
+  const counting = probing.figures(at(0)).catch((error: unknown) => error);
+  expect(await probing.ping()).toBe(true);
+  expect(await counting).toMatchObject({ name: 'StoreError' });
+  await unlock();
+});
+
+describe('a database that is not there', () => {
+  async function silentServer(): Promise<number> {
+    const server = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  test.each([
+    ['says nothing', silentServer],
+    ['refuses', async () => 1],
+  ])('and %s', async (_what, portOf) => {
+    const probing = probe(`postgresql://bot:hunter2@127.0.0.1:${await portOf()}/steward`);
+    const begun = performance.now();
+    const [up, error] = await Promise.all([
+      probing.ping(),
+      probing.figures(at(0)).catch((reason: unknown) => reason),
+    ]);
+    expect(up).toBe(false);
+    expect(error).toMatchObject({ name: 'StoreError' });
+    expect(inspect(error, { depth: 10 })).not.toContain('hunter2');
+    expect(performance.now() - begun, 'ms until it gave up').toBeLessThan(9_000);
+  });
+});

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const manifest = z.object({ scripts: z.object({ start: z.string() }) });
+
+function startOptions(): readonly string[] {
+  const file = new URL('../../package.json', import.meta.url);
+  const { scripts } = manifest.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
+}
+
+/** What `npm start` gives Node, so that a bot that is tested or measured runs as users run it. */
+export const RELEASED_OPTIONS: readonly string[] = startOptions();
