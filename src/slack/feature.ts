@@ -28,6 +28,8 @@ export interface SlackDeps {
     message: { readonly channelId: string; readonly ts: string },
   ) => Promise<void>;
   readonly directory: SlackDirectory;
+  /** Wipes and stops what a person leaves behind who is no longer a member. */
+  readonly offboard: (userId: string) => Promise<void>;
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
@@ -140,7 +142,7 @@ export interface Feature {
 
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
-  return person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+  return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
 }
 
 /** The account that an interaction's person works with. */
