@@ -17,14 +17,16 @@ import { createMetrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS } from './orders/execute.ts';
+import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
 import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
+import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest.ts';
-import { createDirectory } from './slack/directory.ts';
+import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { createLimiter, HOUR_MS } from './slack/limit.ts';
 import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
 import { isSlackAddress } from './slack/response-url.ts';
@@ -157,7 +159,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
     const bot = await withPatience('Slack', log, signal, () => identify(web));
-    const directory = createDirectory(web, bot.teamId);
+    const directory: SlackDirectory = createDirectory(web, bot.teamId, {
+      onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
+    });
+    const alertOfGroup = createGroupAlert({ web, directory, admins: config.admins, now, log });
     const accounts = createAccounts({
       teamId: bot.teamId,
       store: createAccountStore(db),
@@ -204,6 +209,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       now,
       log,
       clientFor: accounts.clientFor,
+      findAccount: accounts.find,
+      directory,
       accepted: accounts.accepted,
       workerId: randomUUID(),
       leaseMs: LEASE_MS / hurry,
@@ -219,10 +226,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
     closers.push(() => rdap.close());
     const stopExpiry = new AbortController();
+    const feeds = createFeedStore(db);
     const expiring = createExpiry({
       store: watchList,
       reminders: createReminderStore(db),
-      feeds: createFeedStore(db),
+      feeds,
       rdap,
       poster: createDigestPoster({ web, directory, admins: config.admins }),
       vault,
@@ -267,6 +275,14 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
     );
 
+    const leaving = { store, accounts, feeds, directory, now, log };
+    const offboarding = keepOffboarding({
+      ...leaving,
+      signal: stopExpiry.signal,
+      ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
+    });
+    closers.push(async () => offboarding.stop());
+
     await jobs.schedule('expiry.refresh', '*/5 * * * *');
     // Every minute, because what is due is told by the rows and the settings, not by the tick.
     await jobs.schedule('expiry.digest', '* * * * *');
@@ -281,6 +297,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         audit: store,
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
+        offboard: (userId) => offboard(leaving, userId),
         web,
         isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
         settings,
@@ -324,6 +341,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
       recovery.stop();
+      offboarding.stop();
       // Look-ups and digests are resumed where they were left.
       stopExpiry.abort();
       const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
@@ -338,7 +356,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       metricsPort: metricsServer?.port ?? server.port,
       expiry: expiring,
       catchUp: async () => {
-        await recovery.now();
+        await Promise.all([recovery.now(), offboarding.lookIfDue()]);
         const looking = Promise.all([lookForEvidence(true), expiring.refresh()]);
         await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
         await expiring.digest();

@@ -30,6 +30,8 @@ export const APPLICATION_SLOT = 'application';
 export interface AccountStore {
   /** A person's accounts, by slot. */
   list(teamId: string, userId: string): Promise<readonly Account[]>;
+  /** Everybody who has an account. */
+  people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
   /** Puts the account in its slot in place of what stood there, and makes it the person's active one. */
   save(account: Account, sealed: Sealed): Promise<void>;

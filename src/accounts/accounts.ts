@@ -25,6 +25,8 @@ export type LinkOutcome =
 /** The linked credentials of the team. */
 export interface Accounts {
   list(userId: string): Promise<readonly Account[]>;
+  /** Everybody who has an account. */
+  people(): Promise<readonly string[]>;
   /** The account that a person's commands use. */
   active(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
@@ -86,6 +88,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
   const accounts: Accounts = {
     list: (userId) => store.list(teamId, userId),
+
+    people: () => store.people(teamId),
 
     async active(userId) {
       return (await store.list(teamId, userId)).find((account) => account.active);

@@ -187,4 +187,8 @@ export interface FeedStore {
   /** Keeps the record if the person has none. @returns the one that stands */
   keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
+  /** Everybody who has a feed. */
+  people(): Promise<readonly string[]>;
+  /** Forgets a person's feed: its address leads nowhere from now on. */
+  remove(userId: string): Promise<void>;
 }

@@ -1,7 +1,8 @@
 import type { TeamSettings } from '../config.ts';
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import type { Order } from './order.ts';
-import { type ApprovalPolicy, refusalToDecide, standingApprovers } from './policy.ts';
+import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
+import { type ApprovalPolicy, membershipUnknown, refusalToDecide, standingApprovers } from './policy.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -10,19 +11,33 @@ export interface DecideDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly directory: Directory;
   readonly now: () => Date;
-  /** Whether the account an order is bound to is still linked. */
-  readonly accountExists: (accountId: string) => Promise<boolean>;
+  /** The account an order is bound to, or undefined when it is no longer linked. */
+  readonly findAccount: FindAccount;
 }
 
-/** Who may approve at this moment: the people listed, and the members of the groups listed. */
+/**
+ * Which of some people may approve at this moment: those who are listed, and the members of the groups listed. Slack
+ * allows few questions about groups, so it is asked only about people who are not listed themselves.
+ * @param options.allGroups ask about the groups in any case, to know which cannot be read
+ */
 export async function currentPolicy(
   deps: Pick<DecideDeps, 'settings' | 'directory'>,
+  userIds: readonly string[],
+  { allGroups = false } = {},
 ): Promise<ApprovalPolicy> {
+  const { directory } = deps;
   const settings = await deps.settings();
-  const groups = settings.approvers.filter((id) => id.startsWith('S'));
-  const members = await Promise.all(groups.map((group) => deps.directory.membersOf(group)));
+  const listed = new Set(settings.approvers.filter((id) => !id.startsWith('S')));
+  const needsGroups = allGroups || userIds.some((userId) => !listed.has(userId));
+  const groups = needsGroups ? settings.approvers.filter((id) => id.startsWith('S')) : [];
+  const members = await Promise.all(groups.map((group) => directory.membersOf(group)));
+  for (const member of members.flat()) if (member !== undefined) listed.add(member);
+  const entitled = userIds.filter((userId) => listed.has(userId));
+  const memberships = await Promise.all(entitled.map((userId) => directory.membership(userId)));
   return {
-    approvers: new Set([...settings.approvers.filter((id) => !id.startsWith('S')), ...members.flat()]),
+    approvers: new Set(entitled.filter((_, index) => memberships[index] === 'member')),
+    unconfirmed: new Set(entitled.filter((_, index) => memberships[index] === 'unknown')),
+    unreadableGroups: groups.filter((_, index) => members[index] === undefined),
     allowSelfApproval: settings.allowSelfApproval,
   };
 }
@@ -33,16 +48,23 @@ export async function approveOrder(
   orderId: string,
   userId: string,
 ): Promise<ChangeOutcome> {
-  const policy = await currentPolicy(deps);
   return changeOrder(deps, orderId, async (order) => {
+    const earlier = order.approvals.map((approval) => approval.userId);
+    const givers = [...earlier, userId];
+    const policy = await currentPolicy(deps, givers);
     const refusal = refusalToDecide(order, userId, 'approve', policy);
     if (refusal !== undefined) return { refusal };
     if (order.state === 'PENDING') {
-      const gone = await groundGone(deps, order);
-      if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
+      const unmet = await unmetPrecondition(deps, order);
+      if (unmet !== undefined) return unmet;
     }
-    const givers = [...order.approvals.map((approval) => approval.userId), userId];
-    return { event: { type: 'approved', by: userId, standing: standingApprovers(order, givers, policy) } };
+    const standing = standingApprovers(order, givers, policy);
+    // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
+    const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
+    if (doubtful !== undefined && standing.length < order.approvalsRequired)
+      return { refusal: membershipUnknown(doubtful) };
+    const { unreadableGroups } = policy;
+    return { event: { type: 'approved', by: userId, standing, unreadableGroups } };
   });
 }
 
@@ -53,7 +75,7 @@ export async function denyOrder(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  const policy = await currentPolicy(deps);
+  const policy = await currentPolicy(deps, [userId]);
   return changeOrder(deps, orderId, (order) => {
     const refusal = refusalToDecide(order, userId, 'deny', policy);
     return refusal === undefined ? { event: { type: 'denied', by: userId, reason } } : { refusal };
@@ -66,7 +88,7 @@ export async function refusalToDeny(
   order: Order,
   userId: string,
 ): Promise<string | undefined> {
-  return refusalToDecide(order, userId, 'deny', await currentPolicy(deps));
+  return refusalToDecide(order, userId, 'deny', await currentPolicy(deps, [userId]));
 }
 
 /** The requester takes a waiting order back. */
@@ -102,12 +124,20 @@ export function nudgeApprovers(
 export const ACCOUNT_GONE =
   'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
 
-/** What an order needs and no longer has: its account, or the zone's leave. Undefined when all is there. */
-async function groundGone(
-  deps: Pick<DecideDeps, 'accountExists'>,
+/**
+ * What becomes of an order that no longer has what it needs: its account, the zone’s leave, and the people it rests on
+ * as members of the workspace. Undefined when all is there.
+ */
+async function unmetPrecondition(
+  deps: Pick<DecideDeps, 'findAccount' | 'directory'>,
   order: Order,
-): Promise<string | undefined> {
-  return (await deps.accountExists(order.account.id)) ? rulesChanged(order) : ACCOUNT_GONE;
+): Promise<Decision | undefined> {
+  const { people, isLinked } = await partiesOf(deps.findAccount, order);
+  const check = await checkMembers(deps.directory, people);
+  const noLongerAllowed = isLinked ? rulesChanged(order) : ACCOUNT_GONE;
+  const summary = check.kind === 'left' ? check.summary : noLongerAllowed;
+  if (summary !== undefined) return { event: { type: 'stopped', summary } };
+  return check.kind === 'unknown' ? { refusal: membershipUnknown(check.userId) } : undefined;
 }
 
 /** Why what was asked for is no longer allowed; undefined when it is. */

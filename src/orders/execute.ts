@@ -10,7 +10,8 @@ import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
 import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
-import type { OrderStore } from './ports.ts';
+import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
+import type { Directory, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
 import { taskNamed } from './tasks.ts';
@@ -22,6 +23,8 @@ export interface ExecuteDeps {
   readonly log: Log;
   /** The client that carries an account's credential, or undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
+  readonly findAccount: FindAccount;
+  readonly directory: Pick<Directory, 'membership'>;
   /** Told that the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
@@ -49,6 +52,7 @@ const REVEAL_MS = 60 * 60_000;
 interface Worker extends ExecuteDeps {
   /** The order as this worker's last change left it. */
   latest: Order;
+  readonly people: readonly Party[];
 }
 
 /** Changes the order of a claim, without reading it anew when nobody else has changed it. */
@@ -59,6 +63,9 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
     worker.latest = outcome.order;
   return outcome;
 }
+
+const MEMBERSHIP_UNKNOWN =
+  'Slack does not tell whether the people of an order are still members: it is not sent yet';
 
 /** Another worker has the order, or its state has moved on: nothing may be sent. */
 class ClaimLost extends Error {
@@ -78,6 +85,7 @@ export async function executeOrder(
   known?: Order,
 ): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
+  let people: readonly Party[] = [];
   const claim = async (order: Order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
@@ -85,6 +93,14 @@ export async function executeOrder(
     // Nothing is stopped for what it was like before: a refusal has it read.
     if (changed !== undefined)
       return order === known ? { refusal: changed } : { event: { type: 'stopped', summary: changed } };
+    ({ people } = await partiesOf(deps.findAccount, order));
+    const members = await checkMembers(deps.directory, people);
+    if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
+    // It stays approved, and recovery tries again.
+    if (members.kind === 'unknown') {
+      deps.log.warn({ orderId, userId: members.userId }, MEMBERSHIP_UNKNOWN);
+      return { refusal: MEMBERSHIP_UNKNOWN };
+    }
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
@@ -95,7 +111,7 @@ export async function executeOrder(
   if (!claimed.ok || claimed.order.claim === undefined) return;
 
   const { workerId } = claimed.order.claim;
-  const worker: Worker = { ...deps, workerId, latest: claimed.order };
+  const worker: Worker = { ...deps, workerId, latest: claimed.order, people };
   const heartbeat = setInterval(() => {
     deps.store
       .extendLease(orderId, workerId, new Date(deps.now().getTime() + leaseMs))
@@ -158,11 +174,24 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
   const next = due.values();
   const sendInTurn = async () => {
     for (const item of next) {
-      if (signal.aborted) return;
+      if (signal.aborted || !(await arePeopleHere(deps, signal))) return;
       await sendItem(deps, task, order, item, client, secret, signal);
     }
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, due.length) }, sendInTurn));
+}
+
+/**
+ * Looked at before each item, for an order of many names takes long. Once somebody has left, what has not been sent is
+ * stopped; while Slack does not tell, it is left for another claim.
+ */
+async function arePeopleHere(worker: Worker, signal: AbortSignal): Promise<boolean> {
+  const members = await checkMembers(worker.directory, worker.people);
+  if (members.kind === 'unknown') worker.log.warn({ orderId: worker.latest.id }, MEMBERSHIP_UNKNOWN);
+  if (members.kind !== 'left') return members.kind === 'members';
+  const { summary } = members;
+  await keepTrying(worker, signal, () => change(worker, () => ({ event: { type: 'stopped', summary } })));
+  return false;
 }
 
 /** What every request of an order needs. */

@@ -147,6 +147,8 @@ export type OrderEvent =
       readonly by: string;
       /** Those of all who approved (with `by`) who may approve at this moment. */
       readonly standing: readonly string[];
+      /** Approver groups whose members Slack did not tell, so that none of them counted. */
+      readonly unreadableGroups?: readonly string[];
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }

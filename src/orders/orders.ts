@@ -5,6 +5,7 @@ import type { TeamSettings } from '../config.ts';
 import type { ChangeOutcome } from './change.ts';
 import * as decide from './decide.ts';
 import type { Order, OrderTaskName } from './order.ts';
+import type { FindAccount } from './parties.ts';
 import type { ApprovalPolicy } from './policy.ts';
 import type { Directory, HistoryEntry, OrderFilter, OrderStore } from './ports.ts';
 import {
@@ -27,7 +28,7 @@ export interface OrdersDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
-  readonly findAccount: (accountId: string) => Promise<Account | undefined>;
+  readonly findAccount: FindAccount;
 }
 
 /** What people can do with orders: the use cases, with their parts joined. */
@@ -50,7 +51,8 @@ export interface Orders {
   /** Why a person may not deny or settle, asked before a form opens. */
   refusalToDeny(order: Order, userId: string): Promise<string | undefined>;
   refusalToSettle(order: Order, userId: string): Promise<string | undefined>;
-  policy(): Promise<ApprovalPolicy>;
+  /** Which of some people may approve at this moment; see {@link decide.currentPolicy}. */
+  policy(userIds: readonly string[], options?: { readonly allGroups?: boolean }): Promise<ApprovalPolicy>;
   load(orderId: string): Promise<Order | undefined>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
@@ -59,23 +61,19 @@ export interface Orders {
 
 export function createOrders(deps: OrdersDeps): Orders {
   const { store } = deps;
-  const all = {
-    ...deps,
-    accountExists: async (accountId: string) => (await deps.findAccount(accountId)) !== undefined,
-  };
   return {
-    request: (request) => requestOrder(all, request),
-    refusalOfAccount: (task, account) => refusalOfAccount(all, taskNamed(task), account),
-    confirm: (orderId, userId) => confirmOrder(all, orderId, userId),
-    approve: (orderId, userId) => decide.approveOrder(all, orderId, userId),
-    deny: (orderId, userId, reason) => decide.denyOrder(all, orderId, userId, reason),
-    cancel: (orderId, userId) => decide.cancelOrder(all, orderId, userId),
-    settle: (orderId, userId, outcome, reason) => settle.settleOrder(all, orderId, userId, outcome, reason),
-    retry: (orderId, userId) => retryOrder(all, orderId, userId),
-    reveal: (orderId, userId) => revealSecret(all, orderId, userId),
-    refusalToDeny: (order, userId) => decide.refusalToDeny(all, order, userId),
-    refusalToSettle: (order, userId) => settle.refusalToSettle(all, order, userId),
-    policy: () => decide.currentPolicy(all),
+    request: (request) => requestOrder(deps, request),
+    refusalOfAccount: (task, account) => refusalOfAccount(deps, taskNamed(task), account),
+    confirm: (orderId, userId) => confirmOrder(deps, orderId, userId),
+    approve: (orderId, userId) => decide.approveOrder(deps, orderId, userId),
+    deny: (orderId, userId, reason) => decide.denyOrder(deps, orderId, userId, reason),
+    cancel: (orderId, userId) => decide.cancelOrder(deps, orderId, userId),
+    settle: (orderId, userId, outcome, reason) => settle.settleOrder(deps, orderId, userId, outcome, reason),
+    retry: (orderId, userId) => retryOrder(deps, orderId, userId),
+    reveal: (orderId, userId) => revealSecret(deps, orderId, userId),
+    refusalToDeny: (order, userId) => decide.refusalToDeny(deps, order, userId),
+    refusalToSettle: (order, userId) => settle.refusalToSettle(deps, order, userId),
+    policy: (userIds, options) => decide.currentPolicy(deps, userIds, options),
     load: (orderId) => store.load(orderId),
     list: (filter) => store.list(filter),
     history: (orderId) => store.history(orderId),

@@ -114,6 +114,10 @@ export interface OrderStore {
   }>;
   /** Ids of orders that are `APPROVED` or `EXECUTING` and have not changed after `moment`. */
   unsent(moment: Date): Promise<readonly string[]>;
+  /** Ids of orders of which something may still be sent, that a person asked for or that use one of the accounts. */
+  unfinishedOf(requesterId: string, accountIds: readonly string[]): Promise<readonly string[]>;
+  /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */
+  forgetPrivate(requesterId: string): Promise<void>;
   /** Queues jobs outside of any change. */
   enqueue(jobs: readonly OrderJob[]): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
@@ -171,8 +175,13 @@ export interface AuditStore {
   auditTrail(from: Date, to: Date): AsyncIterable<{ readonly order: Order; readonly entry: HistoryEntry }>;
 }
 
-/** Who belongs to a Slack user group. Implemented by `slack`. */
+/** Whether somebody is a full member of the workspace; `unknown` while Slack does not tell. */
+export type Membership = 'member' | 'left' | 'unknown';
+
+/** Who belongs to the workspace and to its user groups. Implemented by `slack`. */
 export interface Directory {
-  /** @throws when Slack does not answer: nobody may be taken for an approver on a guess */
-  membersOf(groupId: string): Promise<readonly string[]>;
+  /** `left` is also who became a guest, or never was a member. */
+  membership(userId: string): Promise<Membership>;
+  /** @returns undefined while Slack does not tell: nobody may be taken for an approver on a guess */
+  membersOf(groupId: string): Promise<readonly string[] | undefined>;
 }

@@ -1,7 +1,7 @@
-import type { Account } from '../accounts/account.ts';
 import { NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { type Order, retryableItems, stateInWords } from './order.ts';
+import { refusalOfNonApprover } from './policy.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -13,17 +13,19 @@ export type RetryOutcome =
 
 /** A new order of the names that failed, for the same person and with the same account. */
 export async function retryOrder(
-  deps: RequestDeps & DecideDeps & { readonly findAccount: (id: string) => Promise<Account | undefined> },
+  deps: RequestDeps & DecideDeps,
   orderId: string,
   userId: string,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId);
   if (order === undefined) return { kind: 'refused', why: NO_SUCH_ORDER };
-  if (order.requesterId !== userId && !(await currentPolicy(deps)).approvers.has(userId)) {
-    return {
-      kind: 'refused',
-      why: 'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
-    };
+  if (order.requesterId !== userId) {
+    const why = refusalOfNonApprover(
+      await currentPolicy(deps, [userId]),
+      userId,
+      'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
+    );
+    if (why !== undefined) return { kind: 'refused', why };
   }
   if (order.state !== 'FAILED')
     return {

@@ -2,6 +2,7 @@ import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
 import type { Order } from './order.ts';
+import { refusalOfNonApprover } from './policy.ts';
 
 /** Why a person may not settle an unknown outcome, or undefined when they may. */
 export async function refusalToSettle(
@@ -9,9 +10,12 @@ export async function refusalToSettle(
   order: Order,
   userId: string,
 ): Promise<string | undefined> {
-  const policy = await currentPolicy(deps);
-  if (!policy.approvers.has(userId))
-    return 'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.';
+  const refusal = refusalOfNonApprover(
+    await currentPolicy(deps, [userId]),
+    userId,
+    'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.',
+  );
+  if (refusal !== undefined) return refusal;
   return order.state === 'UNKNOWN'
     ? undefined
     : 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.';

@@ -99,10 +99,17 @@ function approve(order: Order, event: OrderEvent & { type: 'approved' }, now: Da
   if (isRepeated && !enough) {
     return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
   }
+  const { unreadableGroups = [] } = event;
+  const detail = {
+    standing,
+    lapsed,
+    required: order.approvalsRequired,
+    ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
+  };
   return change(
     order,
     now,
-    { kind: event.type, actor: event.by, detail: { standing, lapsed, required: order.approvalsRequired } },
+    { kind: event.type, actor: event.by, detail },
     enough ? { approvals, state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined } : { approvals },
   );
 }

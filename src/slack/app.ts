@@ -9,6 +9,7 @@ import {
 } from '@slack/bolt';
 import type { Secret } from '../client/secret.ts';
 import { measureAcknowledgements } from './acknowledgements.ts';
+import { isFullMember } from './directory.ts';
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
@@ -17,6 +18,7 @@ import { createLimiter, MINUTE_MS } from './limit.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
   actionPayload,
+  announcement,
   commandPayload,
   homePayload,
   originOf,
@@ -57,6 +59,9 @@ export interface SlackApp {
 /** Nobody types ten commands a second; a program that does must not take the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
 
+/** An event that changes something is acknowledged when that is kept, or after this. */
+const KEEP_MS = 2_000;
+
 type Submission = SlackViewMiddlewareArgs<ViewSubmitAction>;
 
 function isSubmission(args: AnyMiddlewareArgs): args is Submission {
@@ -85,6 +90,12 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     convoStore: false,
     ignoreSelf: false,
   });
+  const processEvent = app.processEvent.bind(app);
+  app.processEvent = async (event) => {
+    // Bolt acknowledges an event before any middleware sees it.
+    await onAnnouncement(event.body);
+    await processEvent(event);
+  };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
   /**
@@ -215,6 +226,22 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         openForm(call, TASK_MENU, { channelId, threadTs }, {}),
       );
     });
+  }
+
+  /** Takes in what Slack announces of people and groups. Resolves when it is kept, or has taken too long. */
+  async function onAnnouncement(body: unknown): Promise<void> {
+    const announced = announcement.safeParse(body).data;
+    if (announced?.team_id !== deps.teamId) return;
+    const { event } = announced;
+    if (event.type === 'subteam_members_changed') deps.directory.forgetGroup(event.subteam_id);
+    if (event.type === 'user_change') {
+      const { user } = event;
+      deps.directory.forgetPerson(user.id);
+      if (isFullMember(user, deps.teamId)) return;
+      // What fails is found again by the daily look.
+      const offboarded = track('offboarding', () => deps.offboard(user.id));
+      await Promise.race([offboarded, sleep(KEEP_MS, undefined, { ref: false })]);
+    }
   }
 
   function onHome(event: unknown): void {

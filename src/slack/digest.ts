@@ -1,9 +1,10 @@
 import type { DigestPoster } from '../expiry/ports.ts';
+import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { digestHead, digestMore } from './views/digest.ts';
 import { code, type Message, say } from './views/kit.ts';
-import { done, posted, SlackProblem, type SlackWeb } from './web.ts';
+import { posted, SlackProblem, type SlackWeb } from './web.ts';
 
 /** What posting digests works with. */
 export interface DigestPosterDeps {
@@ -53,10 +54,7 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
       const message = say(
         `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
       );
-      for (const admin of admins) {
-        const channel = await directory.directMessage(admin);
-        await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, done);
-      }
+      await alertAdmins({ web, directory, admins }, message);
     },
   };
 }

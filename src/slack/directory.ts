@@ -1,90 +1,150 @@
 import { z } from 'zod';
 import type { Directory } from '../orders/ports.ts';
+import { createCache } from './cache.ts';
 import { done, SlackProblem, type SlackWeb } from './web.ts';
 
 /** What the bot needs to know of a person. */
 export interface Person {
   readonly id: string;
-  /** Of the bot's own workspace; guests of other workspaces (Slack Connect) are not. */
+  /** A full member of the bot's own workspace: neither deactivated, nor a guest, nor of another workspace. */
   readonly isMember: boolean;
   /** Workspace admin or owner. */
   readonly isAdmin: boolean;
+  /**
+   * Slack has said so. Where it does not answer, only the signed request vouches for the person, which is enough to ask
+   * and to read, and for nothing else.
+   */
+  readonly isConfirmed: boolean;
 }
 
 export interface SlackDirectory extends Directory {
   /**
+   * Somebody who does something at this moment.
    * @param homeTeamId the person's own workspace as a signed request of Slack named it, if it did
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
+  /** The members of a user group. @throws {SlackProblem} when Slack does not tell */
+  groupMembers(groupId: string): Promise<readonly string[]>;
+  /** Slack has announced that a person has changed. */
+  forgetPerson(userId: string): void;
+  /** Slack has announced that the members of a group have changed. */
+  forgetGroup(groupId: string): void;
   /** What a person calls themselves, or undefined when Slack does not say. */
   nameOf(userId: string): Promise<string | undefined>;
   /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
 
-const userAnswer = z.object({
-  user: z.object({
-    team_id: z.string().optional(),
-    deleted: z.boolean().optional(),
-    is_stranger: z.boolean().optional(),
-    is_admin: z.boolean().optional(),
-    is_owner: z.boolean().optional(),
-    is_bot: z.boolean().optional(),
-  }),
+/** A person as Slack describes them, in answers and in events. */
+export const slackUser = z.object({
+  team_id: z.string().optional(),
+  deleted: z.boolean().optional(),
+  /** A guest in several channels. */
+  is_restricted: z.boolean().optional(),
+  /** A guest in one channel. */
+  is_ultra_restricted: z.boolean().optional(),
+  is_stranger: z.boolean().optional(),
+  is_admin: z.boolean().optional(),
+  is_owner: z.boolean().optional(),
+  is_bot: z.boolean().optional(),
 });
+type SlackUser = z.infer<typeof slackUser>;
 
+const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
 const groupAnswer = done.extend({ users: z.array(z.string()) });
 const conversationAnswer = done.extend({ channel: z.object({ id: z.string() }) });
 
-const REMEMBER_MS = 60_000;
-const MAX_REMEMBERED = 5_000;
+/** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
+const PERSON_MAX_AGE_MS = 60_000;
+/** `usergroups.users.list` is of Tier 2: about 20 calls a minute. */
+const GROUP_MAX_AGE_MS = 10_000;
 
-/**
- * People and user groups, asked of Slack. A person is remembered for a minute, a group never.
- * @param now in milliseconds; by default a clock that nobody puts back
- */
+/** Codes with which Slack says that the workspace has no such person. */
+const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
+
+/** Whether somebody is a full member of a workspace. */
+export function isFullMember(user: SlackUser, teamId: string): boolean {
+  const excluded = [
+    user.deleted,
+    user.is_restricted,
+    user.is_ultra_restricted,
+    user.is_stranger,
+    user.is_bot,
+  ];
+  return (user.team_id ?? teamId) === teamId && !excluded.includes(true);
+}
+
+export interface DirectoryOptions {
+  /** In milliseconds; by default a clock that nobody puts back. */
+  readonly now?: () => number;
+  /** Told each time that the members of an approver group could not be read. */
+  readonly onUnreadableGroup?: (groupId: string, problem: SlackProblem) => void;
+}
+
+/** People and user groups, asked of Slack. A person is cached for a minute, a group for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
-  now: () => number = () => performance.now(),
+  { now = () => performance.now(), onUnreadableGroup = () => undefined }: DirectoryOptions = {},
 ): SlackDirectory {
-  const remembered = new Map<string, { readonly until: number; readonly person: Person }>();
-
-  async function ask(userId: string, homeTeamId: string | undefined): Promise<Person> {
-    try {
+  const people = createCache<Person>({
+    maxAgeMs: PERSON_MAX_AGE_MS,
+    now,
+    load: async (userId) => {
       const { user } = await web.call('users.info', { user: userId }, userAnswer);
-      const ofThisTeam = user.team_id === undefined ? homeTeamId === teamId : user.team_id === teamId;
+      const isMember = isFullMember(user, teamId);
       return {
         id: userId,
-        isMember: ofThisTeam && user.is_stranger !== true && user.deleted !== true && user.is_bot !== true,
-        isAdmin: ofThisTeam && (user.is_admin === true || user.is_owner === true),
+        isMember,
+        isAdmin: isMember && (user.is_admin === true || user.is_owner === true),
+        isConfirmed: true,
       };
-    } catch (error) {
-      // Slack's signed request names the person's workspace as well; without either nobody is let in.
-      if (error instanceof SlackProblem && homeTeamId !== undefined) {
-        return { id: userId, isMember: homeTeamId === teamId, isAdmin: false };
-      }
-      throw error;
-    }
-  }
+    },
+  });
+  const groups = createCache<readonly string[]>({
+    maxAgeMs: GROUP_MAX_AGE_MS,
+    now,
+    load: async (groupId) =>
+      (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer)).users,
+  });
 
   return {
     async person(userId, homeTeamId) {
-      if (homeTeamId !== undefined && homeTeamId !== teamId)
-        return { id: userId, isMember: false, isAdmin: false };
-      const known = remembered.get(userId);
-      if (known !== undefined && known.until > now()) return known.person;
-      const person = await ask(userId, homeTeamId);
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-      remembered.set(userId, { until: now() + REMEMBER_MS, person });
-      return person;
+      const stranger = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
+      if (homeTeamId !== undefined && homeTeamId !== teamId) return stranger;
+      try {
+        return await people.get(userId);
+      } catch (error) {
+        // Without a signed request of this workspace nobody is let in.
+        if (!(error instanceof SlackProblem) || homeTeamId === undefined) throw error;
+        return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
+      }
     },
 
-    async membersOf(groupId) {
-      const { users } = await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer);
-      return users;
+    async membership(userId) {
+      try {
+        return (await people.get(userId)).isMember ? 'member' : 'left';
+      } catch (error) {
+        if (!(error instanceof SlackProblem)) throw error;
+        return saysNoSuchPerson(error) ? 'left' : 'unknown';
+      }
     },
+
+    groupMembers: (groupId) => groups.get(groupId),
+
+    async membersOf(groupId) {
+      try {
+        return await groups.get(groupId);
+      } catch (error) {
+        if (!(error instanceof SlackProblem)) throw error;
+        onUnreadableGroup(groupId, error);
+        return undefined;
+      }
+    },
+
+    forgetPerson: people.forget,
+    forgetGroup: groups.forget,
 
     async nameOf(userId) {
       const { user } = await web.call('users.info', { user: userId }, nameAnswer);
@@ -96,4 +156,8 @@ export function createDirectory(
       return channel.id;
     },
   };
+}
+
+function saysNoSuchPerson({ kind, code }: SlackProblem): boolean {
+  return kind === 'refused' && code !== undefined && NO_SUCH_PERSON.has(code);
 }

@@ -28,6 +28,8 @@ export interface SlackDeps {
     message: { readonly channelId: string; readonly ts: string },
   ) => Promise<void>;
   readonly directory: SlackDirectory;
+  /** Wipes and stops what a person leaves behind who is no longer a member. */
+  readonly offboard: (userId: string) => Promise<void>;
   readonly web: SlackWeb;
   /** Whether answers may be posted to an address that a delivery names. */
   readonly isSlackAddress: (address: string) => boolean;
@@ -142,7 +144,7 @@ export interface Feature {
 
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
-  return person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+  return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
 }
 
 /** The account that an interaction's person works with. */

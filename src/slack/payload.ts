@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { slackUser } from './directory.ts';
 import type { FormOrigin, FormValues } from './views/form.ts';
 
 /*
@@ -69,6 +70,15 @@ export const shortcutPayload = z.object({
 });
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
+
+/** What Slack announces of people and user groups. */
+export const announcement = z.object({
+  team_id: z.string(),
+  event: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('user_change'), user: slackUser.extend({ id: z.string() }) }),
+    z.object({ type: z.literal('subteam_members_changed'), subteam_id: z.string() }),
+  ]),
+});
 
 /** What was typed and chosen in a view, by field. */
 export function valuesOf(payload: ViewPayload): FormValues {

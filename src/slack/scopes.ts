@@ -11,8 +11,8 @@ export const BOT_SCOPES = [
   'files:write',
   // A person's direct message, where the bot cannot post in the channel.
   'im:write',
-  // Who belongs to a user group of approvers.
+  // Who belongs to a user group of approvers. Optional: without it nobody counts as a member of one.
   'usergroups:read',
-  // Whether somebody is a member of the workspace, and an admin.
+  // Whether somebody is a member of the workspace, and an admin; and when that changes.
   'users:read',
 ] as const;

@@ -32,7 +32,7 @@ export const NOT_LINKED = say('You have no linked account yet. Type `/domain lin
 
 /** A person of whom nothing is known yet. */
 function stranger(userId: string): Person {
-  return { id: userId, isMember: false, isAdmin: false };
+  return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
 /** How to answer a person. Grants nothing: {@link admit} says what they may. */
@@ -68,7 +68,11 @@ export function interaction(
 async function refusal(deps: SlackDeps, person: Person, needs: Needs): Promise<Message | undefined> {
   if (!person.isMember) return STRANGERS;
   if (needs === 'admin' && !isAdmin(deps, person)) {
-    return say('Only admins can do this. Ask a workspace admin or owner.');
+    return say(
+      person.isConfirmed
+        ? 'Only admins can do this. Ask a workspace admin or owner.'
+        : 'Slack does not tell me whether you are an admin. Try again in a minute.',
+    );
   }
   if (needs === 'linked' && (await deps.accounts.active(person.id)) === undefined) {
     return NOT_LINKED;

@@ -69,6 +69,17 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
           .sort((a, b) => (a.context ?? Number.POSITIVE_INFINITY) - (b.context ?? Number.POSITIVE_INFINITY));
       }),
 
+    people: (teamId) =>
+      during('listing the people who have accounts', async () => {
+        const found = await prisma.account.findMany({
+          where: { teamId },
+          select: { userId: true },
+          distinct: ['userId'],
+          orderBy: { userId: 'asc' },
+        });
+        return found.map(({ userId }) => userId);
+      }),
+
     find: (id) => during(`reading account ${id}`, () => findTogether(id)),
 
     save: (account, sealed) =>

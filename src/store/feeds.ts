@@ -45,5 +45,16 @@ export function createFeedStore({ prisma }: Database): FeedStore {
       during('looking a calendar feed up', async () => {
         return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
       }),
+
+    people: () =>
+      during('listing the people who have calendar feeds', async () => {
+        const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
+        return found.map(({ userId }) => userId);
+      }),
+
+    remove: (userId) =>
+      during('forgetting a calendar feed', async () => {
+        await prisma.calendarFeed.deleteMany({ where: { userId } });
+      }),
   };
 }

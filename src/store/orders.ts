@@ -23,7 +23,14 @@ import {
   selectOrders,
   whereFilter,
 } from './rows.ts';
-import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrders } from './statements.ts';
+import {
+  deleteDraftsOf,
+  deleteExpiredDrafts,
+  insertOrder,
+  openKey,
+  takeSecret,
+  updateOrders,
+} from './statements.ts';
 import { together } from './together.ts';
 
 export interface OrderStoreDeps {
@@ -205,6 +212,28 @@ export function createOrderStore(
         return rows.map(({ id }) => id);
       }),
 
+    unfinishedOf: (requesterId, accountIds) =>
+      during('looking for the orders that rest on a person', async () => {
+        const rows = await prisma.order.findMany({
+          where: {
+            state: { in: ['PENDING', 'APPROVED', 'EXECUTING'] satisfies OrderState[] },
+            OR: [{ requesterId }, { accountId: { in: [...accountIds] } }],
+          },
+          select: { id: true },
+          orderBy: { createdAt: 'asc' },
+        });
+        return rows.map(({ id }) => id);
+      }),
+
+    forgetPrivate: (requesterId) =>
+      during('forgetting the drafts and secret results of a person', async () => {
+        await run(deleteDraftsOf(requesterId));
+        await prisma.revealableSecret.updateMany({
+          where: { order: { requesterId }, sealed: { not: null } },
+          data: { sealed: null, keyId: null },
+        });
+      }),
+
     enqueue: (jobs) =>
       during('queueing jobs', async () => {
         await deps.enqueue(executorOf(run), jobs.filter(isForLater));
@@ -213,7 +242,7 @@ export function createOrderStore(
 
     sweep: (now) =>
       during('sweeping what has run out', async () => {
-        const drafts = ids.parse(await run(deleteDrafts(now))).length;
+        const drafts = ids.parse(await run(deleteExpiredDrafts(now))).length;
         const { count: secrets } = await prisma.revealableSecret.updateMany({
           where: { expiresAt: { lte: now }, sealed: { not: null } },
           data: { sealed: null, keyId: null },

@@ -138,11 +138,20 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
   );
 }
 
-/** Answers with a row for each draft that it forgot, with all that belongs to it. */
-export function deleteDrafts(now: Date): Prisma.Sql {
+/** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */
+export function deleteExpiredDrafts(now: Date): Prisma.Sql {
+  return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
+}
+
+/** Forgets the drafts of a person. */
+export function deleteDraftsOf(requesterId: string): Prisma.Sql {
+  return deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`);
+}
+
+function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     WITH gone AS (
-      SELECT id FROM orders WHERE state = 'DRAFT' AND expires_at <= ${now} FOR UPDATE SKIP LOCKED
+      SELECT id FROM orders WHERE state = 'DRAFT' AND ${which}
     ), gone_items AS (
       DELETE FROM order_items USING gone WHERE order_id = gone.id
     ), gone_events AS (

@@ -75,7 +75,7 @@ describe('two approvals', () => {
     const twice = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
     expect(twice).toContain('It needs somebody else’s approval too');
 
-    t.workspace.setUsergroup('S0APPROVERS', []);
+    await t.workspace.setUsergroup('S0APPROVERS', []);
     await t.bob.click(order.card, 'order_approve');
     await threadSays(order, '<@U0CAROL>’s approval no longer counts');
     await cardShows(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
@@ -86,7 +86,7 @@ describe('two approvals', () => {
 
     await t.ada.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   });
 
   it('and a reminder, once, to those who may give them', async () => {

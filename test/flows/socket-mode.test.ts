@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerTo, link, until, useTestDemo } from '../support/demo.ts';
+import { answerTo, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
 /*
@@ -33,6 +33,19 @@ test('the HTTP server answers for health, and takes no deliveries', async () => 
   expect((await get('/metrics')).text).toMatch(/^domain_steward_orders\{state="SUCCEEDED"\} 1$/m);
   const response = await fetch(`${t.botUrl}/slack/events`, { method: 'POST', body: '{}' });
   expect(response.ok).toBe(false);
+});
+
+test('what Slack announces of people and groups comes the same way', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
+  await t.carol.openHome();
+  await t.workspace.setUsergroup('S0APPROVERS', []);
+  const refused = toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
+  expect(await refused).toContain('Only approvers can approve orders.');
+  await t.workspace.changePerson('U0ALICE', { deleted: true });
+  await order.ends('FAILED');
+  expect(requestsOf(t.service, order)).toEqual([]);
+  await t.workspace.changePerson('U0ALICE', { deleted: false });
+  await link(t.workspace, t.alice);
 });
 
 test('Slack asks to connect anew: the bot does, and the story goes on', async () => {

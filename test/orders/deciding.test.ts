@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { fails } from './scripted-service.ts';
 
 /*
  * Approvals, refusals and what else may happen to an order that waits: by many at once, late, and without ground.
@@ -16,6 +17,15 @@ afterAll(() => rig.end());
 const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
 const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : outcome.refusal);
 const done = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
+
+async function unknownRenewal() {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  const { id } = await rig.approvedRenewal('cafe.rest');
+  await rig.runJobs();
+  return rig.read(id);
+}
 
 async function nothingSent(orderId: string): Promise<void> {
   await rig.runJobs();
@@ -138,15 +148,120 @@ describe('approving', () => {
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
-  test('nobody is taken for an approver while Slack does not say who is in a group', async () => {
+  test('a group that Slack does not tell counts as empty, and bars nobody who is listed', async () => {
     const order = await renewal();
     rig.groups.delete('S0LEADS');
-    await expect(rig.orders.approve(order.id, 'U0DORA')).rejects.toThrow('Slack is away');
+    expect(refusal(await rig.orders.approve(order.id, 'U0DORA'))).toMatch(/could not read the group/);
     expect(await rig.read(order.id)).toEqual(order);
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+  });
+
+  test('an approval by way of a group that cannot be read counts once more when it can', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0DORA');
+    rig.groups.delete('S0LEADS');
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state, 'nobody knows that Dora is in the group').toBe('PENDING');
+    const entry = (await rig.orders.history(order.id)).at(-1);
+    expect(entry?.detail).toMatchObject({ lapsed: ['U0DORA'], unreadableGroups: ['S0LEADS'] });
+    rig.groups.set('S0LEADS', ['U0DORA']);
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('an order that is not there is no order', async () => {
     expect(refusal(await rig.orders.approve('nothing', 'U0BOB'))).toMatch(/no such order/);
+  });
+});
+
+describe('people who have left', () => {
+  test('the approval of somebody who has left does not count', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0CAROL');
+    rig.absent.set('U0CAROL', 'left');
+    await rig.orders.approve(order.id, 'U0BOB');
+    expect((await rig.read(order.id)).state).toBe('PENDING');
+    expect(refusal(await rig.orders.approve(order.id, 'U0CAROL'))).toMatch(/Only approvers/);
+    await nothingSent(order.id);
+    await rig.orders.approve(order.id, 'U0DORA');
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('while Slack does not tell of somebody who approved, the last approval is refused', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0CAROL');
+    const before = await rig.read(order.id);
+    rig.absent.set('U0CAROL', 'unknown');
+    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(
+      /does not tell me whether <@U0CAROL> is still here. Try again in a minute/,
+    );
+    expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
+    rig.absent.clear();
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test('where others are enough, it does not matter that Slack does not tell of one', async () => {
+    rig.setTeam({ approvalsRequired: 2 });
+    const order = await renewal();
+    await rig.orders.approve(order.id, 'U0CAROL');
+    rig.absent.set('U0CAROL', 'left');
+    await rig.orders.approve(order.id, 'U0DORA');
+    rig.absent.set('U0CAROL', 'unknown');
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+  });
+
+  test.each(['approve', 'deny', 'settle'] as const)(
+    'whoever Slack does not tell of cannot %s',
+    async (decision) => {
+      const order = decision === 'settle' ? await unknownRenewal() : await renewal();
+      rig.absent.set('U0BOB', 'unknown');
+      const outcome =
+        decision === 'settle'
+          ? await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', undefined)
+          : decision === 'deny'
+            ? await rig.orders.deny(order.id, 'U0BOB', undefined)
+            : await rig.orders.approve(order.id, 'U0BOB');
+      expect(refusal(outcome)).toMatch(/does not tell me whether you are still here. Try again in a minute/);
+      expect(await rig.read(order.id)).toEqual(order);
+    },
+  );
+
+  test('what they asked for is stopped at the approval, before anything is sent', async () => {
+    const order = await renewal();
+    rig.absent.set('U0ALICE', 'left');
+    expect(refusal(await rig.orders.approve(order.id, 'U0EVE')), 'by an approver alone').toMatch(
+      /Only approvers/,
+    );
+    await rig.orders.approve(order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/no longer a full member.*nothing was sent/);
+    await nothingSent(order.id);
+  });
+
+  test('what uses their account is stopped as well', async () => {
+    const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { requesterId: 'U0ERIN' });
+    rig.absent.set('U0ALICE', 'left');
+    await rig.orders.approve(order.id, 'U0BOB');
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/whose account it uses is no longer a full member/);
+  });
+
+  test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
+    const order = await renewal();
+    rig.absent.set('U0ALICE', 'unknown');
+    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(
+      /does not tell me whether <@U0ALICE> is still here/,
+    );
+    expect(await rig.read(order.id)).toEqual(order);
+    rig.absent.clear();
+    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
   });
 });
 

@@ -335,6 +335,105 @@ describe('several names', () => {
   });
 });
 
+describe('people who have left', () => {
+  const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
+
+  test('after the approval have nothing sent for them', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    rig.absent.set('U0ALICE', 'left');
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+    const { state, items } = await rig.read(order.id);
+    expect(state).toBe('FAILED');
+    expect(items[0]?.result?.summary).toMatch(/no longer a full member.*nothing was sent/);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      'approved by U0BOB',
+      'stopped',
+      'finished',
+    ]);
+  });
+
+  test('have nothing sent with their account, whoever asked', async () => {
+    const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { requesterId: 'U0ERIN' });
+    await rig.orders.approve(order.id, 'U0BOB');
+    rig.absent.set('U0ALICE', 'left');
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+    expect((await rig.read(order.id)).items[0]?.result?.summary).toMatch(/whose account it uses/);
+  });
+
+  test('while a name waits out a busy service have it sent no more', async () => {
+    rig.service.answer = async () => {
+      throw fails('busy', { retryAfterMs: 90_000 });
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    rig.absent.set('U0ALICE', 'left');
+    rig.pass(90_000);
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED' }] });
+  });
+
+  test('between two names of an order have no further one sent', async () => {
+    rig.service.answer = async () => {
+      if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
+      await until('four are out', () => rig.service.received.length >= 4);
+      return DONE;
+    };
+    const order = await rig.approvedRenewal(...names);
+    await rig.runJobs();
+    expect(rig.service.received).toHaveLength(4);
+    expect((await itemStates(order.id)).sort()).toEqual([
+      ...Array<string>(5).fill('FAILED'),
+      ...Array<string>(4).fill('SUCCEEDED'),
+    ]);
+  });
+
+  test('are waited for while Slack does not tell, however long that takes', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    rig.absent.set('U0ALICE', 'unknown');
+    for (let tries = 0; tries < 30; tries += 1) {
+      rig.pass(MINUTE_MS);
+      await rig.recover();
+      await rig.runJobs();
+    }
+    expect(rig.service.received).toEqual([]);
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'APPROVED',
+      claim: undefined,
+      items: [{ state: 'WAITING', attempts: 0 }],
+    });
+    rig.absent.clear();
+    await rig.recover();
+    await rig.runJobs();
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+
+  test('are waited for between two names as well', async () => {
+    rig.service.answer = async () => {
+      if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'unknown');
+      await until('four are out', () => rig.service.received.length >= 4);
+      return DONE;
+    };
+    const order = await rig.approvedRenewal(...names);
+    await rig.runJobs();
+    expect(rig.service.received).toHaveLength(4);
+    expect((await rig.read(order.id)).state).toBe('APPROVED');
+    rig.service.answer = async () => DONE;
+    rig.absent.clear();
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
+      names.map(() => 1),
+    );
+  });
+});
+
 describe('a secret', () => {
   test('that was typed reaches the service and nobody else, and is wiped with the end', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });

@@ -9,6 +9,8 @@ import { newOrder } from './sample.ts';
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
 const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
   approvers: new Set(approvers),
+  unconfirmed: new Set<string>(),
+  unreadableGroups: [],
   allowSelfApproval,
 });
 
@@ -105,23 +107,65 @@ describe('the policy of the moment', () => {
     S0EMPTY: [],
   };
 
+  /** @param silent groups and people of whom Slack does not tell */
+  const slack = (silent: readonly string[] = [], left: readonly string[] = []) => {
+    const asked: string[] = [];
+    return {
+      asked,
+      membersOf: async (group: string) => {
+        asked.push(group);
+        return silent.includes(group) ? undefined : (groups[group] ?? []);
+      },
+      membership: async (userId: string) => {
+        asked.push(userId);
+        if (left.includes(userId)) return 'left';
+        return silent.includes(userId) ? 'unknown' : 'member';
+      },
+    } as const;
+  };
+  const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
+
   it('takes people and the members of groups, and no group for a person', async () => {
-    const { approvers } = await currentPolicy({
-      settings: settingsWith(['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY']),
-      directory: { membersOf: async (group) => groups[group] ?? [] },
-    });
+    const { approvers } = await currentPolicy({ settings: settingsWith(LISTED), directory: slack() }, [
+      'U0BOB',
+      'W0ADA',
+      'U0CAROL',
+      'U0EVE',
+      'S0LEADS',
+    ]);
     expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
   });
 
-  it('is not guessed when Slack does not say who is in a group', async () => {
-    const asked = currentPolicy({
-      settings: settingsWith(['U0BOB', 'S0LEADS']),
-      directory: {
-        membersOf: async () => {
-          throw new Error('Slack is away');
-        },
-      },
-    });
-    await expect(asked).rejects.toThrow('Slack is away');
+  it('asks about groups only for people who are not listed themselves', async () => {
+    const directory = slack();
+    await currentPolicy({ settings: settingsWith(LISTED), directory }, ['U0BOB', 'W0ADA']);
+    expect(directory.asked).toEqual(['U0BOB', 'W0ADA']);
+    await currentPolicy({ settings: settingsWith(LISTED), directory }, ['U0EVE']);
+    expect(directory.asked.slice(2)).toEqual(['S0LEADS', 'S0EMPTY']);
+  });
+
+  it('counts a group that Slack does not tell as empty, and names it', async () => {
+    const policy = await currentPolicy({ settings: settingsWith(LISTED), directory: slack(['S0LEADS']) }, [
+      'U0BOB',
+      'U0CAROL',
+    ]);
+    expect([...policy.approvers]).toEqual(['U0BOB']);
+    expect(policy.unreadableGroups).toEqual(['S0LEADS']);
+    expect(refusalToDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
+    expect(refusalToDecide(order, 'U0CAROL', 'approve', policy)).toMatch(
+      /could not read the group <!subteam\^S0LEADS> .* Try again in a minute/,
+    );
+  });
+
+  it('takes nobody for an approver who has left, or of whom Slack does not tell', async () => {
+    const policy = await currentPolicy(
+      { settings: settingsWith(LISTED), directory: slack(['U0CAROL'], ['U0BOB']) },
+      ['U0BOB', 'U0CAROL'],
+    );
+    expect(policy.approvers.size).toBe(0);
+    expect(refusalToDecide(order, 'U0BOB', 'approve', policy)).toMatch(/Only approvers can approve/);
+    expect(refusalToDecide(order, 'U0CAROL', 'deny', policy)).toMatch(
+      /does not tell me whether you are still here/,
+    );
   });
 });

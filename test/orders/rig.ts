@@ -10,7 +10,7 @@ import { expireOrder, nudgeApprovers } from '../../src/orders/decide.ts';
 import { type ExecuteDeps, executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrders } from '../../src/orders/orders.ts';
-import type { OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
+import type { Directory, Membership, OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
 import { recoverOrders } from '../../src/orders/recover.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
@@ -105,6 +105,13 @@ export async function startRig(
 
   const accounts = new Map<string, Account>([[ALICE.id, ALICE]]);
   const groups = new Map<string, readonly string[]>([['S0LEADS', ['U0DORA']]]);
+  /** People of whom Slack does not say that they are members. */
+  const absent = new Map<string, Exclude<Membership, 'member'>>();
+  const directory: Directory = {
+    membership: async (userId) => absent.get(userId) ?? 'member',
+    membersOf: async (group) => groups.get(group),
+  };
+  const findAccount = async (id: string) => accounts.get(id);
   const service = new ScriptedService();
   const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }]);
   const log = createLog(
@@ -124,16 +131,10 @@ export async function startRig(
     store,
     vault,
     settings: async () => state.team,
-    directory: {
-      membersOf: async (group) => {
-        const members = groups.get(group);
-        if (members === undefined) throw new Error('Slack is away');
-        return members;
-      },
-    },
+    directory,
     now,
     clientFor,
-    findAccount: async (id) => accounts.get(id),
+    findAccount,
   });
 
   let processes = 0;
@@ -147,6 +148,8 @@ export async function startRig(
       now,
       log,
       clientFor,
+      findAccount,
+      directory,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,
@@ -166,6 +169,7 @@ export async function startRig(
     service,
     accounts,
     groups,
+    absent,
     accepted,
     sql,
     startProcess,
@@ -213,6 +217,7 @@ export async function startRig(
       state.logged = '';
       accounts.clear();
       accounts.set(ALICE.id, ALICE);
+      absent.clear();
       groups.clear();
       groups.set('S0LEADS', ['U0DORA']);
       accepted.length = 0;

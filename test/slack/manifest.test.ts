@@ -41,7 +41,9 @@ const manifest = z
         }),
       ),
     }),
-    oauth_config: z.strictObject({ scopes: z.strictObject({ bot: z.array(z.string()) }) }),
+    oauth_config: z.strictObject({
+      scopes: z.strictObject({ bot: z.array(z.string()), bot_optional: z.array(z.string()) }),
+    }),
     settings: z.strictObject({
       event_subscriptions: z.strictObject({ request_url: z.url(), bot_events: z.array(z.string()) }),
       interactivity: z.strictObject({ is_enabled: z.boolean(), request_url: z.url() }),
@@ -66,6 +68,13 @@ const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
   'views.open': [],
   'views.publish': [],
   'views.update': [],
+};
+
+/** https://docs.slack.dev/reference/events */
+const SCOPES_OF_EVENTS: Readonly<Record<string, readonly string[]>> = {
+  app_home_opened: [],
+  subteam_members_changed: ['usergroups:read'],
+  user_change: ['users:read'],
 };
 
 function sources(folder: string): string[] {
@@ -100,7 +109,7 @@ describe('manifest.yml', () => {
 
   it('subscribes to the events that are handled', () => {
     expect([...manifest.settings.event_subscriptions.bot_events].sort()).toEqual(
-      named(/\bargs\.event\.type === '([^']+)'/g),
+      named(/\bevent\.type === '([^']+)'/g),
     );
     expect(manifest.features.app_home.home_tab_enabled).toBe(true);
     expect(manifest.settings.interactivity.is_enabled).toBe(true);
@@ -121,6 +130,18 @@ describe('manifest.yml', () => {
     expect(called.filter((method) => SCOPES_OF[method] === undefined)).toEqual([]);
     const needed = new Set(['commands', ...called.flatMap((method) => SCOPES_OF[method] ?? [])]);
     expect([...manifest.oauth_config.scopes.bot].sort()).toEqual([...needed].sort());
+  });
+
+  it('lets an installation go without user groups, which are among the scopes as Slack wants it', () => {
+    const { bot, bot_optional: optional } = manifest.oauth_config.scopes;
+    expect(optional).toEqual(['usergroups:read']);
+    expect(optional.filter((scope) => !bot.includes(scope))).toEqual([]);
+  });
+
+  it('asks for the scopes of the events that it subscribes to', () => {
+    const { bot_events: events } = manifest.settings.event_subscriptions;
+    const needed = events.flatMap((event) => SCOPES_OF_EVENTS[event] ?? ['unknown']);
+    expect(needed.filter((scope) => !manifest.oauth_config.scopes.bot.includes(scope))).toEqual([]);
   });
 
   it('asks for the scopes that the local workspace grants', () => {

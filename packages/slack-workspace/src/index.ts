@@ -9,6 +9,7 @@ import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } 
 import { SlackError } from './errors.ts';
 import { Faults } from './faults.ts';
 import { HttpError, readBody, sendJson, sendText, uploadedBytes } from './http.ts';
+import { eventPayload, membersChangedEvent, userChangeEvent } from './payloads.ts';
 import { isObject } from './problems.ts';
 import type {
   Change,
@@ -18,6 +19,7 @@ import type {
   JsonObject,
   Message,
   ShortcutHint,
+  User,
   View,
 } from './protocol.ts';
 import { ResponseUrls, respond } from './response-urls.ts';
@@ -79,6 +81,11 @@ export interface WorkspaceOptions {
   open?: () => boolean;
 }
 
+/** What a workspace's admins can change of a person. */
+export type PersonChanges = Partial<
+  Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
+>;
+
 export interface Workspace {
   /** Root of the Web API, ends in `/api/`. */
   readonly apiUrl: string;
@@ -111,7 +118,13 @@ export interface Workspace {
   onChange(listener: (change: Change) => void): () => void;
   /** Tells the pages to read the state again. */
   announce(topic: string): void;
-  setUsergroup(id: string, users: string[]): void;
+  /** Changes who is in a group. Resolves when the app has acknowledged the event, if it may hear of it. */
+  setUsergroup(id: string, users: string[]): Promise<void>;
+  /**
+   * Deactivates a person, makes them a guest or an admin, or undoes it. Resolves when the app has acknowledged the event.
+   * @param announced false for an event that is lost on its way
+   */
+  changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -214,10 +227,19 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     socket,
     onChange: (listener) => state.onChange(listener),
     announce: (topic) => state.changed(topic),
-    setUsergroup: (id, users) => {
+    setUsergroup: async (id, users) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
+      const event = membersChangedEvent(core, id, group.users, users);
       group.users = users;
+      await announce(core, 'usergroups:read', event);
+    },
+    changePerson: async (id, changes, announced = true) => {
+      const user = state.users.get(id);
+      if (!user) throw new Error(`there is no person ${id}`);
+      Object.assign(user, changes);
+      state.changed('person', { user: id });
+      if (announced) await announce(core, 'users:read', userChangeEvent(core, user));
     },
     close: async () => {
       browser.close();
@@ -230,6 +252,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       await keeper?.flush();
     },
   };
+}
+
+/** Sends an event to the app if it was granted the scope that the event needs. */
+async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
+  if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
+  await core.deliverer.deliverEvent(eventPayload(core, event));
 }
 
 async function route(

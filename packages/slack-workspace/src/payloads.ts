@@ -1,4 +1,5 @@
 /** What the app is sent: the payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
+import { userForApps } from './api/people.ts';
 import { viewForApps } from './api/views.ts';
 import type { Core } from './core.ts';
 import { escapeText } from './mentions.ts';
@@ -205,5 +206,40 @@ export function homeOpenedEvent(core: Core, user: User): JsonObject {
     tab: 'home',
     event_ts: core.state.nextTs(),
     ...(home && { view: viewForApps(home) }),
+  };
+}
+
+/** Slack sends it to every app that may read people. */
+export function userChangeEvent(core: Core, user: User): JsonObject {
+  const now = core.state.now();
+  return {
+    type: 'user_change',
+    user: userForApps(user, now),
+    cache_ts: Math.floor(now / 1_000),
+    event_ts: core.state.nextTs(),
+  };
+}
+
+/** Says who came and who went, not who is in the group. */
+export function membersChangedEvent(
+  core: Core,
+  groupId: string,
+  before: string[],
+  after: string[],
+): JsonObject {
+  const added = after.filter((id) => !before.includes(id));
+  const removed = before.filter((id) => !after.includes(id));
+  const seconds = Math.floor(core.state.now() / 1_000);
+  return {
+    type: 'subteam_members_changed',
+    subteam_id: groupId,
+    team_id: TEAM.id,
+    date_previous_update: seconds,
+    date_update: seconds,
+    added_users: added,
+    added_users_count: added.length,
+    removed_users: removed,
+    removed_users_count: removed.length,
+    event_ts: core.state.nextTs(),
   };
 }

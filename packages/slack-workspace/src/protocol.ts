@@ -22,6 +22,11 @@ const userSchema = z.object({
   is_bot: z.boolean(),
   /** Belongs to another workspace and is here through a shared channel. */
   is_stranger: z.boolean(),
+  /** Deactivated. */
+  deleted: z.boolean(),
+  /** A guest, in several channels or in one alone. */
+  is_restricted: z.boolean(),
+  is_ultra_restricted: z.boolean(),
   /** What this person is for in the demonstration, for example "asks". */
   role: z.string(),
 });

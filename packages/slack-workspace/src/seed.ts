@@ -37,6 +37,9 @@ function person(id: string, name: string, role: string, tz: string, more: Partia
     is_owner: false,
     is_bot: false,
     is_stranger: false,
+    deleted: false,
+    is_restricted: false,
+    is_ultra_restricted: false,
     role,
     ...more,
   };

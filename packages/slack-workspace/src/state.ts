@@ -197,6 +197,9 @@ function botUser(): User {
     is_owner: false,
     is_bot: true,
     is_stranger: false,
+    deleted: false,
+    is_restricted: false,
+    is_ultra_restricted: false,
     role: 'app',
   };
 }

@@ -57,7 +57,7 @@ test('knows people, user groups and direct messages', async () => {
   expect(ada).toMatchObject({ team_id: 'T0STEWARD', is_admin: true, tz_offset: 0 });
   await expect(client.users.info({ user: 'U0NOBODY' })).rejects.toThrow('user_not_found');
   expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0CAROL']);
-  workspace.setUsergroup('S0APPROVERS', ['U0BOB']);
+  await workspace.setUsergroup('S0APPROVERS', ['U0BOB']);
   expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0BOB']);
   await expect(client.usergroups.users.list({ usergroup: 'S0' })).rejects.toThrow('no_such_subteam');
   const opened = await client.conversations.open({ users: 'U0ALICE' });
@@ -171,6 +171,17 @@ describe('events', () => {
       what: 'a retry taken',
     });
     expect(seen).toEqual([undefined, '1 http_error', '2 http_error']);
+  });
+
+  test('are for apps that were granted their scope', async () => {
+    await workspace.changePerson('U0BOB', { is_restricted: true });
+    await workspace.setUsergroup('S0APPROVERS', []);
+    expect(workspace.deliveries).toHaveLength(2);
+    const other = await startWorkspace({ bot: { scopes: ['chat:write'] } });
+    await other.changePerson('U0BOB', { is_restricted: true });
+    await other.setUsergroup('S0APPROVERS', []);
+    expect(other.deliveries).toEqual([]);
+    await other.close();
   });
 });
 

@@ -215,6 +215,41 @@ describe('a Bolt app over HTTP', () => {
     expect(workspace.homeView('U0BOB')).toBeUndefined();
   });
 
+  test('announces who has changed, and who came to a group and left it', async () => {
+    const told: unknown[] = [];
+    running.app.event('user_change', async ({ event }) => void told.push(event));
+    running.app.event('subteam_members_changed', async ({ event }) => void told.push(event));
+    await workspace.changePerson('U0BOB', { deleted: true });
+    await workspace.changePerson('U0BOB', { deleted: false, is_restricted: true }, false);
+    await workspace.setUsergroup('S0APPROVERS', ['U0ADA']);
+    await workspace.waitFor(() => told[1], { what: 'both events' });
+    expect(told).toEqual([
+      {
+        type: 'user_change',
+        user: expect.objectContaining({
+          id: 'U0BOB',
+          team_id: workspace.teamId,
+          deleted: true,
+          is_restricted: false,
+          is_ultra_restricted: false,
+        }),
+        cache_ts: Math.floor(clock / 1_000),
+        event_ts: expect.any(String),
+      },
+      expect.objectContaining({
+        type: 'subteam_members_changed',
+        subteam_id: 'S0APPROVERS',
+        team_id: workspace.teamId,
+        added_users: ['U0ADA'],
+        added_users_count: 1,
+        removed_users: ['U0CAROL'],
+        removed_users_count: 1,
+      }),
+    ]);
+    const { user } = await running.app.client.users.info({ user: 'U0BOB', token: workspace.botToken });
+    expect(user).toMatchObject({ deleted: false, is_restricted: true });
+  });
+
   test('exchanges a trigger once and within three seconds', async () => {
     running.app.command('/domain', async ({ ack }) => ack());
     const { client } = running.app;

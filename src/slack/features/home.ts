@@ -30,7 +30,8 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
   const [account, policy, open, next, months] = await Promise.all([
     deps.accounts.active(userId),
-    deps.orders.policy(),
+    // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
+    deps.orders.policy([userId], { allGroups: admin }),
     deps.orders.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
@@ -54,6 +55,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
   return {
     account,
     isAdmin: admin,
+    unreadableGroups: policy.unreadableGroups,
     // The one that has waited longest first.
     toDecide: approves ? mayDecide.reverse() : undefined,
     toSettle,

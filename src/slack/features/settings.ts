@@ -154,7 +154,7 @@ async function approverErrors(
   for (const id of settings.approvers) {
     try {
       if (id.startsWith('S')) {
-        for (const member of await directory.membersOf(id)) people.add(member);
+        for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else return { approvers: `${id} is not a member of this workspace. Take it out.` };
     } catch (error) {

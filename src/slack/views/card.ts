@@ -143,9 +143,9 @@ function stateLine(order: Order, history: readonly Happening[]): string {
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
 function approvalsInWords(order: Order, history: readonly Happening[]): string {
   const lapsed = lapsedApprovals(history);
-  const counting = order.approvals.filter(({ userId }) => !lapsed.includes(userId));
+  const counting = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId));
   const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
-  const gone = lapsed.length === 0 ? '' : ` · ${lapsedInWords(lapsed)}`;
+  const gone = lapsed.userIds.length === 0 ? '' : ` · ${lapsedInWords(lapsed)}`;
   return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
 }
 

@@ -17,6 +17,7 @@ import {
   escapeText,
   header,
   mention,
+  mentionApprover,
   moment,
   quote,
   section,
@@ -41,6 +42,8 @@ export interface HomeData {
   /** The account the person works with. */
   readonly account: Account | undefined;
   readonly isAdmin: boolean;
+  /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
+  readonly unreadableGroups: readonly string[];
   /** Undefined for people who approve nothing. */
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
@@ -68,6 +71,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ...(data.isAdmin
       ? actions('home', [button({ actionId: 'home_settings', text: 'Settings', value: 'settings' })])
       : []),
+    ...unreadablePart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unsettledPart(data.toSettle),
     ...part(
@@ -96,6 +100,30 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
       `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
     ),
   ];
+}
+
+/** Says what is missing, and to whom it matters also why. */
+function unreadablePart({
+  unreadableGroups,
+  toDecide,
+  isAdmin,
+}: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): AnyBlock[] {
+  if (unreadableGroups.length === 0) return [];
+  const groups = unreadableGroups.map(mentionApprover).join(' and ');
+  const said = [
+    `:warning: I could not read the group ${groups} in Slack.`,
+    ...(toDecide === undefined
+      ? [
+          'If you belong to it, what waits for your approval is missing here. Open this tab again in a minute.',
+        ]
+      : []),
+    ...(isAdmin
+      ? [
+          'Until I can, its members cannot approve; people who are listed themselves can. If this stays, check that the group exists and that I have the permission `usergroups:read`.',
+        ]
+      : []),
+  ];
+  return [context(said.join(' '))];
 }
 
 function part(

@@ -180,17 +180,33 @@ export interface Happening {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-const approvedDetail = z.object({ lapsed: z.array(z.string()) });
+const approvedDetail = z.object({
+  lapsed: z.array(z.string()),
+  unreadableGroups: z.array(z.string()).default([]),
+});
 
-/** Those whose approval did not count when it was last counted. */
-export function lapsedApprovals(history: readonly Happening[]): readonly string[] {
+/** Approvals that did not count when they were last counted. */
+export interface LapsedApprovals {
+  readonly userIds: readonly string[];
+  /** Slack did not tell who belongs to a group of approvers, so that it is not certain that they no longer count. */
+  readonly isUncertain: boolean;
+}
+
+export function lapsedApprovals(history: readonly Happening[]): LapsedApprovals {
   const last = history.findLast(({ kind }) => kind === 'approved');
-  return approvedDetail.safeParse(last?.detail).data?.lapsed ?? [];
+  const { lapsed, unreadableGroups } = approvedDetail.safeParse(last?.detail).data ?? {
+    lapsed: [],
+    unreadableGroups: [],
+  };
+  return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };
 }
 
 /** `@Carol’s approval no longer counts`. */
-export function lapsedInWords(lapsed: readonly string[]): string {
-  return `${lapsed.map((userId) => `${mention(userId)}’s`).join(' and ')} approval no longer counts`;
+export function lapsedInWords({ userIds, isUncertain }: LapsedApprovals): string {
+  const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
+  return isUncertain
+    ? `${whose} approval does not count while Slack does not tell me who is in a group of approvers`
+    : `${whose} approval no longer counts`;
 }
 
 /** The reason that somebody gave with a decision, quoted, with a blank in front. */

@@ -82,9 +82,12 @@ function sentence(text: string): Message {
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, happening: Happening): Message {
   const lapsed = lapsedApprovals([happening]);
-  const given = order.approvals.filter(({ userId }) => !lapsed.includes(userId)).length;
+  const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
   const missing = Math.max(order.approvalsRequired - given, 1);
-  const gone = lapsed.length === 0 ? '' : ` ${lapsedInWords(lapsed)}: only approvers of this moment count.`;
+  const why = lapsed.isUncertain
+    ? 'whoever has approved can press Approve again in a minute'
+    : 'only approvers of this moment count';
+  const gone = lapsed.userIds.length === 0 ? '' : ` ${lapsedInWords(lapsed)}: ${why}.`;
   return sentence(
     `:ballot_box_with_check: ${mention(happening.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
   );

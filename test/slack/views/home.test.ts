@@ -43,6 +43,7 @@ const FULL: HomeData = {
     verifiedAt: ASKED_AT,
   },
   isAdmin: true,
+  unreadableGroups: [],
   toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
   toSettle: [sampleOrder('UNKNOWN')],
   open: [sampleOrder('EXECUTING')],
@@ -63,6 +64,7 @@ it('the Home tab of somebody new', () => {
   const blocks = homeBlocks({
     account: undefined,
     isAdmin: false,
+    unreadableGroups: [],
     toDecide: undefined,
     toSettle: [],
     open: [],

@@ -232,6 +232,7 @@ describe('whatever people and the service say', () => {
         const data = {
           account: undefined,
           isAdmin: true,
+          unreadableGroups: [],
           toDecide: [order],
           toSettle: [order],
           open: [order],

@@ -19,20 +19,21 @@ function offsetSeconds(tz: string, at: number): number {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
 }
 
-function userForApps(user: User, now: number): JsonObject {
+/** A person as answers and events describe them (docs.slack.dev, user object). */
+export function userForApps(user: User, now: number): JsonObject {
   return {
     id: user.id,
     team_id: user.team_id,
     name: user.name,
     real_name: user.real_name,
-    deleted: false,
+    deleted: user.deleted,
     tz: user.tz,
     tz_offset: offsetSeconds(user.tz, now),
     is_admin: user.is_admin,
     is_owner: user.is_owner,
     is_primary_owner: false,
-    is_restricted: false,
-    is_ultra_restricted: false,
+    is_restricted: user.is_restricted,
+    is_ultra_restricted: user.is_ultra_restricted,
     is_bot: user.is_bot,
     is_app_user: false,
     ...(user.is_stranger && { is_stranger: true }),

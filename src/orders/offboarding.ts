@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Log } from '../log.ts';
+import { changeOrder } from './change.ts';
+import { OWNER_LEFT, REQUESTER_LEFT } from './parties.ts';
+import type { Directory, OrderStore } from './ports.ts';
+
+/*
+ * People who are no longer full members of the workspace: deactivated, made guests, or moved to another workspace.
+ */
+
+export interface OffboardingDeps {
+  readonly store: OrderStore;
+  readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'>;
+  /** Their private calendar addresses. */
+  readonly feeds: {
+    people(): Promise<readonly string[]>;
+    remove(userId: string): Promise<void>;
+  };
+  readonly directory: Pick<Directory, 'membership'>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/**
+ * Wipes all that is kept sealed for a person, ends the sessions held with it, and stops what they asked for and what
+ * uses their accounts. Harmless when repeated.
+ */
+export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
+  const accounts = await deps.accounts.list(userId);
+  const accountIds = accounts.map(({ id }) => id);
+  const orderIds = await deps.store.unfinishedOf(userId, accountIds);
+  // Side by side: a service that is slow to end a session holds up none of the rest.
+  await Promise.all([
+    deps.accounts.unlink(userId),
+    deps.feeds.remove(userId),
+    deps.store.forgetPrivate(userId),
+    ...orderIds.map((orderId) => stopOrder(deps, orderId, userId)),
+  ]);
+  if (accountIds.length + orderIds.length > 0)
+    deps.log.info({ userId, accountIds, orderIds }, 'a person has left: credentials wiped, orders stopped');
+}
+
+async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string): Promise<void> {
+  await changeOrder(deps, orderId, (order) => ({
+    event: { type: 'stopped', summary: order.requesterId === userId ? REQUESTER_LEFT : OWNER_LEFT },
+    jobs: [{ queue: 'order.show', data: { orderId } }],
+  }));
+}
+
+export interface OffboardingLook extends OffboardingDeps {
+  /** Between two people, in milliseconds. */
+  readonly pauseMs?: number;
+  readonly signal: AbortSignal;
+}
+
+/** Leaves half of what Slack allows of `users.info` to approvals. */
+const PAUSE_MS = 1_000;
+
+/**
+ * Looks at everybody for whom something is kept sealed, for Slack’s event may have been lost.
+ * @returns false when it has to be repeated soon, because Slack did not tell of everybody
+ */
+export async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
+  const { pauseMs = PAUSE_MS, signal } = deps;
+  const people = new Set([...(await deps.accounts.people()), ...(await deps.feeds.people())]);
+  let isComplete = true;
+  for (const userId of people) {
+    if (signal.aborted) return false;
+    try {
+      const membership = await deps.directory.membership(userId);
+      if (membership === 'left') await offboard(deps, userId);
+      if (membership === 'unknown') isComplete = false;
+    } catch (err) {
+      isComplete = false;
+      deps.log.error({ err, userId }, 'looking whether a person has left');
+    }
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+  return isComplete;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+
+export interface Offboarding {
+  /** Looks if it is time. Never throws. */
+  lookIfDue(): Promise<void>;
+  stop(): void;
+}
+
+/** Looks now, and every day from then on. On several replicas each does, which does no harm. */
+export function keepOffboarding(deps: OffboardingLook): Offboarding {
+  let lastComplete: Date | undefined;
+  let isLooking = false;
+  const lookIfDue = async () => {
+    const startedAt = deps.now();
+    if (isLooking || (lastComplete !== undefined && startedAt.getTime() - lastComplete.getTime() < DAY_MS))
+      return;
+    isLooking = true;
+    try {
+      if (await offboardDeparted(deps)) lastComplete = startedAt;
+    } catch (err) {
+      deps.log.error({ err }, 'looking who has left');
+    }
+    isLooking = false;
+  };
+  void lookIfDue();
+  const timer = setInterval(() => void lookIfDue(), HOUR_MS);
+  return { lookIfDue, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,58 @@
+import type { Account } from '../accounts/account.ts';
+import type { Order } from './order.ts';
+import type { Directory } from './ports.ts';
+
+/*
+ * The people an order rests on. Once one of them has left, nothing of it is sent any more.
+ */
+
+export type FindAccount = (accountId: string) => Promise<Account | undefined>;
+
+export interface Party {
+  readonly userId: string;
+  /** Said of the order when this person has left. */
+  readonly summary: string;
+}
+
+export const REQUESTER_LEFT =
+  'The person who asked is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, somebody else has to ask.';
+export const OWNER_LEFT =
+  'The person whose account it uses is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, ask again with your own account.';
+
+export interface Parties {
+  /** Who asked, and whose account the order uses. */
+  readonly people: readonly Party[];
+  /** Whether that account is still linked. */
+  readonly isLinked: boolean;
+}
+
+export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
+  const account = await findAccount(order.account.id);
+  const requester = { userId: order.requesterId, summary: REQUESTER_LEFT };
+  const isOther = account !== undefined && account.userId !== order.requesterId;
+  return {
+    people: isOther ? [requester, { userId: account.userId, summary: OWNER_LEFT }] : [requester],
+    isLinked: account !== undefined,
+  };
+}
+
+export type MemberCheck =
+  | { readonly kind: 'members' }
+  | ({ readonly kind: 'left' } & Party)
+  /** Slack does not tell: nothing may be sent, and nothing is given up for it. */
+  | ({ readonly kind: 'unknown' } & Party);
+
+/** Whether all of an order’s people are still full members of the workspace. */
+export async function checkMembers(
+  directory: Pick<Directory, 'membership'>,
+  parties: readonly Party[],
+): Promise<MemberCheck> {
+  const checks = await Promise.all(
+    parties.map(async (party) => ({ party, membership: await directory.membership(party.userId) })),
+  );
+  for (const kind of ['left', 'unknown'] as const) {
+    const found = checks.find(({ membership }) => membership === kind);
+    if (found !== undefined) return { kind, ...found.party };
+  }
+  return { kind: 'members' };
+}

@@ -1,0 +1,52 @@
+import type { Log } from '../log.ts';
+import type { SlackDirectory } from './directory.ts';
+import { code, type Message, mentionApprover, say } from './views/kit.ts';
+import { done, type SlackProblem, type SlackWeb } from './web.ts';
+
+export interface AdminAlertDeps {
+  readonly web: SlackWeb;
+  readonly directory: Pick<SlackDirectory, 'directMessage'>;
+  /** `ADMINS`: the admins whom the bot knows by id. */
+  readonly admins: readonly string[];
+}
+
+/** Tells each admin something in a direct message. @throws {SlackProblem} */
+export async function alertAdmins(
+  { web, directory, admins }: AdminAlertDeps,
+  message: Message,
+): Promise<void> {
+  for (const admin of admins) {
+    const channel = await directory.directMessage(admin);
+    await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, done);
+  }
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Tells admins that an approver group cannot be read: once a day for each group, and only where Slack refuses, for
+ * everything else passes by itself.
+ */
+export function createGroupAlert(
+  deps: AdminAlertDeps & { readonly now: () => Date; readonly log: Log },
+): (groupId: string, problem: SlackProblem) => void {
+  const { log } = deps;
+  const alertedAt = new Map<string, number>();
+  return (groupId, problem) => {
+    log.warn({ err: problem, groupId }, 'the members of an approver group cannot be read');
+    const now = deps.now().getTime();
+    if (problem.kind !== 'refused' || now - (alertedAt.get(groupId) ?? Number.NEGATIVE_INFINITY) < DAY_MS)
+      return;
+    alertedAt.set(groupId, now);
+    alertAdmins(deps, unreadableGroup(groupId, problem)).catch((err: unknown) => {
+      alertedAt.delete(groupId);
+      log.warn({ err, groupId }, 'telling admins of an approver group that cannot be read');
+    });
+  };
+}
+
+function unreadableGroup(groupId: string, problem: SlackProblem): Message {
+  return say(
+    `:warning: I could not read the group ${mentionApprover(groupId)} (${code(groupId)}), which is among the approvers. Slack says ${code(problem.code ?? problem.kind)}. Until I can, its members cannot approve; people who are listed themselves can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
+  );
+}

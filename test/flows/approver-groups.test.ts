@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Actor } from '../../src/demo/workspace/index.ts';
+import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+
+/*
+ * User groups as approvers: how seldom Slack is asked about them, and what becomes of one that it does not tell.
+ */
+
+const t = useTestDemo();
+const METHOD = 'usergroups.users.list';
+
+afterEach(async () => {
+  t.workspace.faults.clear();
+  await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+});
+
+const asked = () => t.workspace.calls.filter(({ method }) => method === METHOD).length;
+const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+
+const NAMES =
+  'catering chef cocktail curry diner dessert espresso fondue gelato grill harvest juice kitchen ladle lunch mezze noodle'
+    .split(' ')
+    .values();
+
+/** Asks for the renewal of a name that was not renewed yet: each can be renewed for a few years only. */
+function renewal() {
+  return ask(t.workspace, t.alice, `/domain renew ${NAMES.next().value}.rest`);
+}
+
+/** Opens a Home tab and waits until it is published anew. */
+async function home(person: Actor): Promise<string> {
+  const before = person.homeView()?.hash;
+  await person.openHome();
+  const view = await t.workspace.waitFor(
+    () => (person.homeView()?.hash === before ? undefined : person.homeView()),
+    { what: `the Home tab of ${person.user.real_name}` },
+  );
+  return textOf(view);
+}
+
+describe('Slack is asked about a group', () => {
+  test('not at all for whoever is listed', async () => {
+    const before = asked();
+    const order = await renewal();
+    await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await home(t.bob);
+    expect(asked() - before).toBe(0);
+  });
+
+  test('once in ten seconds, however many decide and look', async () => {
+    const before = asked();
+    const startedAt = performance.now();
+    for (let n = 0; n < 10; n += 1) {
+      const order = await renewal();
+      await Promise.all([home(t.carol), home(t.alice)]);
+      const approver = n % 2 === 0 ? t.carol : t.bob;
+      await approver.click(order.card, 'order_approve');
+      await order.ends('SUCCEEDED');
+    }
+    const elapsedMs = performance.now() - startedAt;
+    expect(asked() - before).toBeLessThanOrEqual(1 + Math.floor(elapsedMs / 10_000));
+  });
+
+  test('anew when Slack announces that its members have changed', async () => {
+    const order = await renewal();
+    expect(await home(t.carol)).toContain('Waiting for your approval');
+    await t.workspace.setUsergroup('S0APPROVERS', []);
+    expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+      'Only approvers can approve orders.',
+    );
+    await t.workspace.setUsergroup('S0APPROVERS', ['U0ADA']);
+    await t.ada.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+});
+
+describe('a group that Slack does not tell', () => {
+  test.each([
+    ['the app lacks the scope', { kind: 'error', code: 'missing_scope' }],
+    ['nobody knows the group', { kind: 'error', code: 'no_such_subteam' }],
+    ['Slack is asked too much', { kind: 'ratelimited', retryAfter: 1 }],
+    ['Slack fails', { kind: 'http_500' }],
+  ] as const)('bars its members alone, with words: %s', async (_why, fault) => {
+    // Whatever is cached of it is gone.
+    await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    t.workspace.faults.set({ method: METHOD, ...fault });
+    const order = await renewal();
+    for (const button of ['order_approve', 'order_deny']) {
+      expect(await told(t.carol, () => t.carol.click(order.card, button)), button).toContain(
+        'I could not read the group <!subteam^S0APPROVERS> in Slack, so I do not know whether you are an approver. Try again in a minute, or ask an approver whom the card names.',
+      );
+    }
+    expect(order.state).toBe('PENDING');
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('leaves the Home tab as it is, and is named there', async () => {
+    await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    t.workspace.faults.set({ method: METHOD, kind: 'error', code: 'missing_scope' });
+    const order = await renewal();
+    const ofAlice = await home(t.alice);
+    expect(ofAlice).toContain(order.id);
+    expect(ofAlice).toContain('I could not read the group <!subteam^S0APPROVERS> in Slack.');
+    expect(ofAlice).not.toContain('usergroups:read');
+    const ofBob = await home(t.bob);
+    expect(ofBob).toContain('Waiting for your approval');
+    expect(ofBob).not.toContain('could not read');
+    expect(await home(t.ada)).toContain('I have the permission `usergroups:read`');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
+  test('is told to admins once a day', async () => {
+    await t.demo.moveTime(2 * 24 * 60 * 60_000);
+    const alerts = () =>
+      t.workspace
+        .messages('D0ADA')
+        .filter((message) => textOf(message).includes('which is among the approvers'));
+    const before = alerts().length;
+    const look = async () => {
+      await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+      await home(t.carol);
+    };
+    t.workspace.faults.set({ method: METHOD, kind: 'error', code: 'missing_scope' });
+    await look();
+    await t.workspace.waitFor(() => alerts()[before], { what: 'a word to the admin' });
+    expect(textOf(alerts()[before] ?? { blocks: [] })).toContain('Slack says `missing_scope`.');
+    await look();
+    await t.carol.command(DOMAINS, '/domain whoami');
+    await look();
+    expect(alerts().length - before).toBe(1);
+    await t.demo.moveTime(25 * 60 * 60_000);
+    await look();
+    await t.workspace.waitFor(() => alerts()[before + 1], { what: 'a word on the next day' });
+  });
+});

@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { PersonChanges } from '../../src/demo/workspace/index.ts';
+import { answerTo, link, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { linkTwoFactor } from '../support/people.ts';
+
+/*
+ * People who leave the workspace, or become guests, while something of theirs is waiting; and a Slack that does not
+ * tell whether they have.
+ */
+
+const t = useTestDemo({ hurry: 8, settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
+
+const PRESENT = { deleted: false, is_restricted: false, is_ultra_restricted: false, is_admin: false };
+const SLACK_SILENT = { method: 'users.info', kind: 'http_500' } as const;
+
+afterEach(async () => {
+  t.workspace.faults.clear();
+  t.service.faults.clear();
+  for (const id of ['U0ALICE', 'U0BOB', 'U0CAROL']) await t.workspace.changePerson(id, PRESENT);
+  if (!(await rows('accounts')).some((row) => row.includes('"U0ALICE"'))) await link(t.workspace, t.alice);
+});
+
+/** The bot has not heard of this person for a long time. */
+const forgotten = (id: string) => t.workspace.changePerson(id, PRESENT);
+
+/** A person changes, and Slack’s event is lost. */
+async function changedSilently(id: string, changes: PersonChanges): Promise<void> {
+  await forgotten(id);
+  await t.workspace.changePerson(id, changes, false);
+}
+
+async function rows(table: string): Promise<string[]> {
+  return (await t.dump()).split('\n').filter((row) => row.startsWith(`public.${table} `));
+}
+
+/** Rows in which something is sealed for Alice: her credentials, her calendar, her secret inputs and results. */
+async function sealedForAlice(): Promise<string[]> {
+  const orders = (await rows('orders')).filter((row) => row.includes('"U0ALICE"'));
+  const ids = orders.map((row) => /"id": ?"([^"]+)"/.exec(row)?.[1] ?? '');
+  const all = [
+    ...(await rows('accounts')).filter((row) => row.includes('"U0ALICE"')),
+    ...(await rows('calendar_feeds')).filter((row) => row.includes('"U0ALICE"')),
+    ...(await rows('revealable_secrets')).filter((row) => ids.some((id) => row.includes(id))),
+    ...orders,
+  ];
+  return all.filter((row) => /"(sealed|sealed_input)": ?"/.test(row));
+}
+
+async function stopped(order: SeenOrder): Promise<void> {
+  const said = textOf(await order.ends('FAILED'));
+  expect(said).toContain(
+    'The person who asked is no longer a full member of this workspace, so nothing was sent for it.',
+  );
+  expect(requestsOf(t.service, order), 'requests to the service').toEqual([]);
+}
+
+const renewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`);
+const told = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+
+describe('at Slack’s event', () => {
+  test.each<[what: string, changes: PersonChanges]>([
+    ['is deactivated', { deleted: true }],
+    ['becomes a guest of several channels', { is_restricted: true }],
+    ['becomes a guest of one channel', { is_ultra_restricted: true }],
+  ])('what somebody asked for is stopped who %s', async (_what, changes) => {
+    const order = await renewal('cafe.rest');
+    await t.workspace.changePerson('U0ALICE', changes);
+    await stopped(order);
+    expect(await sealedForAlice()).toEqual([]);
+    expect(await told(t.alice, () => t.alice.command('C0DOMAINS', '/domain renew cafe.rest'))).toContain(
+      'Only members of this workspace',
+    );
+  });
+
+  test('all that is sealed for them is gone before the event is acknowledged', async () => {
+    const authcode = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
+    await authcode.ends('SUCCEEDED');
+    const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
+    const before = new Set(await rows('orders'));
+    await t.alice.submit(transfer, {
+      ownerc: '1001',
+      adminc: '1002',
+      techc: '1003',
+      nameServers: 'ns1.dns.example\nns2.dns.example',
+      auth: 'an auth code',
+    });
+    await until('the transfer waits', async () => (await rows('orders')).some((row) => !before.has(row)));
+    const [, path] =
+      /(\/calendar\/\S+\.ics)/.exec(await answerTo(t.workspace, t.alice, '/domain calendar')) ?? [];
+    expect((await fetch(`${t.botUrl}${path}`)).status).toBe(200);
+    expect(await told(t.alice, () => t.alice.command('C0DOMAINS', '/domain delete mezze.rest'))).toMatch(
+      /Delete/,
+    );
+    expect(await sealedForAlice()).toHaveLength(4);
+    expect((await rows('orders')).some((row) => row.includes('"DRAFT"'))).toBe(true);
+
+    await t.workspace.changePerson('U0ALICE', { deleted: true });
+    expect(await sealedForAlice()).toEqual([]);
+    expect((await rows('orders')).some((row) => row.includes('"DRAFT"'))).toBe(false);
+    expect((await fetch(`${t.botUrl}${path}`)).status).toBe(404);
+  });
+
+  test('their sessions end; a service that is slow at that holds up nothing', async () => {
+    await linkTwoFactor(t.workspace, t.alice);
+    await until('the session is open', () => t.service.sessions.count() === 1);
+    t.service.faults.set({ kind: 'slow', delayMs: 4_000, match: { task: 'session.delete' } });
+    await t.workspace.changePerson('U0ALICE', { deleted: true });
+    expect(t.workspace.deliveries.at(-1)).toMatchObject({
+      payload: { event: { type: 'user_change' } },
+      answer: { acked: true },
+    });
+    expect(await sealedForAlice()).toEqual([]);
+    await until('the session has ended', () => t.service.sessions.count() === 0);
+  });
+
+  test('twice at once does no harm', async () => {
+    const order = await renewal('cafe.rest');
+    const leave = () => t.workspace.changePerson('U0ALICE', { deleted: true });
+    await Promise.all([leave(), leave(), leave()]);
+    await stopped(order);
+    expect(await sealedForAlice()).toEqual([]);
+    expect(order.replies(), 'told once').toHaveLength(1);
+  });
+
+  test('a name that waits out a busy service is not sent again', async () => {
+    t.service.faults.set({ kind: 'status_429', retryAfter: 60, match: { task: 'domain.renew' } });
+    const order = await renewal('cafe.rest');
+    await t.bob.click(order.card, 'order_approve');
+    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
+    await until('the order waits', async () =>
+      (await rows('orders')).some((row) => row.includes(order.id) && row.includes('"APPROVED"')),
+    );
+    t.service.faults.clear();
+    await t.workspace.changePerson('U0ALICE', { deleted: true });
+    expect(textOf(await order.ends('FAILED'))).toContain('no longer a full member');
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('a change that has nothing to do with leaving stops nothing', async () => {
+    const order = await renewal('cafe.rest');
+    await t.workspace.changePerson('U0ALICE', { is_admin: true });
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('admin rights follow at once', async () => {
+    expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
+    await t.workspace.changePerson('U0ALICE', { is_admin: true });
+    expect((await openForm(t.workspace, t.alice, '/domain settings')).callback_id).toBe('settings');
+    await t.workspace.changePerson('U0ALICE', { is_admin: false });
+    expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
+  });
+});
+
+describe('when the event is lost', () => {
+  test('the order is stopped at the approval', async () => {
+    const order = await renewal('cafe.rest');
+    await changedSilently('U0ALICE', { is_ultra_restricted: true });
+    await t.bob.click(order.card, 'order_approve');
+    await stopped(order);
+  });
+
+  test('it is stopped before it is sent again', async () => {
+    t.service.faults.set({ kind: 'status_429', retryAfter: 1, times: 1, match: { task: 'domain.renew' } });
+    const order = await renewal('cafe.rest');
+    await t.bob.click(order.card, 'order_approve');
+    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
+    await changedSilently('U0ALICE', { deleted: true });
+    expect(textOf(await order.ends('FAILED'))).toContain('no longer a full member');
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('an approver who has left decides nothing', async () => {
+    const order = await renewal('cafe.rest');
+    await changedSilently('U0BOB', { deleted: true });
+    expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toContain('Only members');
+    expect(order.state).toBe('PENDING');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
+  test('a daily look wipes and stops the same', async () => {
+    const order = await renewal('cafe.rest');
+    await changedSilently('U0ALICE', { deleted: true });
+    await t.demo.moveTime(23 * 60 * 60_000);
+    expect(order.state).toBe('PENDING');
+    expect(await sealedForAlice()).not.toEqual([]);
+    await t.demo.moveTime(2 * 60 * 60_000);
+    await stopped(order);
+    expect(await sealedForAlice()).toEqual([]);
+  });
+});
+
+describe('while Slack does not tell who somebody is', () => {
+  test('nobody approves, denies or becomes an admin; asking goes on, and so does all when Slack is back', async () => {
+    await forgotten('U0ALICE');
+    t.workspace.faults.set(SLACK_SILENT);
+    const order = await renewal('cafe.rest');
+    await forgotten('U0BOB');
+    for (const button of ['order_approve', 'order_deny']) {
+      expect(await told(t.bob, () => t.bob.click(order.card, button)), button).toContain(
+        'Slack does not tell me whether you are still here. Try again in a minute.',
+      );
+    }
+    await t.workspace.changePerson('U0ADA', { is_admin: true });
+    expect(await answerTo(t.workspace, t.ada, '/domain settings')).toContain(
+      'Slack does not tell me whether you are an admin. Try again in a minute.',
+    );
+    t.workspace.faults.clear();
+    expect((await openForm(t.workspace, t.ada, '/domain settings')).callback_id).toBe('settings');
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('nothing is approved for somebody else of whom it does not tell', async () => {
+    const order = await renewal('cafe.rest');
+    expect((await answerTo(t.workspace, t.bob, '/domain whoami')).length).toBeGreaterThan(0);
+    await forgotten('U0ALICE');
+    t.workspace.faults.set(SLACK_SILENT);
+    expect(await told(t.bob, () => t.bob.click(order.card, 'order_approve'))).toContain(
+      'Slack does not tell me whether <@U0ALICE> is still here. Try again in a minute.',
+    );
+    expect(order.state).toBe('PENDING');
+    t.workspace.faults.clear();
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('what is approved waits, and is sent once when Slack is back', async () => {
+    t.service.faults.set({ kind: 'status_429', retryAfter: 1, times: 1, match: { task: 'domain.renew' } });
+    const order = await renewal('cafe.rest');
+    await t.bob.click(order.card, 'order_approve');
+    await until('the service has refused once', () => requestsOf(t.service, order).length === 1);
+    t.workspace.faults.set(SLACK_SILENT);
+    await forgotten('U0ALICE');
+    const asked = () => t.workspace.calls.filter(({ method, ok }) => method === 'users.info' && !ok).length;
+    const before = asked();
+    await until('it was looked at twice', () => asked() >= before + 2, 20_000);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+    t.workspace.faults.clear();
+    await order.ends('SUCCEEDED', 20_000);
+    expect(requestsOf(t.service, order)).toHaveLength(2);
+  });
+
+  test('fifty clicks of one person are one question', async () => {
+    const order = await renewal('cafe.rest');
+    await forgotten('U0CAROL');
+    t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 300, times: 1 });
+    const before = t.workspace.calls.length;
+    await Promise.all(Array.from({ length: 50 }, () => t.carol.click(order.card, 'order_approve')));
+    await order.ends('SUCCEEDED', 20_000);
+    const about = t.workspace.calls
+      .slice(before)
+      .filter(({ method, args }) => method === 'users.info' && args['user'] === 'U0CAROL');
+    expect(about).toHaveLength(1);
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Secret } from '../../src/client/secret.ts';
+import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
+import { createDirectory, type SlackDirectory } from '../../src/slack/directory.ts';
+import { createSlackWeb, SlackProblem } from '../../src/slack/web.ts';
+
+/*
+ * People and groups as Slack knows them, and what is made of its silence.
+ */
+
+let workspace: Workspace;
+let directory: SlackDirectory;
+let nowMs: number;
+let unreadable: [group: string, code: string | undefined][];
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+});
+beforeEach(async () => {
+  workspace.faults.clear();
+  await workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+  nowMs = 0;
+  unreadable = [];
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  directory = createDirectory(web, workspace.teamId, {
+    now: () => nowMs,
+    onUnreadableGroup: (group, problem) => unreadable.push([group, problem.code ?? problem.kind]),
+  });
+});
+afterAll(() => workspace.close());
+
+const HOME = 'T0STEWARD';
+const calls = (method: string) => workspace.calls.filter((call) => call.method === method).length;
+
+describe('a person', () => {
+  it.each([
+    ['a member', {}, 'member'],
+    ['deactivated', { deleted: true }, 'left'],
+    ['a guest of several channels', { is_restricted: true }, 'left'],
+    ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
+  ] as const)('is %s', async (_what, changes, membership) => {
+    await workspace.changePerson('U0BOB', changes, false);
+    expect(await directory.membership('U0BOB')).toBe(membership);
+    expect((await directory.person('U0BOB', HOME)).isMember).toBe(membership === 'member');
+    const undone = { deleted: false, is_restricted: false, is_ultra_restricted: false };
+    await workspace.changePerson('U0BOB', undone, false);
+  });
+
+  it('of another workspace, the bot itself, and whom Slack does not know are no members', async () => {
+    for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
+      expect(await directory.membership(id), id).toBe('left');
+    expect(await directory.person('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
+      isMember: false,
+    });
+    expect((await directory.person('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
+  });
+
+  it.each([
+    ['http_500', { kind: 'http_500' }],
+    ['too many calls', { kind: 'ratelimited', retryAfter: 1 }],
+    ['a missing scope', { kind: 'error', code: 'missing_scope' }],
+  ] as const)(
+    'may ask by a signed request while Slack does not tell (%s), and no more',
+    async (_what, fault) => {
+      workspace.faults.set({ method: 'users.info', ...fault });
+      expect(await directory.person('U0ADA', HOME)).toEqual({
+        id: 'U0ADA',
+        isMember: true,
+        isAdmin: false,
+        isConfirmed: false,
+      });
+      expect(await directory.membership('U0ADA')).toBe('unknown');
+      await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackProblem);
+      workspace.faults.clear();
+      nowMs += 1_000;
+      expect(await directory.person('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({
+        isAdmin: true,
+        isConfirmed: true,
+      });
+    },
+  );
+
+  it('is asked about once a minute, and anew when Slack announces a change', async () => {
+    const before = calls('users.info');
+    await Promise.all(Array.from({ length: 200 }, () => directory.person('U0ALICE', HOME)));
+    nowMs = 59_999;
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(1);
+    directory.forgetPerson('U0ALICE');
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(2);
+    nowMs += 60_000;
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(3);
+  });
+});
+
+describe('a group', () => {
+  it('is asked about so seldom that twenty decisions a minute are far from what Slack allows', async () => {
+    const before = calls('usergroups.users.list');
+    for (let decision = 0; decision < 20; decision += 1) {
+      // The decision, and the Home tab that shows it.
+      await Promise.all([directory.membersOf('S0APPROVERS'), directory.membersOf('S0APPROVERS')]);
+      nowMs += 3_000;
+    }
+    expect(nowMs).toBe(60_000);
+    expect(calls('usergroups.users.list') - before).toBeLessThanOrEqual(6);
+  });
+
+  it('is asked about anew when Slack announces a change', async () => {
+    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
+    await workspace.setUsergroup('S0APPROVERS', []);
+    expect(await directory.membersOf('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
+    directory.forgetGroup('S0APPROVERS');
+    expect(await directory.membersOf('S0APPROVERS')).toEqual([]);
+  });
+
+  it('that Slack does not tell is named, and told of as soon as Slack does', async () => {
+    workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code: 'missing_scope', times: 1 });
+    expect(await directory.membersOf('S0APPROVERS')).toBeUndefined();
+    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
+    expect(await directory.membersOf('S0NOBODY')).toBeUndefined();
+    expect(unreadable).toEqual([
+      ['S0APPROVERS', 'missing_scope'],
+      ['S0NOBODY', 'no_such_subteam'],
+    ]);
+  });
+});
