@@ -167,7 +167,7 @@ export async function send<I, O>(
     });
 
   const retryAfterMs = readRetryAfter(headers['retry-after'], line.now());
-  const verdict = judge(task.effect, status, envelope, unreadable, retryAfterMs);
+  const verdict = judge(task, status, envelope, unreadable, retryAfterMs);
   if (verdict.kind !== 'done') throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
   if (decoded === undefined || envelope === undefined) throw fault(openKind(task), unreadable);
 

@@ -153,8 +153,9 @@ function summaryOf(
       return `Nothing was sent: ${error.message}`;
     case 'unknown_outcome':
     case 'invalid_response':
-      return outcome === 'UNKNOWN'
+      if (outcome !== 'UNKNOWN') return 'The service did not answer, and nothing was sent.';
+      return error.envelope === undefined
         ? 'The request may have reached the service, but no answer that can be read came back.'
-        : 'The service did not answer, and nothing was sent.';
+        : 'The service answered, but its answer does not say clearly whether it was carried out.';
   }
 }

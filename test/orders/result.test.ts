@@ -198,6 +198,14 @@ describe('what people are told of an error', () => {
     expect(result.errorKind).toBe(kind);
   });
 
+  it('says that there was an answer where there was one that settles nothing', () => {
+    const result = resultOfError(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
+    expect(result.summary).toBe(
+      'The service answered, but its answer does not say clearly whether it was carried out.',
+    );
+    expect(result).toMatchObject({ code: 'S0104', text: 'Renewed' });
+  });
+
   it('names an application where there is no context', () => {
     const { summary } = resultOfError(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
     expect(summary).toContain('application uuid-1');
