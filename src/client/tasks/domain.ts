@@ -160,7 +160,8 @@ export const domainAuthInfo = defineTask({
     if (code !== undefined) {
       return { output: { auth: new Secret(code) }, secrets: [code], envelope: withoutData(envelope, false) };
     }
-    const answer = JSON.stringify(envelope.received);
+    const { received, ...documented } = envelope;
+    const answer = JSON.stringify(received ?? documented);
     return { output: { answer: new Secret(answer) }, envelope: withoutData(envelope, true) };
   },
 });
