@@ -246,7 +246,9 @@ function withSession(
 }
 
 function explainLinkFailure(error: ServiceError): LinkOutcome {
-  const said = error.text === undefined || error.text === '' ? '' : ` It says: ${error.text}`;
+  const words = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
+  const transaction = error.stid === undefined ? '' : ` (transaction ${error.stid})`;
+  const said = words === '' ? '' : ` It says: ${words}${transaction}`;
   switch (error.kind) {
     case 'auth':
     case 'refused':
@@ -260,14 +262,17 @@ function explainLinkFailure(error: ServiceError): LinkOutcome {
     case 'busy':
       return {
         kind: 'unreachable',
-        why: 'The service is busy, so nothing was stored. Wait a minute and try again.',
+        why: `The service is busy, so nothing was stored. Wait a minute and try again.${said}`,
       };
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
       return {
         kind: 'unreachable',
-        why: 'The service did not answer, so nothing was stored. Try again in a few minutes.',
+        why:
+          said === ''
+            ? 'The service did not answer, so nothing was stored. Try again in a few minutes.'
+            : `The service gave no clear answer, so nothing was stored. Try again in a few minutes.${said}`,
       };
   }
 }

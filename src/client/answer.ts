@@ -1,6 +1,16 @@
-import { type Envelope, isRefusal } from './envelope.ts';
+import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelope.ts';
 import type { ServiceErrorKind } from './errors.ts';
-import type { Effect } from './task.ts';
+import type { ServiceTask } from './task.ts';
+
+/** `S` and the codes of service API, section "Task codes": success of one of these tasks and of no other. */
+const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
+  'S1321001',
+  'S1321003',
+  'S1301001',
+  'S0502',
+  'S400202',
+  'S0110005',
+]);
 
 /** What an answer means: done, or what went wrong. */
 export type Verdict =
@@ -19,23 +29,26 @@ export type Verdict =
  * @param envelope undefined when the body could not be read; `unreadable` then says why.
  */
 export function judge(
-  effect: Effect,
+  task: Pick<ServiceTask<never, unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
   status: number,
   envelope: Envelope | undefined,
   unreadable: string,
   retryAfterMs: number | undefined,
 ): Verdict {
+  const { effect } = task;
   const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (status >= 200 && status < 300) {
     if (envelope === undefined) return { kind: open, what: unreadable };
-    return isRefusal(envelope)
-      ? { kind: 'refused', what: `the service refused it${said(envelope)}` }
-      : { kind: 'done' };
+    if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${said(envelope)}` };
+    const contradiction = contradictionIn(envelope, task);
+    return contradiction === undefined
+      ? { kind: 'done' }
+      : { kind: open, what: `the service ${contradiction}${said(envelope)}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
     // A status that refuses around an envelope that agrees: nobody knows which of the two is right.
-    if (envelope?.status.code.startsWith('S')) {
+    if (envelope !== undefined && hasSuccessCode(envelope)) {
       return { kind: open, what: `the service contradicts itself: HTTP ${status}${said(envelope)}` };
     }
     if (status === 401 || status === 403) {
@@ -51,6 +64,19 @@ export function judge(
   const redirected =
     status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
   return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said(envelope)}` };
+}
+
+/** Why a code of success does not say that this task was carried out; undefined when it does. */
+function contradictionIn(
+  envelope: Envelope,
+  { successCode, provenByOutput = false }: Parameters<typeof judge>[0],
+): string | undefined {
+  const { code, type } = envelope.status;
+  if (!hasSuccessCode(envelope)) return undefined;
+  if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
+  if (code === successCode) return undefined;
+  const isOthers = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
+  return isOthers ? 'answered with the success code of another task' : undefined;
 }
 
 function said(envelope: Envelope | undefined): string {

@@ -8,7 +8,7 @@ import { AnswerFault, InputFault } from './faults.ts';
 import { type Decoded, decodeJson, encodeJson, type GeneralQuery, type ServiceAddress } from './json.ts';
 import { isRecord } from './record.ts';
 import { createMask, maskEnvelope } from './redact.ts';
-import { Secret } from './secret.ts';
+import { MASK, Secret } from './secret.ts';
 import type { Interface, Reading, ServiceTask } from './task.ts';
 import { decodeXml, writeRequest, writeXml } from './xml.ts';
 
@@ -155,7 +155,7 @@ export async function send<I, O>(
   const { decoded, unreadable } = decode(line, via, answer);
   const sent = [...new Set([...line.secrets, ...secretsIn(signature), ...secretsIn(input)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
-  const envelope = decoded === undefined ? undefined : masked(decoded, secrets);
+  let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
   const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
     serviceError(kind, activity, what, {
       httpStatus: status,
@@ -167,14 +167,22 @@ export async function send<I, O>(
     });
 
   const retryAfterMs = readRetryAfter(headers['retry-after'], line.now());
-  const verdict = judge(task.effect, status, envelope, unreadable, retryAfterMs);
-  if (verdict.kind !== 'done') throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
+  const verdict = judge(task, status, envelope, unreadable, retryAfterMs);
+  const read = (): Reading<O> => {
+    if (decoded === undefined || envelope === undefined) throw new AnswerFault(unreadable);
+    const answered = task.readsSecrets === true ? decoded.envelope : envelope;
+    return task.output({ envelope: answered, interface: via, setCookie: list(headers['set-cookie']) }, input);
+  };
+  if (verdict.kind !== 'done') {
+    if (task.readsSecrets === true && envelope !== undefined)
+      envelope = withoutReadSecrets(read, envelope, secrets);
+    throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
+  }
   if (decoded === undefined || envelope === undefined) throw fault(openKind(task), unreadable);
 
   let reading: Reading<O>;
   try {
-    const read = task.readsSecrets === true ? decoded.envelope : envelope;
-    reading = task.output({ envelope: read, interface: via, setCookie: list(headers['set-cookie']) }, input);
+    reading = read();
   } catch (error) {
     throw fault(
       openKind(task),
@@ -191,6 +199,26 @@ export async function send<I, O>(
     interface: via,
     httpStatus: status,
   };
+}
+
+/**
+ * The envelope of an answer that is no success, of a task whose answers hold secrets: this one may hold one too. What
+ * the task would have found is masked, and what no place of the envelope explains is left out.
+ */
+function withoutReadSecrets<O>(
+  read: () => Reading<O>,
+  envelope: Envelope,
+  secrets: readonly string[],
+): Envelope {
+  let found: readonly string[];
+  try {
+    found = read().secrets ?? [];
+  } catch {
+    found = [];
+  }
+  const { received: _unexplained, object, data, ...words } = envelope;
+  const bare = { ...words, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
+  return maskEnvelope(bare, createMask([...secrets, ...found]));
 }
 
 async function receive<I, O>(

@@ -41,6 +41,11 @@ export interface Envelope {
   readonly messages: readonly Message[];
   /** The records, as they came: names are those of the interface that answered. */
   readonly data: readonly unknown[];
+  /**
+   * The whole answer, as it came: what stands in no documented place is here alone. Left out of an envelope whose
+   * data may be a secret.
+   */
+  readonly received?: unknown;
 }
 
 /** All that is insisted on: without a code nobody can say what an answer means. */
@@ -59,14 +64,15 @@ export function readEnvelope(decoded: unknown): Envelope {
   if (!parsed.success) throw new AnswerFault('the answer is not an envelope: it has no status code');
   const answer = record(decoded);
   const status = record(answer['status']);
-  const objects = records(answer['object']);
   const data = answer['data'];
+  const objects = [...records(answer['object']), ...records(answer['objects'])];
   return {
     stid: text(answer['stid']),
     status: { code: parsed.data.status.code, text: text(status['text']) ?? '', type: text(status['type']) },
     object: objects.length === 0 ? undefined : readObject(objects),
     messages: records(answer['messages']).map(readMessage),
     data: Array.isArray(data) ? data : data === undefined || data === null ? [] : [data],
+    received: decoded,
   };
 }
 
@@ -128,7 +134,21 @@ function count(value: unknown): number | undefined {
  * (service API, section "Errors"); another first letter is taken as accepted unless its type is an error.
  */
 export function isRefusal(envelope: Envelope): boolean {
-  const letter = envelope.status.code[0];
+  const letter = letterOf(envelope);
   if (letter === 'S') return false;
-  return letter === 'E' || /error|fail/i.test(envelope.status.type ?? '');
+  return letter === 'E' || hasErrorType(envelope);
+}
+
+/** Whether the code is one of success, whatever the type says. */
+export function hasSuccessCode(envelope: Envelope): boolean {
+  return letterOf(envelope) === 'S';
+}
+
+/** Whether the type speaks of an error, whatever the code says. */
+export function hasErrorType({ status }: Envelope): boolean {
+  return /error|fail/i.test(status.type ?? '');
+}
+
+function letterOf({ status }: Envelope): string | undefined {
+  return status.code[0]?.toUpperCase();
 }

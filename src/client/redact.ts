@@ -28,7 +28,7 @@ export function createMask(secrets: readonly string[]): Mask {
 
 /** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
 export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
-  const { stid, status, object, messages, data } = envelope;
+  const { stid, status, object, messages, data, received } = envelope;
   const maskText = (text: string | undefined): string | undefined => (text === undefined ? text : mask(text));
   return {
     stid: maskText(stid),
@@ -40,6 +40,7 @@ export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
       objects: message.objects.map(({ type, value }) => ({ type, value: mask(value) })),
     })),
     data: data.map((record) => maskValue(record, mask)),
+    received: maskValue(received, mask),
   };
 }
 
@@ -88,14 +89,20 @@ export function survey(value: unknown, depth = 0): boolean {
 /**
  * The first text that stands under one of the names, anywhere inside. Names are compared by their letters alone:
  * `authInfo`, `auth_info` and `authinfo1` are all `authinfo`.
+ *
+ * @param insideNames names under which the text may stand within an object of one of the names
  */
-export function findText(value: unknown, names: ReadonlySet<string>): string | undefined {
-  if (Array.isArray(value)) return firstDefined(value, (item) => findText(item, names));
+export function findText(
+  value: unknown,
+  names: ReadonlySet<string>,
+  insideNames: ReadonlySet<string> = names,
+): string | undefined {
+  if (Array.isArray(value)) return firstDefined(value, (item) => findText(item, names, insideNames));
   if (!isRecord(value)) return undefined;
   return firstDefined(Object.keys(value), (key) => {
     const inside = value[key];
-    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names);
-    return soleText(inside) ?? findText(inside, names);
+    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names, insideNames);
+    return soleText(inside) ?? findText(inside, names, insideNames) ?? findText(inside, insideNames);
   });
 }
 

@@ -57,6 +57,10 @@ export interface ServiceTask<I, O> {
   readonly effect: Effect;
   /** Sending it twice leaves the service as sending it once does. */
   readonly idempotent: boolean;
+  /** The status code of its success, where the document shows it or its form; undefined: any code of success. */
+  readonly successCode?: string | undefined;
+  /** Its output proves that it was done, as an opened session does: any code of success but another task's will do. */
+  readonly provenByOutput?: boolean;
   /** What is going on, for errors: `renewing cafe.rest`. Never holds a secret. */
   activity(input: I): string;
   readonly json?: JsonShape<I>;
@@ -76,9 +80,13 @@ export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 
   readonly xml?: object;
 };
 
-/** Declares a task. Reads are idempotent; anything else is not unless it says so. */
+/**
+ * Declares a task. Reads are idempotent; anything else is not unless it says so. Success codes are `S` and the task
+ * code (service API, section "Errors"), so that a task with an XML shape has its own.
+ */
 export function defineTask<I, O>(
   task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
 ): ServiceTask<I, O> {
-  return { ...task, idempotent: task.idempotent ?? task.effect === 'read' };
+  const successCode = task.successCode ?? (task.xml === undefined ? undefined : `S${task.xml.code}`);
+  return { ...task, idempotent: task.idempotent ?? task.effect === 'read', successCode };
 }

@@ -59,6 +59,8 @@ const OPTIONS: X2jOptions = {
   parseAttributeValue: false,
   trimValues: false,
   jPath: false,
+  // The document shows no namespaces and forbids none.
+  removeNSPrefix: true,
   maxNestedTags: MAX_DEPTH,
   isArray: (name) => LISTS.has(name),
   entityDecoder: {
@@ -103,7 +105,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined, maxByt
   if (XMLValidator.validate(text) !== true) throw new AnswerFault('the answer is not well-formed XML');
   let parsed: unknown;
   try {
-    parsed = new XMLParser(OPTIONS).parse(text);
+    parsed = withoutLayout(new XMLParser(OPTIONS).parse(text));
   } catch {
     // The parser's own message may quote the answer.
     throw new AnswerFault('the answer is not XML that can be read');
@@ -113,7 +115,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined, maxByt
   if (!isRecord(response) || !isRecord(result))
     throw new AnswerFault('the answer has no response with a result');
   return {
-    envelope: readEnvelope(toJsonShape(response, result)),
+    envelope: { ...readEnvelope(toJsonShape(response, result)), received: response },
     text,
     opaque: text.includes('&') || text.includes('<![CDATA['),
   };
@@ -121,10 +123,13 @@ export function decodeXml(body: Buffer, contentType?: string | undefined, maxByt
 
 type Node = Readonly<Record<string, unknown>>;
 
+/** Elements of `response` and `result` that have a place in the envelope; what else there is counts as data. */
+const PLACED = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
+
 /** The answer's elements under the names and in the places of the JSON envelope. */
 function toJsonShape(response: Node, result: Node): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
-  const { leaves, records, summary } = readData(result['data']);
+  const { leaves, records, summary } = readData([result['data'], unplaced(result), unplaced(response)]);
   return {
     stid: response['stid'] ?? result['stid'],
     status: { code: trimmed(status['code']), text: trimmed(status['text']), type: upper(status['type']) },
@@ -148,17 +153,24 @@ function toJsonShape(response: Node, result: Node): unknown {
 
 const reference = (object: Node): Node => ({ type: trimmed(object['type']), value: object['value'] });
 
+function unplaced(element: Node): Node {
+  return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED.has(name)));
+}
+
 /** Elements with children are records; single values are facts about the answer's object. */
-function readData(data: unknown): { leaves?: Node; records: readonly unknown[]; summary?: string } {
-  if (!isRecord(data)) return { records: [] };
+function readData(places: readonly unknown[]): {
+  leaves?: Node;
+  records: readonly unknown[];
+  summary?: string;
+} {
   const leaves: [string, unknown][] = [];
   const records: unknown[] = [];
   let summary: string | undefined;
-  for (const [name, value] of Object.entries(data)) {
+  for (const [name, value] of places.filter(isRecord).flatMap((place) => Object.entries(place))) {
     if (name === '#text') continue;
     if (name === 'summary' && typeof value === 'string') summary = value;
     else if (typeof value === 'string') leaves.push([name, value]);
-    else records.push(...asList(value).map(withoutIndentation));
+    else records.push(...asList(value));
   }
   return {
     records,
@@ -167,16 +179,17 @@ function readData(data: unknown): { leaves?: Node; records: readonly unknown[]; 
   };
 }
 
-/** White space between elements is layout, not text. */
-function withoutIndentation(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutIndentation);
+/** White space between elements is layout, not text, and so it is around a value that stands on lines of its own. */
+function withoutLayout(value: unknown): unknown {
+  if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
+  if (Array.isArray(value)) return value.map(withoutLayout);
   if (!isRecord(value)) return value;
   // The parser has refused names such as `__proto__`. Every record of a search passes here.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
     const inside = value[name];
     const blank = name === '#text' && typeof inside === 'string' && inside.trim() === '';
-    if (!blank) copy[name] = withoutIndentation(inside);
+    if (!blank) copy[name] = withoutLayout(inside);
   }
   return copy;
 }
@@ -187,25 +200,39 @@ const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.
 const upper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
 
-/** The encodings that can be read, by the names that documents give them. */
-const ENCODINGS = new Map<string, BufferEncoding>([
-  ['utf-8', 'utf8'],
-  ['utf8', 'utf8'],
-  ['us-ascii', 'utf8'],
+/** The encodings that can be read, by the names that documents give them; values are names of {@link TextDecoder}. */
+const ENCODINGS = new Map([
+  ['utf-8', 'utf-8'],
+  ['utf8', 'utf-8'],
+  ['us-ascii', 'utf-8'],
   ['iso-8859-1', 'latin1'],
   ['latin1', 'latin1'],
+  ['utf-16le', 'utf-16le'],
+  ['utf-16be', 'utf-16be'],
 ]);
 
 /** The order of RFC 7303, section 3: byte order mark, `charset` of the content type, XML declaration. */
 function decodeText(body: Buffer, contentType: string | undefined): string {
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return body.toString('utf8', 3);
-  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
+  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1]?.toLowerCase();
+  const named = byteOrderMark(body) ?? (charset === 'utf-16' ? undefined : charset) ?? wideEncoding(body);
   const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(
     body.toString('latin1', 0, 200),
   )?.[1];
-  const encoding = ENCODINGS.get((charset ?? declared ?? 'utf-8').toLowerCase());
+  const encoding = ENCODINGS.get(named ?? declared?.toLowerCase() ?? 'utf-8');
   if (encoding === undefined) throw new AnswerFault('the answer is in an encoding that cannot be read');
-  return body.toString(encoding);
+  return new TextDecoder(encoding).decode(body);
+}
+
+function byteOrderMark([first, second, third]: Buffer): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
+}
+
+/** UTF-16 without a byte order mark, told by its first `<` (XML 1.0, appendix F.1). */
+function wideEncoding([first, second]: Buffer): string | undefined {
+  if (first === 0x3c && second === 0) return 'utf-16le';
+  return first === 0 && second === 0x3c ? 'utf-16be' : undefined;
 }
 
 /**

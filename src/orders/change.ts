@@ -8,7 +8,7 @@ import { transition } from './transition.ts';
 export type Decision =
   | {
       readonly event: OrderEvent;
-      readonly extra?: Pick<OrderCommit, 'revealable'>;
+      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer'>;
       readonly jobs?: OrderCommit['jobs'];
     }
   | { readonly refusal: string };

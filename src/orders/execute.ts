@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
+import type { Envelope } from '../client/envelope.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
@@ -8,12 +9,12 @@ import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
 import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
-import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { afterDoubt, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
-import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
+import { resultOfAnswer, resultOfError, whatToDo, wholeAnswer } from './result.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface ExecuteDeps {
@@ -242,6 +243,7 @@ async function sendItem(
     outcome = {
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
       answer,
+      said: answer.envelope,
     };
   } catch (error) {
     if (error instanceof ClaimLost) return;
@@ -249,11 +251,14 @@ async function sendItem(
       deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
     }
     outcome = outcomeOfError(deps, task, order, item, error, sent);
+    if (error instanceof ServiceError && error.envelope !== undefined)
+      outcome = { ...outcome, said: error.envelope };
   }
   const { event } = outcome;
   const ended = event.type === 'answered' ? event.outcome : event.type;
   deps.observe(task.name, ended, (performance.now() - startedAt) / 1_000);
-  const result = event.type === 'answered' ? event.result : undefined;
+  // What the answer says of people and things is kept with the order and not in the log.
+  const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   deps.log.info(
     { orderId: order.id, ctid: item.ctid, task: task.name, ended, result },
     'request to the service ended',
@@ -270,6 +275,8 @@ interface Outcome {
   /** Of an item that was not carried out: its end, should it have been given up meanwhile. */
   readonly end?: Answered;
   readonly answer?: Sent;
+  /** What the service answered, whatever it means. */
+  readonly said?: Envelope;
 }
 
 /** @param sent the item's request may have left */
@@ -330,9 +337,11 @@ async function commitOutcome(
   outcome: Outcome,
   signal: AbortSignal,
 ): Promise<void> {
+  const { said } = outcome;
   const secret = outcome.answer?.secret;
-  const extra =
-    secret === undefined
+  const extra = {
+    ...(said === undefined ? {} : { answer: { n: item.n, answer: wholeAnswer(said) } }),
+    ...(secret === undefined
       ? {}
       : {
           revealable: {
@@ -340,7 +349,8 @@ async function commitOutcome(
             sealed: deps.vault.seal(secret, resultOwner(order, item.n)),
             expiresAt: new Date(deps.now().getTime() + REVEAL_MS),
           },
-        };
+        }),
+  };
   const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
   await keepTrying(deps, signal, () =>
     change(deps, (current) => ({ event: eventFor(current, outcome), extra, jobs })),

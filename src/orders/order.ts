@@ -46,6 +46,22 @@ export type OrderState = (typeof ORDER_STATES)[number];
 
 export type ItemState = 'WAITING' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
+/** A message of the service. */
+export interface ResultMessage {
+  readonly code?: string;
+  readonly text?: string;
+  /** Its kind, such as NOTICE. */
+  readonly status?: string;
+  readonly objects?: readonly { readonly type: string; readonly value: string }[];
+}
+
+/** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
+export interface ResultObject {
+  readonly type?: string;
+  readonly value?: string;
+  readonly summary?: number;
+}
+
 /** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
 export interface ItemResult {
   /** One sentence for people. */
@@ -56,7 +72,15 @@ export interface ItemResult {
   /** The service's transaction id. */
   readonly stid?: string;
   readonly httpStatus?: number;
-  readonly messages?: readonly { readonly code?: string; readonly text?: string }[];
+  /** The kind of the status, such as SUCCESS or NOTICE. */
+  readonly type?: string;
+  readonly messages?: readonly ResultMessage[];
+  /** What the answer is about. */
+  readonly object?: ResultObject;
+  /** What the answer says of it; left out where it is too long to stand with an order. */
+  readonly data?: unknown;
+  /** The answer holds more than this: all of it is kept beside the order. */
+  readonly hasAnswer?: boolean;
   /** Kind of error, see `ServiceError`. */
   readonly errorKind?: string;
   /** There is a secret to be shown once to the requester. */

@@ -7,7 +7,7 @@ import * as decide from './decide.ts';
 import type { Order, OrderTaskName } from './order.ts';
 import type { FindAccount } from './parties.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import type { Directory, HistoryEntry, OrderFilter, OrderStore } from './ports.ts';
+import type { Directory, HistoryEntry, KeptAnswer, OrderFilter, OrderStore } from './ports.ts';
 import {
   type ConfirmOutcome,
   confirmOrder,
@@ -56,6 +56,8 @@ export interface Orders {
   load(orderId: string): Promise<Order | undefined>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
+  /** Everything that the service answered to an order's requests. */
+  answers(orderId: string): Promise<readonly KeptAnswer[]>;
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
 }
 
@@ -77,6 +79,7 @@ export function createOrders(deps: OrdersDeps): Orders {
     load: (orderId) => store.load(orderId),
     list: (filter) => store.list(filter),
     history: (orderId) => store.history(orderId),
+    answers: (orderId) => store.answers(orderId),
     latest: (task, requesterId, context) => store.latest(task, requesterId, context),
   };
 }

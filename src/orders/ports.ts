@@ -50,6 +50,15 @@ export interface OrderCommit {
   readonly jobs: readonly OrderJob[];
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
+  /** What the service answered to an item's request, whole, its secrets masked. */
+  readonly answer?: { readonly n: number; readonly answer: unknown };
+}
+
+/** An answer of the service as it is kept. */
+export interface KeptAnswer {
+  readonly n: number;
+  readonly at: Date;
+  readonly answer: unknown;
 }
 
 export type CommitOutcome =
@@ -93,6 +102,8 @@ export interface OrderStore {
   sealedInput(id: string): Promise<Sealed | undefined>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
+  /** Everything that the service answered, item by item, oldest first. */
+  answers(orderId: string): Promise<readonly KeptAnswer[]>;
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
   /** Ids of orders that need a hand at `now`; see `recover.ts`. */

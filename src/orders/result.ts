@@ -1,8 +1,8 @@
 import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
-import type { Envelope } from '../client/envelope.ts';
+import type { DescribedObject, Envelope } from '../client/envelope.ts';
 import { ServiceError } from '../client/errors.ts';
-import type { ItemResult, OrderAccount } from './order.ts';
+import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
 
 /** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
@@ -83,16 +83,48 @@ function backoff(attempts: number): number {
   return 1_000 * 4 ** (Math.min(attempts, 4) - 1);
 }
 
+/** What an answer says of its object beside the words stays with the order up to this many characters of JSON. */
+const MAX_DATA_LENGTH = 4_000;
+
 function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
+  const { status, stid, messages, object, data } = envelope;
+  const details = [object?.data, ...data].filter((detail) => detail !== undefined && detail !== null);
+  const isShort = JSON.stringify(details).length <= MAX_DATA_LENGTH;
   return {
-    code: envelope.status.code,
-    text: envelope.status.text,
-    ...(envelope.stid === undefined ? {} : { stid: envelope.stid }),
-    messages: envelope.messages.map(({ code, text }) => ({
+    code: status.code,
+    text: status.text,
+    ...(status.type === undefined ? {} : { type: status.type }),
+    ...(stid === undefined ? {} : { stid }),
+    messages: messages.map(({ code, text, status: kind, objects }) => ({
       ...(code === undefined ? {} : { code }),
       ...(text === undefined ? {} : { text }),
+      ...(kind === undefined ? {} : { status: kind }),
+      ...(objects.length === 0 ? {} : { objects }),
     })),
+    ...(object === undefined ? {} : { object: resultObject(object) }),
+    ...(details.length > 0 && isShort ? { data: details } : {}),
+    ...(saysMoreThanStatus(envelope) ? { hasAnswer: true } : {}),
   };
+}
+
+function resultObject({ type, value, summary }: DescribedObject): ResultObject {
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(value === undefined ? {} : { value }),
+    ...(summary === undefined ? {} : { summary }),
+  };
+}
+
+/** Whether there is something to look up in the whole answer that the status and the transaction do not say. */
+function saysMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
+  const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
+  const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
+  return object !== undefined || messages.length > 0 || data.length > 0 || undocumented;
+}
+
+/** The whole of an answer, as it is kept beside the order. */
+export function wholeAnswer(envelope: Envelope): unknown {
+  return envelope.received ?? envelope;
 }
 
 /** What is kept of a good answer. */
@@ -153,8 +185,9 @@ function summaryOf(
       return `Nothing was sent: ${error.message}`;
     case 'unknown_outcome':
     case 'invalid_response':
-      return outcome === 'UNKNOWN'
+      if (outcome !== 'UNKNOWN') return 'The service did not answer, and nothing was sent.';
+      return error.envelope === undefined
         ? 'The request may have reached the service, but no answer that can be read came back.'
-        : 'The service did not answer, and nothing was sent.';
+        : 'The service answered, but its answer does not say clearly whether it was carried out.';
   }
 }

@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { request } from 'undici';
 import { z } from 'zod';
 import { done, SlackProblem, type SlackWeb } from './web.ts';
@@ -38,6 +40,24 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
     },
     done,
   );
+}
+
+/**
+ * Shares a text as a file.
+ * @throws {SlackProblem} when Slack does not take it
+ */
+export async function uploadText(
+  web: SlackWeb,
+  { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-file-'));
+  try {
+    const path = join(folder, 'file');
+    await writeFile(path, text, { mode: 0o600 });
+    await uploadFile(web, { ...upload, path });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** The address is the right to upload, so the bot's token does not go along. */

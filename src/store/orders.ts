@@ -176,6 +176,15 @@ export function createOrderStore(
         eventRows.parse(await run(selectEvents(orderId))),
       ),
 
+    answers: (orderId) =>
+      during(`reading the answers to order ${orderId}`, () =>
+        prisma.orderAnswer.findMany({
+          where: { orderId },
+          select: { n: true, at: true, answer: true },
+          orderBy: [{ n: 'asc' }, { version: 'asc' }],
+        }),
+      ),
+
     latest: (task, requesterId, context) =>
       during('looking for the latest order of a task', async () => {
         const found = await select(Prisma.sql`

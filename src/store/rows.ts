@@ -28,9 +28,26 @@ const itemResult = z.looseObject({
   text: z.string().exactOptional(),
   stid: z.string().exactOptional(),
   httpStatus: z.number().exactOptional(),
+  type: z.string().exactOptional(),
   messages: z
-    .array(z.looseObject({ code: z.string().exactOptional(), text: z.string().exactOptional() }))
+    .array(
+      z.looseObject({
+        code: z.string().exactOptional(),
+        text: z.string().exactOptional(),
+        status: z.string().exactOptional(),
+        objects: z.array(z.object({ type: z.string(), value: z.string() })).exactOptional(),
+      }),
+    )
     .exactOptional(),
+  object: z
+    .looseObject({
+      type: z.string().exactOptional(),
+      value: z.string().exactOptional(),
+      summary: z.number().exactOptional(),
+    })
+    .exactOptional(),
+  data: z.unknown().exactOptional(),
+  hasAnswer: z.boolean().exactOptional(),
   errorKind: z.string().exactOptional(),
   hasSecret: z.boolean().exactOptional(),
   settledBy: z.string().exactOptional(),

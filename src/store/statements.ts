@@ -99,6 +99,17 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           expires_at: revealable.expiresAt,
         },
   );
+  const answers = commits.flatMap(({ after, log, answer }) =>
+    answer === undefined
+      ? []
+      : {
+          order_id: after.id,
+          n: answer.n,
+          version: after.version,
+          at: log.at(-1)?.at,
+          answer: storableJson(answer.answer),
+        },
+  );
   return named(
     'change orders',
     Prisma.sql`
@@ -126,6 +137,11 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         SELECT changed.id, a.user_id, a.at
         FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
           AS a (order_id text, user_id text, at timestamptz) ON a.order_id = changed.id
+      ), kept_answers AS (
+        INSERT INTO order_answers (order_id, n, version, at, answer)
+        SELECT changed.id, a.n, a.version, a.at, a.answer::json
+        FROM changed JOIN jsonb_to_recordset(${JSON.stringify(answers)}::jsonb)
+          AS a (order_id text, n int, version int, at timestamptz, answer text) ON a.order_id = changed.id
       ), kept_secrets AS (
         INSERT INTO revealable_secrets (order_id, n, sealed, key_id, expires_at)
         SELECT changed.id, s.n, decode(s.sealed, 'base64'), s.key_id, s.expires_at

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { judge, readRetryAfter } from '../../src/client/answer.ts';
 import type { ServiceClient } from '../../src/client/client.ts';
 import type { Envelope } from '../../src/client/envelope.ts';
+import { AnswerFault } from '../../src/client/faults.ts';
 import { decodeJson } from '../../src/client/json.ts';
 import { domainAuthInfo, domainRenew } from '../../src/client/tasks/domain.ts';
 import { preregSearch } from '../../src/client/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/client/tasks/redirect.ts';
-import { sessionLogin } from '../../src/client/tasks/session.ts';
+import { authSessionCreate, sessionLogin } from '../../src/client/tasks/session.ts';
 import { sslContactUpdate } from '../../src/client/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/client/tasks/user.ts';
 import { decodeXml } from '../../src/client/xml.ts';
@@ -50,6 +51,17 @@ describe('what an answer means for a charge', () => {
     [200, status('EF00805', 'ERROR'), 'refused'],
     [200, status('E0105'), 'refused'],
     [200, status('N0105', 'ERROR'), 'refused'],
+    [200, status('ef00805'), 'refused'],
+    [200, status('S0105', 'ERROR'), 'unknown_outcome'],
+    [200, status('S0105', 'error'), 'unknown_outcome'],
+    [200, status('S0105', 'FAILURE'), 'unknown_outcome'],
+    // Success codes that the document gives to other tasks.
+    [200, status('S1321001', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S1321003', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S1301001', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S0502', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S400202', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S0110005', 'SUCCESS'), 'unknown_outcome'],
     [400, status('EF00805', 'ERROR'), 'refused'],
     [404, '', 'refused'],
     [404, '<html>not here</html>', 'refused'],
@@ -81,13 +93,58 @@ describe('what an answer means for a charge', () => {
     });
   });
 
+  it('an answer that contradicts itself says so, with all that the service said', async () => {
+    answering(200, status('S0502', 'SUCCESS'));
+    const other = await errorOf(renew());
+    expect(other.message).toBe(
+      'renewing cafe.rest: the service answered with the success code of another task: S0502 said',
+    );
+    expect(other).toMatchObject({ code: 'S0502', text: 'said', stid: 's-1' });
+    answering(200, status('S0105', 'ERROR'));
+    expect((await errorOf(renew())).message).toBe(
+      'renewing cafe.rest: the service contradicts itself, a success code with the type ERROR: S0105 said',
+    );
+  });
+
   it('a contradiction of a status that refuses and a code that does not is never a refusal', () => {
     const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
     for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
-      expect(judge('charge', httpStatus, done, '', undefined).kind, String(httpStatus)).toBe(
+      expect(judge({ effect: 'charge' }, httpStatus, done, '', undefined).kind, String(httpStatus)).toBe(
         'unknown_outcome',
       );
     }
+  });
+});
+
+describe('a task whose success code the document shows', () => {
+  const said = (code: string, type = 'SUCCESS'): object => ({ status: { code, text: 'said', type } });
+  const redirect = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+  const user = { user: 'kim', context: 4, defaultEmail: 'k@a.rest' };
+  const tasks: readonly (readonly [string, string, () => Promise<unknown>, string])[] = [
+    ['a redirect', 'S0502', () => client.run(redirectUpdate, redirect), 'unknown_outcome'],
+    ['a user', 'S1301001', () => client.run(userCreate, user), 'unknown_outcome'],
+    ['a contact', 'S400202', () => client.run(sslContactUpdate, { id: '7', city: 'X' }), 'unknown_outcome'],
+    ['a search', 'S0110005', () => client.run(preregSearch, {}), 'invalid_response'],
+  ];
+
+  it.each(tasks)('%s is done by %s alone', async (_name, code, call, kind) => {
+    answering(200, said(code));
+    await call();
+    for (const other of ['S0105', 'S1', 'S1321001', ...(code === 'S0502' ? [] : ['S0502'])]) {
+      answering(200, said(other));
+      expect(await errorOf(call()), other).toMatchObject({ kind, code: other });
+    }
+    answering(200, said(code, 'ERROR'));
+    expect(await errorOf(call())).toMatchObject({ kind });
+  });
+
+  it('a login that answers with another code opens nothing', async () => {
+    const cookie = ['set-cookie: service_session=s-1'];
+    const typed = { user: 'customer', context: 4, password: password.password };
+    answering(200, said('S1321001'), cookie);
+    expect((await client.run(sessionLogin, typed)).output.sessionId.reveal()).toBe('s-1');
+    answering(200, said('S0502'), cookie);
+    expect(await errorOf(client.run(sessionLogin, typed))).toMatchObject({ kind: 'unknown_outcome' });
   });
 });
 
@@ -129,7 +186,9 @@ describe('one envelope out of two codecs', () => {
       data: [{ any: { thing: [1, null] } }],
       more: 'ignored',
     };
-    expect(decodeJson(Buffer.from(`\ufeff${JSON.stringify(body)}`)).envelope).toEqual({
+    const { received, ...envelope } = decodeJson(Buffer.from(`\ufeff${JSON.stringify(body)}`)).envelope;
+    expect(received, 'the whole answer').toEqual(body);
+    expect(envelope).toEqual({
       stid: '20260701-app1-1',
       status: { code: '1301001', text: 'created' },
       object: { type: 'Redirect', summary: 1, value: 'a.rest', data: { source: 'a.rest' } },
@@ -145,7 +204,12 @@ describe('one envelope out of two codecs', () => {
       '<msg><text>n &lt;1&gt; &#228;&#x26;&nbsp;</text><code>MSG1</code><type>notice</type>' +
         '<object><type>user</type><value><![CDATA[<k>&amp;]]></value></object></msg>',
     ).replace('</status>', '<object><type>contact</type><value>77</value></object></status>');
-    expect(decodeXml(Buffer.from(xml)).envelope).toEqual({
+    const { received, ...envelope } = decodeXml(Buffer.from(xml)).envelope;
+    expect(received, 'the whole answer').toMatchObject({
+      result: { data: { summary: '2', hash: 'h' }, msg: [{ code: 'MSG1' }] },
+      stid: '20260701-app1-2',
+    });
+    expect(envelope).toEqual({
       stid: '20260701-app1-2',
       status: { code: '0502', text: 'done', type: 'SUCCESS' },
       object: { type: 'contact', value: '77', summary: 2, data: { hash: 'h' } },
@@ -171,23 +235,138 @@ describe('one envelope out of two codecs', () => {
   });
 });
 
+describe('XML as the silence of the document allows it', () => {
+  const session = '6ba7b811-9dad-11d1-80b4-00c04fd430c8';
+  const text = 'für';
+
+  it('with values on lines of their own', () => {
+    const xml = `<response>
+      <result>
+        <data>
+          <summary>
+            1
+          </summary>
+          <domain_prereg>
+            <name>
+              cafe.rest
+            </name>
+            <remark> kept as it is </remark>
+          </domain_prereg>
+        </data>
+        <msg>
+          <text>
+            first line
+            second line
+          </text>
+          <object>
+            <type>
+              user
+            </type>
+            <value>
+              kim
+            </value>
+          </object>
+        </msg>
+        <status>
+          <code>
+            S0110005
+          </code>
+          <text>
+            done
+          </text>
+        </status>
+      </result>
+      <stid>
+        s-1
+      </stid>
+    </response>`;
+    expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
+      stid: 's-1',
+      status: { code: 'S0110005', text: 'done' },
+      object: { summary: 1 },
+      messages: [
+        {
+          text: expect.stringMatching(/^first line\n\s+second line$/),
+          objects: [{ type: 'user', value: 'kim' }],
+        },
+      ],
+      data: [{ name: 'cafe.rest', remark: ' kept as it is ' }],
+    });
+  });
+
+  it('with prefixed names', async () => {
+    const xml = `<s:response xmlns:s="urn:x"><s:result><s:data><s:contact><s:id>7</s:id></s:contact></s:data><s:msg><s:text>note</s:text></s:msg><s:status><s:code>S400202</s:code><s:object><s:type>contact</s:type><s:value>7</s:value></s:object></s:status></s:result><s:stid>s-1</s:stid></s:response>`;
+    expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
+      stid: 's-1',
+      status: { code: 'S400202' },
+      object: { type: 'contact', value: '7' },
+      messages: [{ text: 'note' }],
+      data: [{ id: '7' }],
+    });
+    expect(() => decodeXml(Buffer.from(xml.replaceAll('s:id', 's:__proto__')))).toThrow(AnswerFault);
+  });
+
+  it.each([
+    ['a byte order mark, little-endian', [0xff, 0xfe], 'le', 'text/xml', 'encoding="UTF-16"'],
+    ['a byte order mark, big-endian', [0xfe, 0xff], 'be', 'text/xml', 'encoding="UTF-16"'],
+    ['a byte order mark against the content type', [0xff, 0xfe], 'le', 'text/xml; charset=utf-8', ''],
+    ['a byte order mark alone', [0xfe, 0xff], 'be', '', ''],
+    ['the content type', [], 'le', 'text/xml; charset=utf-16le', ''],
+    ['the declaration alone', [], 'be', '', 'encoding="UTF-16BE"'],
+    ['its first bytes alone', [], 'le', '', ''],
+  ] as const)('in UTF-16, known by %s', (_name, mark, order, contentType, declared) => {
+    const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>${text}</text></status></result></response>`;
+    const bytes = Buffer.from(xml, 'utf16le');
+    const body = Buffer.concat([Buffer.from(mark), order === 'be' ? bytes.swap16() : bytes]);
+    expect(decodeXml(body, contentType).envelope.status).toMatchObject({ code: 'S1', text });
+    // A broken pair at its end, and a cut one.
+    expect(() => decodeXml(body.subarray(0, -1), contentType)).toThrow();
+  });
+
+  it.each([
+    ['in the data', `<data><auth_session><hash>${session}</hash></auth_session></data>`],
+    ['directly in the data', `<data><hash>${session}</hash></data>`],
+    ['directly under the result', `<data/><hash>${session}</hash>`],
+    ['in a block of the result', `<auth_session><hash>${session}</hash></auth_session>`],
+    ['as the object', `<object><type>auth_session</type><value>${session}</value></object>`],
+  ])('with a session hash %s', async (_name, inside) => {
+    const status = '<status><code>S1321001</code><text>ok</text><type>success</type></status>';
+    answering(200, `<response><result>${inside}${status}</result><stid>s-1</stid></response>`);
+    const { output, envelope } = await client.run(authSessionCreate, {});
+    expect(output.hash.reveal()).toBe(session);
+    expect(JSON.stringify(envelope)).not.toContain(session);
+  });
+
+  it('with a session hash beside the result', async () => {
+    const status = '<status><code>S1321001</code></status>';
+    answering(200, `<response><result>${status}</result><hash>${session}</hash></response>`);
+    expect((await client.run(authSessionCreate, {})).output.hash.reveal()).toBe(session);
+  });
+});
+
 describe('what tasks read', () => {
-  const ok = (more: object): object => ({ status: { code: 'S1', text: 'ok', type: 'SUCCESS' }, ...more });
+  const ok = (more: object, code = 'S1'): object => ({
+    status: { code, text: 'ok', type: 'SUCCESS' },
+    ...more,
+  });
   const create = { user: 'kim', context: 4, defaultEmail: 'kim@a.rest' };
 
   it('a created user and its generated password, which the envelope hides', async () => {
     answering(
       200,
-      ok({
-        object: { type: 'User', value: 'kim, 4', data: { context: 4, user: 'kim' } },
-        messages: [
-          {
-            text: 'password abc-DEF-123456 made',
-            code: 'MSG13004',
-            objects: [{ type: 'password', value: 'abc-DEF-123456' }],
-          },
-        ],
-      }),
+      ok(
+        {
+          object: { type: 'User', value: 'kim, 4', data: { context: 4, user: 'kim' } },
+          messages: [
+            {
+              text: 'password abc-DEF-123456 made',
+              code: 'MSG13004',
+              objects: [{ type: 'password', value: 'abc-DEF-123456' }],
+            },
+          ],
+        },
+        'S1301001',
+      ),
     );
     const { output, envelope } = await client.run(userCreate, create);
     expect(output).toMatchObject({ user: 'kim', context: 4 });
@@ -212,7 +391,7 @@ describe('what tasks read', () => {
   });
 
   it('a password that only the text tells is neither lost nor shown', async () => {
-    answering(200, ok({ messages: [{ text: 'Password: tell-me', code: 'MSG13004' }] }));
+    answering(200, ok({ messages: [{ text: 'Password: tell-me', code: 'MSG13004' }] }, 'S1301001'));
     const { output, envelope } = await client.run(userCreate, create);
     expect(output.password?.reveal()).toBe('Password: tell-me');
     expect(JSON.stringify(envelope)).not.toContain('tell-me');
@@ -225,6 +404,10 @@ describe('what tasks read', () => {
     ['a message', { messages: [{ text: 'code C0de-1', objects: [{ type: 'authcode', value: 'C0de-1' }] }] }],
     ['deeper', { data: [{ domain: { auth: { code: 'C0de-1' } } }] }],
     ['another spelling', { data: [{ auth_code: 'C0de-1' }] }],
+    ['the object itself', { object: { type: 'Domain', value: 'a.rest', authInfo: 'C0de-1' } }],
+    ['an object of its own', { data: [{ authInfo: { code: 'C0de-1', expires: '2027-01-01' } }] }],
+    ['an object of the EPP kind', { data: [{ authInfo: { pw: 'C0de-1', roid: 'X-1' } }] }],
+    ['the envelope itself', { authinfo: 'C0de-1' }],
   ])('an auth code in %s, which the envelope hides', async (_name, more) => {
     answering(200, ok(more));
     const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
@@ -242,20 +425,38 @@ describe('what tasks read', () => {
     expect(envelope.status).toEqual({ code: 'S1', text: 'ok', type: 'SUCCESS' });
   });
 
+  const redirectData = { source: 'a.rest', target: 'b.rest', created: '2026-01-01T00:00:00.000+0100' };
+  const described = { type: 'Redirect', value: 'a.rest', data: redirectData };
+
+  it.each([
+    ['beside the first in a list', { object: [{ type: 'Redirect', summary: 1 }, described] }],
+    ['before the first', { object: [described, { type: 'Redirect', summary: 1 }] }],
+    ['under a name of its own', { object: { type: 'Redirect', summary: 1 }, objects: [described] }],
+    ['in the data', { object: { type: 'Redirect', summary: 1 }, data: [described] }],
+    ['wrapped in the data', { object: { type: 'Redirect', summary: 1 }, data: [{ object: described }] }],
+    ['as a record', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
+  ])('a redirect whose second object stands %s', async (_name, more) => {
+    answering(200, ok(more, 'S0502'));
+    const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+    const { output, envelope } = await client.run(redirectUpdate, input);
+    expect(output).toEqual({ redirect: redirectData });
+    expect(envelope.received, 'the answer as it came').toMatchObject(more);
+  });
+
   it('a redirect', async () => {
-    const data = { source: 'a.rest', target: 'b.rest', created: '2026-01-01T00:00:00.000+0100' };
-    answering(200, ok({ object: { type: 'Redirect', value: 'a.rest', data } }));
+    const data = redirectData;
+    answering(200, ok({ object: { type: 'Redirect', value: 'a.rest', data } }, 'S0502'));
     const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
     expect((await client.run(redirectUpdate, input)).output).toEqual({ redirect: data });
   });
 
   it('an SSL contact', async () => {
-    answering(200, ok({ object: { type: 'SslContact', value: '77' } }));
+    answering(200, ok({ object: { type: 'SslContact', value: '77' } }, 'S400202'));
     expect((await client.run(sslContactUpdate, { id: '77', city: 'X' })).output).toEqual({ id: '77' });
   });
 
   it('a login', async () => {
-    answering(200, ok({ data: [{ user: 'customer', context: 4 }] }), [
+    answering(200, ok({ data: [{ user: 'customer', context: 4 }] }, 'S1321001'), [
       'set-cookie: other=1',
       'set-cookie: service_session="s-1"; Max-Age=599; secure; httponly',
     ]);
@@ -283,10 +484,13 @@ describe('what tasks read', () => {
   it('preregistrations over JSON', async () => {
     answering(
       200,
-      ok({
-        object: { type: 'DomainPrereg', summary: 41 },
-        data: [{ ...record, tmch_mark: { id: 1 }, owner: 'odd' }],
-      }),
+      ok(
+        {
+          object: { type: 'DomainPrereg', summary: 41 },
+          data: [{ ...record, tmch_mark: { id: 1 }, owner: 'odd' }],
+        },
+        'S0110005',
+      ),
     );
     const { output } = await client.run(preregSearch, {});
     expect(output.summary).toBe(41);
@@ -295,10 +499,21 @@ describe('what tasks read', () => {
     ]);
   });
 
+  it('members of a record that the document does not show', async () => {
+    const odd = {
+      owner: { user: 'kim', context: 4, email: 'kim@a.rest' },
+      techc: { id: 7, handle: 'H7' },
+      nameServers: [{ name: 'ns1.a.rest', ipAddresses: ['192.0.2.1'] }],
+    };
+    answering(200, ok({ data: [odd] }, 'S0110005'));
+    const { output } = await client.run(preregSearch, {});
+    expect(output.records).toEqual([{ ...odd, more: {} }]);
+  });
+
   it('nothing under the name of a prototype, however deep it stands', async () => {
     answering(
       200,
-      `{"status":{"code":"S1"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
+      `{"status":{"code":"S0110005"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
     );
     const { output, envelope } = await client.run(preregSearch, {});
     expect(JSON.stringify({ output, envelope })).not.toContain('__proto__');

@@ -75,10 +75,10 @@ export function http(status: number, body: string | Buffer, headers: readonly st
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]);
 }
 
-/** Answers every request alike. */
+/** Answers every request alike; {@link OK_JSON} with the success code of what is asked for. */
 export function always(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
-  return (_request, socket) => {
-    socket.write(http(status, body, headers));
+  return (request, socket) => {
+    socket.write(http(status, body === OK_JSON ? okJson(request) : body, headers));
   };
 }
 
@@ -86,6 +86,25 @@ export const OK_JSON = JSON.stringify({
   stid: '20260701-app1-1',
   status: { code: 'S0999', text: 'done', type: 'SUCCESS' },
 });
+
+/** Success codes that the document shows, by where they are asked for. */
+const SHOWN_CODES = [
+  [/^PUT \S*\/redirect\//, 'S0502'],
+  [/^PUT \S*\/sslcontact\//, 'S400202'],
+  [/^POST \S*\/user[ ?]/, 'S1301001'],
+  [/^POST \S*\/domainPrereg\/_search[ ?]/, 'S0110005'],
+] as const;
+
+/** {@link OK_JSON} with the success code of what is asked for, where the document shows one. */
+export function okJson({ line }: Pick<RawRequest, 'line'>): string {
+  const [, code = 'S0999'] = SHOWN_CODES.find(([asked]) => asked.test(line)) ?? [];
+  return OK_JSON.replace('S0999', code);
+}
+
+/** The success code of the task that an XML request asks for. */
+export function xmlSuccess({ body }: Pick<RawRequest, 'body'>): string {
+  return `S${/<code>(\d+)<\/code>/.exec(body)?.[1]}`;
+}
 
 export function xmlAnswer(code: string, data = '', more = ''): string {
   return (

@@ -79,6 +79,10 @@ const FAULTS: Readonly<
     [{ kind: 'slow', delayMs: 60_000, carriedOut: false }, OPEN],
   ],
   wrong_type: [[{ kind: 'wrong_type' }, OPEN]],
+  other_status: [
+    [{ kind: 'other_status', type: 'ERROR' }, OPEN],
+    [{ kind: 'other_status', code: 'S1301001' }, OPEN],
+  ],
   refuse: [
     [{ kind: 'refuse', ...refusal }, REFUSED],
     [{ kind: 'refuse', ...refusal, httpStatus: 200 }, REFUSED],

@@ -34,6 +34,8 @@ const nameServers = [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }];
 const view = { children: true, offset: 0, limit: 2 };
 const filters = [{ key: 'tld', value: 'rest' }] as const;
 const answer = { object: undefined, records: [] };
+const stamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\+00:00$/);
+const dated = { object: { created: stamp, updated: stamp, expires: stamp }, records: [] };
 const created = { user: 'new', context: 4 };
 
 /** What both interfaces carry: the name in the sandbox's log, the call over JSON and XML, and its output. */
@@ -152,7 +154,7 @@ const jsonOnly: [task: SandboxTask, run: Run, output: unknown][] = [
     'domain.create',
     (c, call) =>
       c.run(domains.domainCreate, { name: 'new.rest', ...contacts, nameServers, confirmOrder: true }, call),
-    answer,
+    dated,
   ],
   [
     'domain.transfer',
@@ -166,9 +168,9 @@ const jsonOnly: [task: SandboxTask, run: Run, output: unknown][] = [
     },
     answer,
   ],
-  ['domain.renew', (c, call) => c.run(domains.domainRenew, { name: 'cafe.rest', period: 2 }, call), answer],
+  ['domain.renew', (c, call) => c.run(domains.domainRenew, { name: 'cafe.rest', period: 2 }, call), dated],
   ['domain.delete', (c, call) => c.run(domains.domainDelete, { name: 'cafe.rest' }, call), answer],
-  ['domain.restore', (c, call) => c.run(domains.domainRestore, { name: 'gone.rest' }, call), answer],
+  ['domain.restore', (c, call) => c.run(domains.domainRestore, { name: 'gone.rest' }, call), dated],
   [
     'domain.authinfo',
     (c, call) => c.run(domains.domainAuthInfo, { name: 'cafe.rest' }, call),

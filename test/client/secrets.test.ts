@@ -12,10 +12,12 @@ import {
   always,
   http,
   OK_JSON,
+  okJson,
   type RawService,
   type Respond,
   startRawService,
   xmlAnswer,
+  xmlSuccess,
 } from './raw-service.ts';
 
 const AUTH_CODE = 'aX9"\\<&/zz';
@@ -147,7 +149,7 @@ describe('a service that echoes secrets', () => {
     const own = `${PASSWORD} ${SHARED_SECRET}`;
     service.respond = (request, socket) => {
       const text = escapeXml(`${own} ${request.body.includes('auth_session') ? hash : '287082'}`);
-      socket.write(http(200, xmlAnswer('S1', `<hash>${hash}</hash><r><x>${text}</x></r>`)));
+      socket.write(http(200, xmlAnswer(xmlSuccess(request), `<hash>${hash}</hash><r><x>${text}</x></r>`)));
     };
     const input = { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' } as const;
     const two = client(twoFactor);
@@ -218,7 +220,7 @@ describe('credentials never mix', () => {
           : Buffer.from(basic, 'base64').toString('utf8').split(':')[0];
       const asked = /(anna|bert)\.rest/.exec(request.line + request.body)?.[1];
       if (asked !== undefined && owner !== asked) mixed.push(`${asked} went out as ${owner}`);
-      return socket.write(two ? http(200, xmlAnswer('S0502')) : http(200, OK_JSON));
+      return socket.write(two ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
     };
     const two_ = ACCOUNTS.map((name) =>
       client(two ? { ...twoFactor, user: name } : { ...password, user: name }, jsonAuth),

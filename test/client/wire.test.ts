@@ -25,11 +25,12 @@ import { userCreate } from '../../src/client/tasks/user.ts';
 import { application, clientOf, PASSWORD, password, twoFactor } from './clients.ts';
 import {
   http,
-  OK_JSON,
+  okJson,
   type RawRequest,
   type RawService,
   startRawService,
   xmlAnswer,
+  xmlSuccess,
 } from './raw-service.ts';
 
 const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
@@ -48,7 +49,9 @@ beforeAll(async () => {
     const xml = request.line.startsWith('POST /xml');
     const session = ['set-cookie: service_session=abc-123; Path=/; Max-Age=599; secure; httponly'];
     const login = request.line.includes(' /v1/login') ? session : [];
-    socket.write(http(200, xml ? xmlAnswer('S1', `<hash>${HASH}</hash>`) : OK_JSON, login));
+    socket.write(
+      http(200, xml ? xmlAnswer(xmlSuccess(request), `<hash>${HASH}</hash>`) : okJson(request), login),
+    );
   });
 });
 afterEach(async () => {

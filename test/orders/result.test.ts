@@ -154,17 +154,35 @@ const envelope: Envelope = {
 };
 
 describe('what is kept of an answer', () => {
-  it('is what people are shown: code, text, stid and messages', () => {
-    expect(resultOfAnswer({ envelope, httpStatus: 200, secret: undefined }, { secretResult: false })).toEqual(
-      {
-        summary: 'Done.',
-        code: 'S0104',
-        text: 'Renewed',
-        stid: '20260301-app-7',
-        httpStatus: 200,
-        messages: [{ code: 'MSG1', text: 'Premium name' }, {}],
-      },
-    );
+  const kept = (answered: Envelope) =>
+    resultOfAnswer({ envelope: answered, httpStatus: 200, secret: undefined }, { secretResult: false });
+
+  it('is what people are shown: status, object, data, messages and stid', () => {
+    expect(kept(envelope)).toEqual({
+      summary: 'Done.',
+      code: 'S0104',
+      text: 'Renewed',
+      type: 'SUCCESS',
+      stid: '20260301-app-7',
+      httpStatus: 200,
+      messages: [{ code: 'MSG1', text: 'Premium name', status: 'NOTICE' }, {}],
+      object: { type: 'Domain', value: 'cafe.rest' },
+      data: [{ unheard: 'of' }, { much: 'data' }],
+      hasAnswer: true,
+    });
+  });
+
+  it('leaves data that is too long to what is kept beside the order', () => {
+    const long = kept({ ...envelope, data: [{ much: 'x'.repeat(4_000) }] });
+    expect(long).not.toHaveProperty('data');
+    expect(long.hasAnswer).toBe(true);
+  });
+
+  it('points to nothing more where there is nothing but a status', () => {
+    const { status } = envelope;
+    const bare = { status, messages: [], data: [], received: { stid: 's', status } };
+    expect(kept(bare)).not.toHaveProperty('hasAnswer');
+    expect(kept({ ...bare, received: { status, more: 1 } })).toHaveProperty('hasAnswer', true);
   });
 
   it.each([
@@ -198,6 +216,14 @@ describe('what people are told of an error', () => {
     expect(result.errorKind).toBe(kind);
   });
 
+  it('says that there was an answer where there was one that settles nothing', () => {
+    const result = resultOfError(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
+    expect(result.summary).toBe(
+      'The service answered, but its answer does not say clearly whether it was carried out.',
+    );
+    expect(result).toMatchObject({ code: 'S0104', text: 'Renewed' });
+  });
+
   it('names an application where there is no context', () => {
     const { summary } = resultOfError(failure('auth'), 'FAILED', { login: 'uuid-1', context: undefined });
     expect(summary).toContain('application uuid-1');
@@ -223,7 +249,7 @@ describe('what people are told of an error', () => {
     });
     expect(resultOfError(failure('refused', { ...said, envelope }), 'FAILED', account)).toMatchObject({
       ...said,
-      messages: [{ code: 'MSG1', text: 'Premium name' }, {}],
+      messages: [{ code: 'MSG1', text: 'Premium name', status: 'NOTICE' }, {}],
     });
   });
 });

@@ -382,6 +382,21 @@ describe('secrets', () => {
     },
   );
 
+  test('what the service answered is kept whole, in its order, whatever characters it holds', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, 1e400] };
+    await rig.apply(order.id, answer('SUCCEEDED', { summary: 'Done.' }), at(4), {
+      answer: { n: 1, answer: said },
+    });
+    const kept = await rig.store.answers(order.id);
+    expect(kept).toEqual([
+      { n: 1, at: at(4), answer: { zone: 'rest', name: 'a\uFFFDb\uFFFD', data: [{ id: 1 }, null] } },
+    ]);
+    expect(Object.keys(kept[0]?.answer ?? {})).toEqual(['zone', 'name', 'data']);
+    expect(await rig.store.answers('another')).toEqual([]);
+  });
+
   async function withResult(expiresAt: Date): Promise<string> {
     const order = newOrder();
     await underWay(rig, order);

@@ -91,6 +91,8 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
       return unreadable(sendAnswer(response, { ...answer, body: withDoctype(answer.body) }));
     case 'wrong_type':
       return unreadable(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
+    case 'other_status':
+      return sendAnswer(response, withStatus(answer, fault));
     case 'refuse':
       return sendAnswer(
         response,
@@ -110,6 +112,17 @@ const WRONG_TYPE: Record<RequestInterface, string> = {
   xml: '<response><result><status>S0105</status></result></response>',
   rdap: '{"objectClassName":"domain","events":{"expiration":7}}',
 };
+
+/** The sandbox writes the status in one way alone, so that its first code and type behind it are found as text. */
+function withStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
+  const put = (body: string, name: string, value: string | undefined): string =>
+    value === undefined
+      ? body
+      : body
+          .replace(new RegExp(`("status":\\{[^}]*"${name}":")[^"]*`), `$1${value}`)
+          .replace(new RegExp(`(<status>.*<${name}>)[^<]*`), `$1${value}`);
+  return { ...answer, body: put(put(answer.body, 'code', code), 'type', type), code: code ?? answer.code };
+}
 
 function withDoctype(xml: string): string {
   const doctype = '<!DOCTYPE response [<!ENTITY more "more">]>';

@@ -67,6 +67,11 @@ export type Fault = FaultBase &
         readonly delayMs: number;
       }
     | /** A readable answer of the wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
+    | /** The right answer with another status code or type. Default: carried out. */ {
+        readonly kind: 'other_status';
+        readonly code?: string;
+        readonly type?: string;
+      }
     | /** An error envelope. Default: not carried out. */ {
         readonly kind: 'refuse';
         readonly code: string;
@@ -97,6 +102,7 @@ const CARRIED_OUT: Record<FaultKind, boolean> = {
   doctype: true,
   slow: true,
   wrong_type: true,
+  other_status: true,
   refuse: false,
   rdap_not_found: false,
   rdap_wrong_date: true,
@@ -106,6 +112,7 @@ const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
   cut_json: ['json', 'rdap'],
   cut_xml: ['xml'],
   doctype: ['xml'],
+  other_status: ['json', 'xml'],
   refuse: ['json', 'xml'],
   rdap_not_found: ['rdap'],
   rdap_wrong_date: ['rdap'],

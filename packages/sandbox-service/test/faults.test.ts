@@ -121,6 +121,20 @@ describe('each fault bites as it says, before or after the task', () => {
       { status: 200, text: expect.stringContaining('<code>EF01095</code><text>No &lt;budget&gt;.</text>') },
     ],
     [
+      'other_status',
+      'json',
+      { kind: 'other_status', code: 'S0502', type: 'ERROR' },
+      true,
+      { status: 200, text: expect.stringMatching(/"status":\{"code":"S0502",.*"type":"ERROR"\}/) },
+    ],
+    [
+      'other_status over XML',
+      'xml',
+      { kind: 'other_status', type: 'error' },
+      true,
+      { text: expect.stringMatching(/<status><code>S400202<\/code>.*<type>error<\/type>/) },
+    ],
+    [
       'doctype',
       'xml',
       { kind: 'doctype' },

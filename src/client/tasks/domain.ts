@@ -138,6 +138,8 @@ export interface AuthInfo {
 }
 
 const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
+/** Under these names the code may stand in an object of one of those names, as `pw` does in EPP (RFC 5731). */
+const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
  * Fetches the authorization code. `write`, because it is an order and nothing says that asking changes nothing; not
@@ -154,12 +156,12 @@ export const domainAuthInfo = defineTask({
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
   readsSecrets: true,
   output: ({ envelope }): Reading<AuthInfo> => {
-    const code = findText(envelopeValues(envelope), AUTH_NAMES);
+    const code = findText([envelopeValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
     if (code !== undefined) {
       return { output: { auth: new Secret(code) }, secrets: [code], envelope: withoutData(envelope, false) };
     }
-    const { object, data, messages, status } = envelope;
-    const answer = JSON.stringify({ object, data, messages, text: status.text });
+    const { received, ...documented } = envelope;
+    const answer = JSON.stringify(received ?? documented);
     return { output: { answer: new Secret(answer) }, envelope: withoutData(envelope, true) };
   },
 });
@@ -181,8 +183,9 @@ function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
   const hidden = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
+  const { received: _mayHoldIt, ...documented } = envelope;
   return {
-    ...envelope,
+    ...documented,
     status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,
     object: object && {
       ...object,

@@ -5,14 +5,21 @@ import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type Reading } from '../task.ts';
 import type { XmlElement } from '../wire.ts';
 
-export interface UserReference {
+/** What else the service says of a user, a contact or a nameserver stays beside what is documented. */
+type Undocumented = Readonly<Record<string, unknown>>;
+
+export type UserReference = Undocumented & {
   readonly user?: string | undefined;
   readonly context?: number | undefined;
-}
+};
 
-export interface ContactReference {
+export type ContactReference = Undocumented & {
   readonly id?: number | undefined;
-}
+};
+
+export type NameServerReference = Undocumented & {
+  readonly name: string;
+};
 
 /** A domain preregistration, under the JSON names whichever interface answered. */
 export interface Preregistration {
@@ -25,7 +32,7 @@ export interface Preregistration {
   readonly zonec?: ContactReference | undefined;
   readonly adminc?: ContactReference | undefined;
   readonly techc?: ContactReference | undefined;
-  readonly nameServers?: readonly { readonly name: string }[] | undefined;
+  readonly nameServers?: readonly NameServerReference[] | undefined;
   /** `PENDING` in the document's example. */
   readonly status?: string | undefined;
   /** `sunrise1` in the document's example. */
@@ -266,21 +273,22 @@ function flag(value: unknown): boolean | undefined {
 
 function userReference(value: unknown): UserReference | undefined {
   if (!isRecord(value)) return undefined;
-  return { user: text(value['user']), context: integer(value['context']) };
+  return { ...value, user: text(value['user']), context: integer(value['context']) };
 }
 
 function contactReference(value: unknown): ContactReference | undefined {
   const id = integer(isRecord(value) ? value['id'] : value);
-  return id === undefined ? undefined : { id };
+  if (id === undefined) return undefined;
+  return isRecord(value) ? { ...value, id } : { id };
 }
 
-function nameServers(value: unknown): readonly { readonly name: string }[] | undefined {
+function nameServers(value: unknown): readonly NameServerReference[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  const servers: { readonly name: string }[] = [];
+  const servers: NameServerReference[] = [];
   for (const each of value) {
     const name = text(isRecord(each) ? each['name'] : each);
     if (name === undefined) return undefined;
-    servers.push({ name });
+    servers.push(isRecord(each) ? { ...each, name } : { name });
   }
   return servers;
 }

@@ -35,7 +35,19 @@ export const redirectUpdate = defineTask({
   },
   xml: { code: '0502', elements: (input) => [['redirect', xmlFields(REDIRECT_FIELDS, input)]] },
   output: ({ envelope }): Reading<UpdatedRedirect> => {
-    const record = [envelope.object?.data, ...envelope.data].find(isRecord);
-    return { output: record === undefined ? {} : { redirect: record } };
+    const { object, data, received } = envelope;
+    const redirect = findRedirect([object?.data, data, received]);
+    return { output: redirect === undefined ? {} : { redirect } };
   },
 });
+
+/** The document shows two objects in one answer without saying where the second stands: the record tells itself. */
+function findRedirect(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (isRecord(value) && 'source' in value && 'target' in value) return value;
+  const inside = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
+  for (const each of inside) {
+    const found = findRedirect(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -27,6 +27,8 @@ export interface OpenedSession {
 export const sessionLogin = defineTask({
   name: 'session.login',
   effect: 'write',
+  successCode: 'S1321001',
+  provenByOutput: true,
   activity: (input) => `logging in ${input.user}, context ${input.context}`,
   input: z.strictObject({
     user: z.string().min(1),
@@ -66,6 +68,8 @@ export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
   idempotent: true,
+  successCode: 'S1321003',
+  provenByOutput: true,
   activity: () => 'logging out',
   input: z.strictObject({
     sessionId: z.instanceof(Secret),
@@ -85,12 +89,13 @@ const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 /**
  * Opens an XML session with the account's user, context and password, and the token of a two-factor account.
  *
- * Where the answer holds the session's hash is not shown: an element `hash` anywhere in the data is taken, else the
+ * Where the answer holds the session's hash is not shown: an element `hash` is taken wherever it stands, else the
  * object's value, if it is a UUID.
  */
 export const authSessionCreate = defineTask({
   name: 'authSession.create',
   effect: 'write',
+  provenByOutput: true,
   activity: () => 'opening an XML session',
   input: z.strictObject({ token: z.instanceof(Secret).optional() }),
   xml: {
@@ -105,11 +110,12 @@ export const authSessionCreate = defineTask({
     },
   },
   output: ({ envelope }): Reading<{ hash: Secret }> => {
-    const { object, data, messages } = envelope;
+    const { object, data, messages, received } = envelope;
     const places = [
       object?.data,
       data,
       ...[object, ...messages.flatMap(({ objects }) => objects)].map(asField),
+      received,
     ];
     const found = findText(places, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
     const hash = UUID.exec(found ?? '')?.[0];
@@ -127,6 +133,7 @@ export const authSessionDelete = defineTask({
   name: 'authSession.delete',
   effect: 'write',
   idempotent: true,
+  provenByOutput: true,
   activity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
   xml: { code: '1321003', elements: () => [], signature: ({ hash }) => ({ kind: 'auth_session', hash }) },

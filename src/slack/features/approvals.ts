@@ -11,6 +11,8 @@ import {
   reasonOf,
   type Submitted,
 } from '../feature.ts';
+import { uploadText } from '../upload.ts';
+import { answersText, answersView, fitsView } from '../views/answer.ts';
 import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
@@ -111,6 +113,27 @@ async function reveal(call: ActionCall): Promise<void> {
   await call.open(view, { undo: outcome.giveBack });
 }
 
+/** All that the service said of an order: in a view, or as a file where that holds too little. */
+async function showAnswers(call: ActionCall): Promise<void> {
+  const { orders, web, directory } = call.deps;
+  const [order, answers] = await Promise.all([orders.load(call.value), orders.answers(call.value)]);
+  if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
+  if (answers.length === 0) return call.tell(say('Nothing more was kept of what the service said.'));
+  const title = orderTitle(order);
+  if (fitsView(answers)) return call.open(answersView(order, title, answers));
+  await uploadText(web, {
+    text: answersText(order, answers),
+    filename: `domain-steward-order-${order.id}.json`,
+    channelId: await directory.directMessage(call.person.id),
+    comment: `All that the service said: ${escapeText(title)}, order ${code(order.id)}.`,
+  });
+  await call.tell(
+    say(
+      `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
+    ),
+  );
+}
+
 const REASON = {
   name: 'reason',
   label: 'Reason',
@@ -202,6 +225,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_confirm', needs: 'member', run: confirm },
   { id: 'order_retry', needs: 'member', run: retry },
   { id: 'order_reveal', needs: 'member', run: reveal },
+  { id: 'order_data', needs: 'member', run: showAnswers },
   { id: 'order_resolve_done', needs: 'member', run: openSettle('done') },
   { id: 'order_resolve_failed', needs: 'member', run: openSettle('failed') },
 ];

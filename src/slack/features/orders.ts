@@ -2,8 +2,9 @@ import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
+import { answerButtons, answerLines } from '../views/answer.ts';
 import { orderCard } from '../views/card.ts';
-import { code, context, type Message, message, plain, say } from '../views/kit.ts';
+import { actions, code, context, lines, type Message, message, plain, say } from '../views/kit.ts';
 import { ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -80,6 +81,8 @@ async function runOrder(call: CommandCall): Promise<void> {
     message(card.text, [
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),
+      ...lines(order.items.flatMap(({ result }) => (result === undefined ? [] : answerLines(result)))),
+      ...actions(`data_${order.id}`, answerButtons(order)),
       ...orderHistory(history),
     ]),
   );

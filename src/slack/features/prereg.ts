@@ -14,7 +14,7 @@ import {
 } from '../feature.ts';
 import { NOT_LINKED } from '../serve.ts';
 import type { FormValues } from '../views/form.ts';
-import { escapeText, type Message, say } from '../views/kit.ts';
+import { code, escapeText, type Message, quote, say } from '../views/kit.ts';
 import { PREREG_KEYS, type PreregQuery, preregPage } from '../views/prereg.ts';
 import { openFromLine } from './ordering.ts';
 
@@ -103,21 +103,24 @@ async function search(call: Interaction, wanted: PreregQuery): Promise<Message> 
 
 function explain(error: ServiceError): string {
   const said = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
-  const quoted = said === '' ? '' : ` It says: ${escapeText(said)}`;
+  const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
+  const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
   switch (error.kind) {
     case 'auth':
       return `The service did not accept your linked account. Renew it with \`/domain link\`, then search again.${quoted}`;
     case 'refused':
       return `The service refused this search.${quoted}`;
     case 'busy':
-      return 'The service is busy. Wait a minute, then search again.';
+      return `The service is busy. Wait a minute, then search again.${quoted}`;
     case 'unsupported':
     case 'invalid_input':
       return `This search cannot be sent: ${escapeText(error.message)}.`;
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
-      return 'The service gave no answer that can be read. Search again in a few minutes; nothing was changed.';
+      return said === ''
+        ? 'The service gave no answer that can be read. Search again in a few minutes; nothing was changed.'
+        : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
   }
 }
 

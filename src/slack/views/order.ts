@@ -12,6 +12,7 @@ import {
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
+import { answerLines, kindInWords, messageLine } from './answer.ts';
 import {
   type AnyBlock,
   actions,
@@ -252,29 +253,29 @@ function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
-/** What became of an item: the bot's own sentence where "done" does not say it all, then the service's words. */
-export function resultText({ state, result }: OrderItem): string[] {
+/**
+ * What became of an item: the bot's own sentence where "done" does not say it all, then the service's words.
+ * @param detail `full` tells what the answer says of its object too
+ */
+export function resultText({ state, result }: OrderItem, detail: 'brief' | 'full' = 'brief'): string[] {
   if (result === undefined) return [];
-  const said = [
+  const words = [
     result.code === undefined ? undefined : code(result.code),
     result.text === undefined || result.text === '' ? undefined : quote(result.text, 500),
   ]
     .filter((part) => part !== undefined)
     .join(' ');
+  const said = [words, kindInWords(result.type)].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return [
     ...(saysItAll(state, result, said) ? [] : [ownSentence(result.summary)]),
     ...(result.late === undefined ? [] : [lateInWords(result.late === state, result.late)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
-    ...messages
-      .slice(0, MAX_MESSAGES)
-      .map(
-        (each) =>
-          `• ${[each.code === undefined ? '' : code(each.code), quote(each.text ?? '', 500)].filter(Boolean).join(' ')}`,
-      ),
+    ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     ...(messages.length > MAX_MESSAGES
       ? [`• and ${count(messages.length - MAX_MESSAGES, 'message')} more`]
       : []),
+    ...(detail === 'full' ? answerLines(result) : []),
     ...(result.stid === undefined ? [] : [`Transaction ${code(result.stid)}`]),
   ];
 }

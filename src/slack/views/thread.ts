@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
+import { answerButtons } from './answer.ts';
 import {
   type AnyBlock,
   actions,
@@ -207,6 +208,7 @@ function outcomeReply(order: Order, lead: string, approvers: readonly string[]):
       ...(secret ? [revealButton(order)] : []),
       ...(order.state === 'UNKNOWN' ? settleButtons(order) : []),
       ...retry,
+      ...answerButtons(order),
     ]),
     ...(secret ? [context(REVEAL_HINT)] : []),
     ...(retry.length > 0
@@ -219,8 +221,8 @@ function outcomeReply(order: Order, lead: string, approvers: readonly string[]):
 const ITEMS_LENGTH = 9_000;
 
 function itemLines(order: Order, item: OrderItem): string[] {
+  if (order.items.length === 1) return resultText(item, 'full');
   const known = resultText(item);
-  if (order.items.length === 1) return known;
   const name = escapeText(itemName(order, item.name));
   const line = [
     `${ITEM_ICONS[item.state]} *${name}*: ${ITEM_WORDS[item.state].toLowerCase()}`,

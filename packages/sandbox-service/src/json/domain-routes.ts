@@ -1,6 +1,8 @@
+import type { Caller, Desk } from '../operations/caller.ts';
 import * as domains from '../operations/domains.ts';
 import { bodiless, type Outcome, type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
+import { withOffset } from './timestamp.ts';
 
 /**
  * Domain routes (service API, section Domain). Restore, auth code and owner change take no body, because none is
@@ -9,7 +11,7 @@ import * as shapes from './shapes.ts';
 export const DOMAIN_ROUTES: readonly Route[] = [
   route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreate, (call) => {
     domains.createDomain(call.desk, call.caller, call.body, call.ctid);
-    return about(call.body.name);
+    return withDates(call, call.body.name);
   }),
   route(
     { method: 'POST', path: '/domain/_transfer', task: 'domain.transfer' },
@@ -21,7 +23,7 @@ export const DOMAIN_ROUTES: readonly Route[] = [
   ),
   route({ method: 'POST', path: '/domain/*/_renew', task: 'domain.renew' }, shapes.domainRenew, (call) => {
     domains.renewDomain(call.desk, call.caller, call.name, call.body.period, call.ctid);
-    return about(call.name);
+    return withDates(call, call.name);
   }),
   bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
     domains.deleteDomain(call.desk, call.caller, call.name);
@@ -29,7 +31,7 @@ export const DOMAIN_ROUTES: readonly Route[] = [
   }),
   bodiless({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
     domains.restoreDomain(call.desk, call.caller, call.name, call.ctid);
-    return about(call.name);
+    return withDates(call, call.name);
   }),
   bodiless({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
     about(call.name, { authinfo: domains.readAuthCode(call.desk, call.caller, call.name) }),
@@ -43,6 +45,21 @@ export const DOMAIN_ROUTES: readonly Route[] = [
     return about(call.name);
   }),
 ];
+
+/** What the document does not show: the dates of the domain, in the form that a redirect has them. */
+function withDates(
+  { desk, caller }: { readonly desk: Desk; readonly caller: Caller },
+  name: string,
+): Outcome {
+  const domain = desk.state.domain(name, caller.context);
+  if (domain === undefined) return about(name);
+  const { created, updated, expires } = domain;
+  const dates = { created, updated, expires };
+  return about(
+    name,
+    Object.fromEntries(Object.entries(dates).map(([field, time]) => [field, withOffset(time)])),
+  );
+}
 
 function about(name: string, data?: unknown): Outcome {
   return { object: { type: 'Domain', value: name, ...(data !== undefined && { data }) } };

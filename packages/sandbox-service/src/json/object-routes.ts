@@ -12,6 +12,7 @@ import { createUser } from '../operations/users.ts';
 import { Refusal } from '../refusal.ts';
 import { type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
+import { withOffset } from './timestamp.ts';
 
 /** Users, redirects, SSL contacts and preregistrations (service API, section Endpoints). */
 export const OBJECT_ROUTES: readonly Route[] = [
@@ -76,11 +77,6 @@ function redirectData(redirect: RedirectRecord): Record<string, string> {
     mode: mode.toUpperCase(),
     domain,
   };
-}
-
-/** A timestamp with its UTC offset. */
-function withOffset(time: number): string {
-  return new Date(time).toISOString().replace('Z', '+00:00');
 }
 
 function extraKeys(asked: readonly string[]): readonly PreregExtraKey[] {
