@@ -14,7 +14,7 @@ import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
-import { executeOrder, LEASE_MS } from './orders/execute.ts';
+import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
 import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
@@ -200,6 +200,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       accepted: accounts.accepted,
       workerId: randomUUID(),
       leaseMs: LEASE_MS / hurry,
+      sendWithinMs: SEND_WITHIN_MS / hurry,
       observe: measured.serviceRequest,
     };
 

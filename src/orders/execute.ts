@@ -12,7 +12,7 @@ import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order
 import type { OrderTask, Sent } from './order-task.ts';
 import type { OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
-import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
+import { NotRepeatedError, resultOfAnswer, resultOfError, SuspendedError, whatToDo } from './result.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface ExecuteDeps {
@@ -28,12 +28,21 @@ export interface ExecuteDeps {
   readonly workerId: string;
   /** How long this worker may be silent before its order is taken for abandoned; {@link LEASE_MS} when left out. */
   readonly leaseMs?: number;
+  /** How long after its mark a request may leave; {@link SEND_WITHIN_MS} when left out. */
+  readonly sendWithinMs?: number;
+  /**
+   * Tells how long that took, in milliseconds since 1970; `Date.now` when left out. No monotonic clock: a virtual
+   * machine that is frozen stops those too.
+   */
+  readonly wallClock?: () => number;
   /** Told of every request to the service: task, outcome, seconds. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
 }
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
+/** What has not left so long after its mark does not leave: by the end of the lease somebody else may settle it. */
+export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
 const SLOW_MS = 1_000;
 /** A job that comes earlier than this, in milliseconds, is not waited for. */
@@ -64,6 +73,8 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
 class ClaimLost extends Error {
   override readonly name = 'ClaimLost';
 }
+
+const SESSION_ENDED = 'The service refused the request before it, because the session had ended.';
 
 /**
  * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
@@ -143,7 +154,7 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
   } catch (error) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
-      const outcome = outcomeOfError(deps, task, order, item, error, false);
+      const outcome = outcomeOfError(deps, task, order, item, error);
       await commitOutcome(deps, order, item, outcome, signal);
     }
     return;
@@ -191,14 +202,27 @@ async function sendItem(
   secret: Secret | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
   const startedAt = performance.now();
-  let sent = false;
-  const beforeSend = async () => {
+  const go: Go = { requests: 0, mayBeDone: false };
+  let markedAt = 0;
+  const beforeSend = async (refusal?: ServiceError) => {
+    go.mayBeDone = false;
+    // Before the commit: the process may be suspended during it.
+    markedAt = wallClock();
+    const again = refusal === undefined ? {} : { again: SESSION_ENDED };
     const marked = await change(deps, () => ({
-      event: { type: 'sending', workerId: deps.workerId, n: item.n },
+      event: { type: 'sending', workerId: deps.workerId, n: item.n, ...again },
     }));
-    if (!marked.ok) throw new ClaimLost(marked.refusal);
-    sent = true;
+    if (!marked.ok)
+      throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
+    go.requests += 1;
+    go.mayBeDone = true;
+  };
+  const beforeFirstByte = () => {
+    const sinceMs = wallClock() - markedAt;
+    if (sinceMs > sendWithinMs)
+      throw new SuspendedError(`${sinceMs} ms have passed since the mark of sending`);
   };
   let outcome: Outcome;
   try {
@@ -209,6 +233,7 @@ async function sendItem(
       ctid: item.ctid,
       signal,
       beforeSend,
+      beforeFirstByte,
     });
     outcome = {
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
@@ -217,9 +242,9 @@ async function sendItem(
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
+      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, ...go }, 'carrying out an order');
     }
-    outcome = outcomeOfError(deps, task, order, item, error, sent);
+    outcome = outcomeOfError(deps, task, order, item, error, go);
   }
   const { event } = outcome;
   const ended = event.type === 'answered' ? event.outcome : event.type;
@@ -235,6 +260,14 @@ async function sendItem(
 
 type Answered = OrderEvent & { readonly type: 'answered' };
 
+/** A go at an item. */
+interface Go {
+  /** Requests that may have left: more than one where the session of the first had ended. */
+  requests: number;
+  /** Nothing proves that the last of them was not carried out. */
+  mayBeDone: boolean;
+}
+
 /** How a try to carry an item out ended. */
 interface Outcome {
   readonly event: Answered | (OrderEvent & { readonly type: 'held_back' });
@@ -243,17 +276,17 @@ interface Outcome {
   readonly answer?: Sent;
 }
 
-/** @param sent the item's request may have left */
 function outcomeOfError(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   error: unknown,
-  sent: boolean,
+  { requests, mayBeDone }: Readonly<Go> = { requests: 0, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const todo = whatToDo(error, task, item.attempts + 1, sent);
+  const sent = requests > 0;
+  const todo = whatToDo(error, task, item.attempts + Math.max(requests, 1), mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
