@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createAccounts } from './accounts/accounts.ts';
+import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import { createServiceClient } from './client/client.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
@@ -146,7 +147,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const settingsStore = createSettingsStore(db);
     const watchList = createWatchListStore(db);
     const settings = async () => withSaved(config.team, await settingsStore.all());
-    const vault = createVault(config.credentialsKeys);
+    const logMissingKey = createMissingKeyLog(log, now);
+    const vault = createVault(config.credentialsKeys, (keyId) => {
+      logMissingKey(keyId);
+      measured.unknownKey();
+    });
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
     const bot = await withPatience('Slack', log, signal, () => identify(web));

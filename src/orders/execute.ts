@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Vault } from '../accounts/vault.ts';
+import { UnknownKeyError, type Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { Secret } from '../client/secret.ts';
@@ -89,6 +89,7 @@ export async function executeOrder(
   known?: Order,
 ): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
+  let prepared: Prepared | undefined;
   const claim = async (order: Order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
@@ -96,6 +97,9 @@ export async function executeOrder(
     // Nothing is stopped for what it was like before: a refusal has it read.
     if (changed !== undefined)
       return order === known ? { refusal: changed } : { event: { type: 'stopped', summary: changed } };
+    prepared = await prepare(deps, order);
+    // It stays as it is: a replica that knows the key carries it out, or this one does once it knows it.
+    if (prepared.error instanceof UnknownKeyError) return { refusal: prepared.error.message };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
@@ -103,7 +107,7 @@ export async function executeOrder(
     return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
-  if (!claimed.ok || claimed.order.claim === undefined) return;
+  if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
   const worker: Worker = { ...deps, workerId, latest: claimed.order };
@@ -118,7 +122,7 @@ export async function executeOrder(
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'having an order shown'));
   }, SLOW_MS);
   try {
-    await sendItems(worker, claimed.order, signal);
+    await sendItems(worker, claimed.order, prepared, signal);
     await handOn(worker);
   } finally {
     clearInterval(heartbeat);
@@ -145,13 +149,15 @@ async function isTime({ now }: ExecuteDeps, order: Order): Promise<boolean> {
   return someIsDue();
 }
 
-async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promise<void> {
+async function sendItems(
+  deps: Worker,
+  order: Order,
+  { means, error }: Prepared,
+  signal: AbortSignal,
+): Promise<void> {
   const task = taskNamed(order.task);
   const due = order.items.filter((item) => isDue(item, deps.now()));
-  let means: Means | undefined;
-  try {
-    means = await meansOf(deps, order);
-  } catch (error) {
+  if (error !== undefined) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
       const outcome = outcomeOfError(deps, task, order, item, error);
@@ -180,6 +186,20 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
 interface Means {
   readonly client: ServiceClient;
   readonly secret: Secret | undefined;
+}
+
+/** What came of gathering that. Neither means nor an error: the account is gone. */
+interface Prepared {
+  readonly means?: Means | undefined;
+  readonly error?: unknown;
+}
+
+async function prepare(deps: ExecuteDeps, order: Order): Promise<Prepared> {
+  try {
+    return { means: await meansOf(deps, order) };
+  } catch (error) {
+    return { error };
+  }
 }
 
 /**
