@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createAccounts } from './accounts/accounts.ts';
+import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import { cacheFor } from './cache.ts';
 import { createServiceClient } from './client/client.ts';
@@ -16,7 +17,7 @@ import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
-import { executeOrder, LEASE_MS } from './orders/execute.ts';
+import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
@@ -155,7 +156,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const settingsStore = createSettingsStore(db);
     const watchList = createWatchListStore(db);
     const settings = async () => withSaved(config.team, await settingsStore.all());
-    const vault = createVault(config.credentialsKeys);
+    const logMissingKey = createMissingKeyLog(log, now);
+    const vault = createVault(config.credentialsKeys, (keyId) => {
+      logMissingKey(keyId);
+      measured.unknownKey();
+    });
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
     const bot = await withPatience('Slack', log, signal, () => identify(web));
@@ -214,6 +219,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       accepted: accounts.accepted,
       workerId: randomUUID(),
       leaseMs: LEASE_MS / hurry,
+      sendWithinMs: SEND_WITHIN_MS / hurry,
       observe: measured.serviceRequest,
     };
 

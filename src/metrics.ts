@@ -11,6 +11,8 @@ export interface Metrics {
   serviceRequest(task: string, outcome: string, seconds: number): void;
   /** A call of Slack's Web API ended. */
   slackCall(method: string, outcome: string): void;
+  /** Something could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
+  unknownKey(): void;
   /** Slack's delivery was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
 }
@@ -58,6 +60,11 @@ export function createMetrics(sources: MetricsSources): Metrics {
     buckets,
     registers,
   });
+  const unknownKeys = new Counter({
+    name: 'domain_steward_unknown_key_total',
+    help: 'Openings in vain of something sealed with a key that CREDENTIALS_KEYS does not have',
+    registers,
+  });
   const states = new Gauge({
     name: 'domain_steward_orders',
     help: 'Orders by state',
@@ -95,6 +102,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     },
     serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
     slackCall: (method, outcome) => slack.inc({ method, outcome }),
+    unknownKey: () => unknownKeys.inc(),
     acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
   };
 }

@@ -6,7 +6,7 @@ import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
 import { type Account, type AccountStore, APPLICATION_SLOT } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
-import type { Sealed, Vault } from './vault.ts';
+import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
 
 export type LinkOutcome =
   /** `verified` is false where nothing documented checks the credential: its first use tells. */
@@ -217,6 +217,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
             const again = vault.seal(vault.open(sealed, owner), owner);
             if (await store.reseal(account.id, sealed, again)) count += 1;
           } catch (err) {
+            // The vault tells of a missing key, once for all rows.
+            if (err instanceof UnknownKeyError) continue;
             deps.log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
           }
         }

@@ -18,13 +18,25 @@ export interface Vault {
    *   a row moved to another owner does not open
    */
   seal(secret: Secret, owner: readonly string[]): Sealed;
-  /** @throws {VaultError} when the key is not known, or the row was changed or belongs to another owner */
+  /**
+   * @throws {UnknownKeyError} when the key is not known here
+   * @throws {VaultError} when the row was changed or belongs to another owner
+   */
   open(sealed: Sealed, owner: readonly string[]): Secret;
 }
 
 /** A sealed secret cannot be opened. */
 export class VaultError extends Error {
-  override readonly name = 'VaultError';
+  override readonly name: string = 'VaultError';
+}
+
+/** The key is not known here. Another replica may know it, and this one after its next start: nothing is lost. */
+export class UnknownKeyError extends VaultError {
+  override readonly name = 'UnknownKeyError';
+
+  constructor(keyId: string) {
+    super(`opening a sealed secret: key "${keyId}" is not in CREDENTIALS_KEYS`);
+  }
 }
 
 const ALGORITHM = 'aes-256-gcm';
@@ -32,12 +44,16 @@ const NONCE_BYTES = 12;
 /** Given on both sides: Node accepts tags of 4 bytes where none is named. */
 const TAG_BYTES = 16;
 
-/** @param keys the first seals, all open; each key 32 bytes */
+/**
+ * @param keys the first seals, all open; each key 32 bytes
+ * @param onUnknownKey told of each key that is not among them when something sealed with it is to be opened
+ */
 export function createVault(
   keys: readonly [
     { readonly id: string; readonly key: Uint8Array },
     ...{ readonly id: string; readonly key: Uint8Array }[],
   ],
+  onUnknownKey: (keyId: string) => void = () => undefined,
 ): Vault {
   const [current] = keys;
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
@@ -61,7 +77,8 @@ export function createVault(
     open(sealed, owner) {
       const key = byId.get(sealed.keyId);
       if (key === undefined) {
-        throw new VaultError(`opening a sealed secret: key "${sealed.keyId}" is not in CREDENTIALS_KEYS`);
+        onUnknownKey(sealed.keyId);
+        throw new UnknownKeyError(sealed.keyId);
       }
       if (sealed.bytes.length < NONCE_BYTES + TAG_BYTES) {
         throw new VaultError('opening a sealed secret: it is too short');

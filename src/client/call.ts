@@ -30,6 +30,9 @@ export interface Budget {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Called right before the first byte of a request is written. If it throws, nothing is sent. */
+export type BeforeFirstByte = () => void;
+
 export interface CallResult<O> {
   readonly output: O;
   /** The answer, with secrets masked. */
@@ -143,14 +146,19 @@ function prepareXml<I, O>(line: Line, { xml }: ServiceTask<I, O>, input: I, gene
   return { via: 'xml', sign };
 }
 
-/** Sends a signed request, and makes of the answer what the task declares. */
+/**
+ * Sends a signed request, and makes of the answer what the task declares.
+ *
+ * @throws ServiceError, or whatever `beforeFirstByte` throws.
+ */
 export async function send<I, O>(
   line: Line,
   { task, input, activity, unsigned: { via } }: Prepared<I, O>,
   { request, signature }: Signed,
   budget: Budget,
+  beforeFirstByte?: BeforeFirstByte,
 ): Promise<CallResult<O>> {
-  const answer = await receive(line, task, activity, request, budget);
+  const answer = await receive(line, task, activity, request, budget, beforeFirstByte);
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(line, via, answer);
   const sent = [...new Set([...line.secrets, ...secretsIn(signature), ...secretsIn(input)])];
@@ -227,17 +235,25 @@ async function receive<I, O>(
   activity: Activity,
   request: HttpRequest,
   budget: Budget,
+  beforeFirstByte: BeforeFirstByte | undefined,
 ): Promise<HttpAnswer> {
+  let isRefused = false;
   const limits = {
     timeoutMs: budget.endsAt - performance.now(),
     maxBytes: line.maxBytes,
     signal: budget.signal,
+    beforeFirstByte: () => {
+      isRefused = true;
+      beforeFirstByte?.();
+      isRefused = false;
+    },
   };
   try {
     return task.effect === 'charge'
       ? await exchangeAlone(request, limits)
       : await exchange(line.dispatcher, request, limits);
   } catch (error) {
+    if (isRefused) throw error;
     if (!(error instanceof ExchangeFault)) {
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
     }

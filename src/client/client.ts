@@ -1,7 +1,15 @@
 import { Agent } from 'undici';
 import { speaksOfSession } from './answer.ts';
 import type { Credential, SessionPlace } from './auth.ts';
-import { type Budget, type CallResult, type Line, prepare, send, serviceError } from './call.ts';
+import {
+  type BeforeFirstByte,
+  type Budget,
+  type CallResult,
+  type Line,
+  prepare,
+  send,
+  serviceError,
+} from './call.ts';
 import { ServiceError } from './errors.ts';
 import { InputFault } from './faults.ts';
 import { readAddress } from './json.ts';
@@ -52,10 +60,17 @@ export interface CallOptions {
   /** Which interface is to carry the task; JSON when left out and possible. */
   readonly interface?: Interface | undefined;
   /**
-   * Awaited after encoding, session login and token, right before the first byte of the task's own request may
-   * leave. If it throws, nothing is sent and its error propagates unchanged.
+   * Awaited after encoding, session login and token, before each request of the task itself is sent. If it throws,
+   * nothing is sent and its error propagates unchanged.
+   *
+   * @param refusal of the second request: how the first one was refused, whose session had ended
    */
-  readonly beforeSend?: (() => Promise<void>) | undefined;
+  readonly beforeSend?: ((refusal?: ServiceError) => Promise<void>) | undefined;
+  /**
+   * Called right before the first byte of the task's request is written, after connecting and the TLS handshake. If it
+   * throws, nothing is sent and its error propagates unchanged.
+   */
+  readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
 export type Support = { readonly interface: Interface } | { readonly unsupported: string };
@@ -68,7 +83,7 @@ export interface ServiceClient {
    * A request that was refused because its session had ended (401, 403; for tasks that charge nothing also an error
    * that speaks of the session) goes out once more with a new session: a refusal proves that it was not carried out.
    *
-   * @throws ServiceError, or whatever `beforeSend` throws.
+   * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /** Which interface would carry the task, or what to do instead. Sends nothing. */
@@ -148,13 +163,17 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const prepared = prepare(line, task, input, via, { replyTo, ctid, keys });
     const first = await wayIn.sign(prepared, budget);
     await call.beforeSend?.();
+    let refusal: ServiceError;
     try {
-      return await send(line, prepared, first, budget);
+      return await send(line, prepared, first, budget, call.beforeFirstByte);
     } catch (error) {
       if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
       wayIn.refused(first.session);
+      refusal = error;
     }
-    return send(line, prepared, await wayIn.sign(prepared, budget), budget);
+    const second = await wayIn.sign(prepared, budget);
+    await call.beforeSend?.(refusal);
+    return send(line, prepared, second, budget, call.beforeFirstByte);
   }
 
   return {
@@ -201,7 +220,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
  * Whether a refusal may be the session's fault and a second try with a new one is safe: it is when the answer proves
  * that the task was not carried out. For a task that charges only 401 and 403 prove that.
  */
-function mayHaveEnded(effect: Effect, error: unknown): boolean {
+function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;
   if (error.kind === 'auth') return true;
   if (effect === 'charge' || error.kind !== 'refused' || error.envelope === undefined) return false;

@@ -22,6 +22,8 @@ export interface ExchangeLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
+  /** Called when the connection is there, right before the first byte is written. If it throws, nothing is. */
+  readonly beforeFirstByte?: (() => void) | undefined;
 }
 
 /** Why an exchange gave no complete answer. */
@@ -43,7 +45,7 @@ export class ExchangeFault extends Error {
  * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
  * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
  *
- * @throws ExchangeFault
+ * @throws ExchangeFault, or whatever `beforeFirstByte` throws.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -72,8 +74,20 @@ export function exchange(
       reject(new ExchangeFault(message, sent, cause));
       running?.abort(new Error(message));
     };
+    /** Asks for leave to send. @returns false when it is refused: the exchange has ended then */
+    const mayBegin = (): boolean => {
+      try {
+        limits.beforeFirstByte?.();
+        return true;
+      } catch (error) {
+        if (settle()) reject(error);
+        return false;
+      }
+    };
     const onAbort = (): void => fail('it was given up', signal?.reason);
     const timer = setTimeout(() => fail('there was no complete answer in time'), limits.timeoutMs);
+    // Before the deadline, which a process that was suspended has missed as well.
+    if (!mayBegin()) return;
     if (signal?.aborted) return onAbort();
     if (limits.timeoutMs <= 0) return fail('there was no time left to send it');
     signal?.addEventListener('abort', onAbort);
@@ -95,6 +109,8 @@ export function exchange(
             controller.abort(new Error('this request is over'));
             return fail('the connection would have sent it a second time');
           }
+          // Connecting takes long, or the process was suspended meanwhile.
+          if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
           sent = true;
           running = controller;
         },

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Vault, VaultError } from '../accounts/vault.ts';
+import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import { Secret } from '../client/secret.ts';
 import { calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
@@ -24,6 +24,7 @@ const DAY_MS = 86_400_000;
  * The private address of a person's feed; made at the first call.
  *
  * @param reset make a new one: the former is gone.
+ * @throws {UnknownKeyError} when the address cannot be told here; it goes on working
  */
 export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(deps, userId);
@@ -33,8 +34,8 @@ export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean
     try {
       return addressOf(deps, deps.vault.open(record.sealed, owner(deps, userId)));
     } catch (error) {
-      // Its key was taken out of use: only a new address can be told.
-      if (!(error instanceof VaultError)) throw error;
+      // Of one whose key is missing the address goes on working.
+      if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }
   const { record, token } = fresh();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Vault } from '../accounts/vault.ts';
+import { UnknownKeyError, type Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
 import type { Envelope } from '../client/envelope.ts';
 import { ServiceError } from '../client/errors.ts';
@@ -14,7 +14,14 @@ import type { OrderTask, Sent } from './order-task.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
-import { resultOfAnswer, resultOfError, whatToDo, wholeAnswer } from './result.ts';
+import {
+  NotRepeatedError,
+  resultOfAnswer,
+  resultOfError,
+  SuspendedError,
+  whatToDo,
+  wholeAnswer,
+} from './result.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface ExecuteDeps {
@@ -32,12 +39,21 @@ export interface ExecuteDeps {
   readonly workerId: string;
   /** How long this worker may be silent before its order is taken for abandoned; {@link LEASE_MS} when left out. */
   readonly leaseMs?: number;
+  /** How long after its mark a request may leave; {@link SEND_WITHIN_MS} when left out. */
+  readonly sendWithinMs?: number;
+  /**
+   * Tells how long that took, in milliseconds since 1970; `Date.now` when left out. No monotonic clock: a virtual
+   * machine that is frozen stops those too.
+   */
+  readonly wallClock?: () => number;
   /** Told of every request to the service: task, outcome, seconds. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
 }
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
+/** What has not left so long after its mark does not leave: by the end of the lease somebody else may settle it. */
+export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
 const SLOW_MS = 1_000;
 /** A job that comes earlier than this, in milliseconds, is not waited for. */
@@ -73,6 +89,8 @@ class ClaimLost extends Error {
   override readonly name = 'ClaimLost';
 }
 
+const SESSION_ENDED = 'The service refused the request before it, because the session had ended.';
+
 /**
  * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
  * Returns without doing anything when the order is not approved (any more).
@@ -87,6 +105,7 @@ export async function executeOrder(
 ): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
   let people: readonly Party[] = [];
+  let prepared: Prepared | undefined;
   const claim = async (order: Order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
     if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
@@ -102,6 +121,9 @@ export async function executeOrder(
       deps.log.warn({ orderId, userId: members.userId }, MEMBERSHIP_UNKNOWN);
       return { refusal: MEMBERSHIP_UNKNOWN };
     }
+    prepared = await prepare(deps, order);
+    // It stays as it is: a replica that knows the key carries it out, or this one does once it knows it.
+    if (prepared.error instanceof UnknownKeyError) return { refusal: prepared.error.message };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
     // Named by the version too: a process that lost an order and claims it again is another worker. What its
     // first go still has to say must not touch what the second one sends.
@@ -109,7 +131,7 @@ export async function executeOrder(
     return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
-  if (!claimed.ok || claimed.order.claim === undefined) return;
+  if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
   const worker: Worker = { ...deps, workerId, latest: claimed.order, people };
@@ -124,7 +146,7 @@ export async function executeOrder(
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'having an order shown'));
   }, SLOW_MS);
   try {
-    await sendItems(worker, claimed.order, signal);
+    await sendItems(worker, claimed.order, prepared, signal);
     await handOn(worker);
   } finally {
     clearInterval(heartbeat);
@@ -151,16 +173,18 @@ async function isTime({ now }: ExecuteDeps, order: Order): Promise<boolean> {
   return someIsDue();
 }
 
-async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promise<void> {
+async function sendItems(
+  deps: Worker,
+  order: Order,
+  { means, error }: Prepared,
+  signal: AbortSignal,
+): Promise<void> {
   const task = taskNamed(order.task);
   const due = order.items.filter((item) => isDue(item, deps.now()));
-  let means: Means | undefined;
-  try {
-    means = await meansOf(deps, order);
-  } catch (error) {
+  if (error !== undefined) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
-      const outcome = outcomeOfError(deps, task, order, item, error, false);
+      const outcome = outcomeOfError(deps, task, order, item, error);
       await commitOutcome(deps, order, item, outcome, signal);
     }
     return;
@@ -201,6 +225,20 @@ interface Means {
   readonly secret: Secret | undefined;
 }
 
+/** What came of gathering that. Neither means nor an error: the account is gone. */
+interface Prepared {
+  readonly means?: Means | undefined;
+  readonly error?: unknown;
+}
+
+async function prepare(deps: ExecuteDeps, order: Order): Promise<Prepared> {
+  try {
+    return { means: await meansOf(deps, order) };
+  } catch (error) {
+    return { error };
+  }
+}
+
 /**
  * @returns undefined when the account is gone
  * @throws when what is sealed cannot be opened, or the database fails
@@ -221,14 +259,27 @@ async function sendItem(
   secret: Secret | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
   const startedAt = performance.now();
-  let sent = false;
-  const beforeSend = async () => {
+  const go: Go = { requests: 0, mayBeDone: false };
+  let markedAt = 0;
+  const beforeSend = async (refusal?: ServiceError) => {
+    go.mayBeDone = false;
+    // Before the commit: the process may be suspended during it.
+    markedAt = wallClock();
+    const again = refusal === undefined ? {} : { again: SESSION_ENDED };
     const marked = await change(deps, () => ({
-      event: { type: 'sending', workerId: deps.workerId, n: item.n },
+      event: { type: 'sending', workerId: deps.workerId, n: item.n, ...again },
     }));
-    if (!marked.ok) throw new ClaimLost(marked.refusal);
-    sent = true;
+    if (!marked.ok)
+      throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
+    go.requests += 1;
+    go.mayBeDone = true;
+  };
+  const beforeFirstByte = () => {
+    const sinceMs = wallClock() - markedAt;
+    if (sinceMs > sendWithinMs)
+      throw new SuspendedError(`${sinceMs} ms have passed since the mark of sending`);
   };
   let outcome: Outcome;
   try {
@@ -239,6 +290,7 @@ async function sendItem(
       ctid: item.ctid,
       signal,
       beforeSend,
+      beforeFirstByte,
     });
     outcome = {
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
@@ -248,9 +300,9 @@ async function sendItem(
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
+      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, ...go }, 'carrying out an order');
     }
-    outcome = outcomeOfError(deps, task, order, item, error, sent);
+    outcome = outcomeOfError(deps, task, order, item, error, go);
     if (error instanceof ServiceError && error.envelope !== undefined)
       outcome = { ...outcome, said: error.envelope };
   }
@@ -269,6 +321,14 @@ async function sendItem(
 
 type Answered = OrderEvent & { readonly type: 'answered' };
 
+/** A go at an item. */
+interface Go {
+  /** Requests that may have left: more than one where the session of the first had ended. */
+  requests: number;
+  /** Nothing proves that the last of them was not carried out. */
+  mayBeDone: boolean;
+}
+
 /** How a try to carry an item out ended. */
 interface Outcome {
   readonly event: Answered | (OrderEvent & { readonly type: 'held_back' });
@@ -279,17 +339,17 @@ interface Outcome {
   readonly said?: Envelope;
 }
 
-/** @param sent the item's request may have left */
 function outcomeOfError(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   error: unknown,
-  sent: boolean,
+  { requests, mayBeDone }: Readonly<Go> = { requests: 0, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const todo = whatToDo(error, task, item.attempts + 1, sent);
+  const sent = requests > 0;
+  const todo = whatToDo(error, task, item.attempts + Math.max(requests, 1), mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.

@@ -13,16 +13,19 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** The request of an item is about to leave. */
+/** The request of an item is about to leave. Of one that is out already only what proves that it may go again. */
 export function sending(order: Order, event: OrderEvent & { type: 'sending' }, now: Date): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
-  if (!isClaimedBy(order, event.workerId) || item?.state !== 'WAITING' || item.sentAt !== undefined) {
-    return refuse(order, 'sent');
-  }
+  const applies =
+    event.again === undefined
+      ? item?.state === 'WAITING' && item.sentAt === undefined
+      : item?.state === 'SENT';
+  if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return refuse(order, 'sent');
+  const why = event.again === undefined ? {} : { why: event.again };
   return change(
     order,
     now,
-    { kind: event.type, detail: { n: item.n, name: item.name, ctid: item.ctid } },
+    { kind: event.type, detail: { n: item.n, name: item.name, ctid: item.ctid, ...why } },
     {
       items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }),
     },

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ServiceClient } from '../client/client.ts';
+import type { CallOptions, ServiceClient } from '../client/client.ts';
 import type { Envelope } from '../client/envelope.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Effect, ServiceTask } from '../client/task.ts';
@@ -21,8 +21,9 @@ export interface Sending {
   readonly secret: Secret | undefined;
   readonly ctid: string;
   readonly signal: AbortSignal;
-  /** Awaited right before the first byte may leave. */
-  readonly beforeSend: () => Promise<void>;
+  /** As the calls of the client have them. */
+  readonly beforeSend: NonNullable<CallOptions['beforeSend']>;
+  readonly beforeFirstByte: NonNullable<CallOptions['beforeFirstByte']>;
 }
 
 export interface Sent {
@@ -147,9 +148,10 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
       return definition.onlyFor?.(input, names) ?? input;
     },
 
-    async send(client, { input, name, secret, ctid, signal, beforeSend }) {
+    async send(client, { input, name, secret, ctid, signal, beforeSend, beforeFirstByte }) {
       const wire = definition.wire(definition.input.parse(input), name, secret);
-      const { output, envelope, httpStatus } = await client.run(service, wire, { ctid, signal, beforeSend });
+      const call = { ctid, signal, beforeSend, beforeFirstByte };
+      const { output, envelope, httpStatus } = await client.run(service, wire, call);
       return { envelope, httpStatus, secret: definition.secretOf?.(output) };
     },
   };

@@ -7,7 +7,8 @@
  * - **ctid**: the client transaction id that the item's request carries.
  * - **claim**: a worker takes an approved order; its **lease** says until when its silence is taken for life.
  * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is
- *   `SENT`, and nothing but proof that the service did not carry it out brings it back to `WAITING`.
+ *   `SENT`, and nothing but proof that the service did not carry it out brings it back to `WAITING`, or has it sent
+ *   again under a `sentAt` of its own.
  * - **requester**: who asked. **Approver**: who may let a waiting order go.
  */
 
@@ -180,7 +181,13 @@ export type OrderEvent =
   | { readonly type: 'nudged' }
   | { readonly type: 'claimed'; readonly workerId: string; readonly leaseUntil: Date }
   /** The request of item `n` is about to leave. */
-  | { readonly type: 'sending'; readonly workerId: string; readonly n: number }
+  | {
+      readonly type: 'sending';
+      readonly workerId: string;
+      readonly n: number;
+      /** Of a second request of the same claim: the proof that the service did not carry the first one out. */
+      readonly again?: string;
+    }
   /** Proof that the service did not carry item `n` out, or that repeating it does no harm: it may go again. */
   | {
       readonly type: 'held_back';

@@ -11,6 +11,23 @@ const MAX_RETRIES = 3;
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
+/** A request was about to leave when the process was suspended for too long: nothing left, and nobody knows what happened meanwhile. */
+export class SuspendedError extends Error {
+  override readonly name = 'SuspendedError';
+}
+
+/** The service refused a request because its session had ended, and the order no longer lets it go out again. */
+export class NotRepeatedError extends Error {
+  override readonly name = 'NotRepeatedError';
+  /** What became of the request. */
+  readonly refusal: ServiceError;
+
+  constructor(refusal: ServiceError) {
+    super('the session had ended, and by now the order is not to be sent again', { cause: refusal });
+    this.refusal = refusal;
+  }
+}
+
 export type WhatToDo =
   | {
       readonly kind: 'again';
@@ -25,7 +42,7 @@ export type WhatToDo =
  * What an error means for an item. Pure.
  * A task that costs money goes out again only where the service provably did not carry it out.
  * @param attempts tries so far, this one included
- * @param sent the item's request may have left
+ * @param sent the item's request may have left, and nothing proves that it was not carried out
  */
 export function whatToDo(
   error: unknown,
@@ -35,6 +52,8 @@ export function whatToDo(
 ): WhatToDo {
   // What does not open will not open at the next try either.
   if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
+  if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
+  if (error instanceof NotRepeatedError) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
     // Whatever this is, where the request may have left only "unknown" is honest.
     return sent
@@ -140,6 +159,11 @@ export function resultOfAnswer(answer: Sent, task: Pick<OrderTask, 'secretResult
 const UNOPENED =
   'What is kept encrypted for it cannot be opened any more, so nothing was sent. Link the account again with `/domain link`, then ask again.';
 
+const SUSPENDED =
+  'The bot was suspended when it was about to send this, so it sent nothing. Meanwhile another process or person may have taken it for lost: look whether it was carried out before you settle it.';
+const NOT_REPEATED =
+  'The service refused it because the session had ended, so it was not carried out. It was not sent again, because the order has changed meanwhile.';
+
 /** What is kept of a refusal or of an answer that never came. */
 export function resultOfError(
   error: unknown,
@@ -147,6 +171,10 @@ export function resultOfError(
   account: Pick<OrderAccount, 'login' | 'context'>,
 ): ItemResult {
   if (error instanceof VaultError) return { summary: UNOPENED };
+  if (error instanceof SuspendedError) return { summary: SUSPENDED };
+  if (error instanceof NotRepeatedError) {
+    return { ...resultOfError(error.refusal, outcome, account), summary: NOT_REPEATED };
+  }
   if (!(error instanceof ServiceError)) {
     return {
       summary:

@@ -1,4 +1,4 @@
-import { type Vault, VaultError } from '../accounts/vault.ts';
+import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import type { Secret } from '../client/secret.ts';
 import { NO_SUCH_ORDER } from './change.ts';
 import type { Order } from './order.ts';
@@ -61,7 +61,10 @@ export async function revealSecret(
     return {
       kind: 'refused',
       err: error,
-      why: 'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
+      why:
+        error instanceof UnknownKeyError
+          ? 'One of my keys is missing here, so this was not shown, and is still kept. Try again in a few minutes, within the hour for which it is kept; whoever runs me finds in my log which key it is.'
+          : 'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
     };
   }
 }

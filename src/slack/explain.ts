@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { VaultError } from '../accounts/vault.ts';
+import { UnknownKeyError, VaultError } from '../accounts/vault.ts';
 import { type Log, newReference } from '../log.ts';
 import { code, type Message, say } from './views/kit.ts';
 import { SlackProblem } from './web.ts';
@@ -26,6 +26,11 @@ function causeInWords(error: unknown): string {
 export function explain(log: Log, error: unknown, activity: string): Message {
   const reference = newReference();
   log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
+  if (error instanceof UnknownKeyError) {
+    return say(
+      `I cannot open what I keep encrypted for this here, because one of my keys is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Whoever runs me finds in my log which key it is. Reference ${code(reference)}.`,
+    );
+  }
   if (error instanceof VaultError) {
     return say(
       `What I keep encrypted for this cannot be opened any more: its key is gone, or it was changed. Link your account again with \`/domain link\`, then ask again. Reference ${code(reference)}.`,

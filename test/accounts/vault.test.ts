@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createVault, VaultError } from '../../src/accounts/vault.ts';
+import { createVault, UnknownKeyError, VaultError } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/client/secret.ts';
 import fc from '../support/properties.ts';
 
@@ -59,7 +59,11 @@ describe('the vault', () => {
     const sealed = createVault([oldKey]).seal(new Secret('hunter2'), owner);
     expect(vault.open(sealed, owner).reveal()).toBe('hunter2');
     expect(vault.currentKeyId).toBe('2026');
-    expect(() => createVault([newKey]).open(sealed, owner)).toThrow(/key "2025" is not in CREDENTIALS_KEYS/);
+    const missing: string[] = [];
+    const keyless = createVault([newKey], (keyId) => missing.push(keyId));
+    expect(() => keyless.open(sealed, owner)).toThrow(UnknownKeyError);
+    expect(() => keyless.open(sealed, owner)).toThrow(/key "2025" is not in CREDENTIALS_KEYS/);
+    expect(missing).toEqual(['2025', '2025']);
   });
 
   it('does not take one key’s row for another’s', () => {

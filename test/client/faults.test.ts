@@ -101,6 +101,24 @@ describe('provably nothing left', () => {
     expect(service.requests).toHaveLength(0);
   });
 
+  it.each([
+    ['before it connects', 1, 0],
+    ['when the connection is there', 2, 1],
+  ])('when it is stopped %s; the error comes through unchanged', async (_when, stopsAt, connections) => {
+    const late = new Error('the process was suspended');
+    for (const send of [charge, write]) {
+      const service = await serving(always(200, OK_JSON));
+      let asked = 0;
+      const beforeFirstByte = (): void => {
+        asked += 1;
+        if (asked === stopsAt) throw late;
+      };
+      await expect(send(client(service.origin), { beforeFirstByte })).rejects.toBe(late);
+      expect(service.connections).toBe(connections);
+      expect(service.requests).toHaveLength(0);
+    }
+  });
+
   it('when what must be done before sending fails; its error comes through unchanged', async () => {
     const service = await serving(always(200, OK_JSON));
     const failure = new Error('the order was taken over');

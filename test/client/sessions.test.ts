@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Credential, TwoFactorCredential } from '../../src/client/auth.ts';
 import type { ServiceClient, ServiceClientOptions } from '../../src/client/client.ts';
+import type { ServiceError } from '../../src/client/errors.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { domainDelete, domainRenew } from '../../src/client/tasks/domain.ts';
 import { redirectUpdate } from '../../src/client/tasks/redirect.ts';
@@ -113,7 +114,7 @@ describe('a JSON session', () => {
   it('is asked for no more than twice by one call', async () => {
     const service = await serving();
     const shared = client(service, password);
-    const before = vi.fn(async () => service.open.clear());
+    const before = vi.fn(async (_refusal?: ServiceError) => service.open.clear());
     const { respond } = service;
     service.respond = (request, socket) => {
       respond(request, socket);
@@ -129,7 +130,25 @@ describe('a JSON session', () => {
       '/v1/login',
       '/v1/domain/a.rest/_renew',
     ]);
-    expect(before, 'the order must be marked as sent once').toHaveBeenCalledTimes(1);
+    const refused = expect.objectContaining({ kind: 'auth', httpStatus: 401 });
+    expect(before.mock.calls, 'the order must be marked as sent before each request').toEqual([
+      [],
+      [refused],
+    ]);
+  });
+
+  it('sends nothing more when the second request is not let go; that error comes through unchanged', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    await remove(shared);
+    service.open.clear();
+    const gone = new Error('the order was settled');
+    const beforeSend = async (refusal?: ServiceError): Promise<void> => {
+      if (refusal !== undefined) throw gone;
+    };
+    const call = shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend });
+    await expect(call).rejects.toBe(gone);
+    expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
   });
 
   it('does not send a charge again after an error that only speaks of the session', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Actor } from '../../src/demo/workspace/index.ts';
+import type { Actor } from '@domain-steward/slack-workspace';
 import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 

@@ -1,7 +1,16 @@
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { answerTo, buttonsOf, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  buttonsOf,
+  link,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
@@ -41,7 +50,6 @@ const CHANGES: readonly [what: string, sql: string][] = [
     `UPDATE accounts SET sealed = substring(sealed FROM 1 FOR length(sealed) - 12) WHERE user_id = 'U0ALICE'`,
   ],
   ['nothing left', `UPDATE accounts SET sealed = '' WHERE user_id = 'U0ALICE'`],
-  ['a key that nobody has', `UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`],
 ];
 
 test.each(CHANGES)('%s: commands and orders are refused, with what to do', async (_what, sql) => {
@@ -55,6 +63,20 @@ test.each(CHANGES)('%s: commands and orders are refused, with what to do', async
   expect(textOf(reply)).toMatch(LINK_AGAIN);
   expect(requestsOf(t.service, order)).toEqual([]);
   expect(await told('/domain whoami'), 'the bot goes on').toContain('alice');
+});
+
+test('a key that nobody has is waited for; when the account is linked again, its order goes out', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  await client.query(`UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`);
+
+  expect(await told('/domain renew tapas.rest')).toMatch(/keys is missing.*nothing was sent.*Try again/s);
+  await t.bob.click(order.card, 'order_approve');
+  await until('the missing key is logged', () => /"keyId":"gone".*a key is missing/.test(t.logged()));
+  expect(requestsOf(t.service, order)).toEqual([]);
+
+  await link(t.workspace, t.alice);
+  await order.ends('SUCCEEDED', 20_000);
+  expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
 test('a row given to another person is not theirs', async () => {

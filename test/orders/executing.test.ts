@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createVault } from '../../src/accounts/vault.ts';
+import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -453,13 +453,47 @@ describe('a secret', () => {
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary-password') },
     );
-    const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]);
-    await rig.startProcess({ vault }).execute(order.id);
+    await rig.sql('UPDATE orders SET sealed_input = sealed_input || sealed_input WHERE id = $1', order.id);
+    await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/nothing was sent.*`\/domain link`/);
     expect(rig.service.received).toEqual([]);
-    expect(rig.logged()).toContain('is not in CREDENTIALS_KEYS');
+  });
+
+  test('whose key is missing here waits, however long, for a process that has it', async () => {
+    const order = await rig.ask(
+      'user',
+      { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
+      { secret: new Secret('canary-password') },
+    );
+    const missing: string[] = [];
+    const otherKey = [{ id: 'k2', key: Buffer.alloc(32, 8) }] as const;
+    const keyless = rig.startProcess({ vault: createVault([...otherKey], (keyId) => missing.push(keyId)) });
+    await keyless.execute(order.id, order);
+    for (let day = 0; day < 30; day += 1) {
+      rig.pass(24 * HOUR_MS);
+      rig.loseJobs();
+      await rig.recover();
+      expect(rig.queued(order.id, 'order.execute'), 'taken up again and again').toHaveLength(1);
+      await keyless.execute(order.id);
+    }
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(rig.service.received).toEqual([]);
+    expect(new Set(missing)).toEqual(new Set(['k1']));
+
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 1 }] });
+    expect(rig.service.timesSent(order.id)).toBe(1);
+  });
+
+  test('of the account whose key is missing here waits too', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    const clientFor = () => Promise.reject(new UnknownKeyError('k2'));
+    await rig.startProcess({ clientFor }).execute(order.id, order);
+    expect(await rig.read(order.id)).toEqual(order);
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
   test('that is not there does not keep the order going round for ever', async () => {

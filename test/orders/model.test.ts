@@ -44,6 +44,12 @@ const eventOf = {
     leaseUntil: fc.constant(hoursLater(1)),
   }),
   sending: fc.record({ type: fc.constant('sending' as const), workerId: worker, n: item }),
+  sending_again: fc.record({
+    type: fc.constant('sending' as const),
+    workerId: worker,
+    n: item,
+    again: fc.constant('the session had ended'),
+  }),
   held_back: fc.record({
     type: fc.constant('held_back' as const),
     workerId: worker,
@@ -89,6 +95,9 @@ const anyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(...Object.values(eventOf));
 const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 6, arbitrary: eventOf.sending },
   { weight: 3, arbitrary: eventOf.claimed },
+  { weight: 1, arbitrary: eventOf.sending_again },
+  { weight: 1, arbitrary: eventOf.settled },
+  { weight: 1, arbitrary: eventOf.answered_late },
   { weight: 3, arbitrary: eventOf.approved },
   { weight: 2, arbitrary: eventOf.answered },
   { weight: 1, arbitrary: eventOf.confirmed },
@@ -169,7 +178,7 @@ describe('whatever happens to an order', () => {
       { numRuns: 2_000, seed: 1 },
     );
     expect([...states].sort()).toEqual([...ORDER_STATES].sort());
-    const types = Object.keys(eventOf).filter((name) => name !== 'given_up');
+    const types = Object.keys(eventOf).filter((name) => !['given_up', 'sending_again'].includes(name));
     expect([...events].sort(), 'events that applied at least once').toEqual(types.sort());
   });
 
@@ -179,7 +188,8 @@ describe('whatever happens to an order', () => {
       return ({ event }) => {
         if (event.type === 'held_back') sent.delete(event.n);
         if (event.type !== 'sending') return;
-        expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(false);
+        const isProven = event.again !== undefined;
+        expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(isProven);
         sent.add(event.n);
       };
     }, 1_000);
@@ -191,7 +201,10 @@ describe('whatever happens to an order', () => {
         const is = after.items[index];
         if (is === undefined) throw new Error(`${event.type} lost item ${was.n}`);
         expect(is.attempts, 'tries are only ever added').toBeGreaterThanOrEqual(was.attempts);
-        if (is.state === 'SENT' && was.state === 'WAITING') {
+        if (
+          is.state === 'SENT' &&
+          (was.state === 'WAITING' || (event.type === 'sending' && event.n === is.n))
+        ) {
           expect(is.sentAt).toEqual(now);
           expect(is.attempts).toBe(was.attempts + 1);
         }

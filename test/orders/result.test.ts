@@ -4,7 +4,14 @@ import type { Envelope } from '../../src/client/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
 import { Secret } from '../../src/client/secret.ts';
 import type { Effect } from '../../src/client/task.ts';
-import { resultOfAnswer, resultOfError, type WhatToDo, whatToDo } from '../../src/orders/result.ts';
+import {
+  NotRepeatedError,
+  resultOfAnswer,
+  resultOfError,
+  SuspendedError,
+  type WhatToDo,
+  whatToDo,
+} from '../../src/orders/result.ts';
 
 function failure(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `renewing cafe.rest: ${kind}`, { task: 'domain.renew', ...details });
@@ -107,6 +114,29 @@ it('what is sealed and does not open is not tried again', () => {
     expect(tries(new VaultError('opening'), task, false)).toEqual(again(0, 'FAILED'));
     expect(tries(new VaultError('opening'), task, true)).toEqual(again(0, 'UNKNOWN'));
   }
+});
+
+describe('an item that has not left, or was refused, and may not go again', () => {
+  const account = { login: 'alice', context: 4 };
+
+  it('is unknown when its process was suspended, whatever the task', () => {
+    const error = new SuspendedError('6000 ms have passed');
+    for (const task of TASKS) expect(tries(error, task, true)).toEqual(again(0, 'UNKNOWN'));
+    expect(resultOfError(error, 'UNKNOWN', account)).toEqual({
+      summary: expect.stringMatching(/suspended.*sent nothing.*taken it for lost.*settle/),
+    });
+  });
+
+  it('has failed when its session had ended, with what the service said', () => {
+    const said = { httpStatus: 401, code: 'EF01', text: 'no session' };
+    const error = new NotRepeatedError(failure('auth', said));
+    for (const task of TASKS) expect(tries(error, task, false)).toEqual(again(0, 'FAILED'));
+    expect(resultOfError(error, 'FAILED', account)).toEqual({
+      ...said,
+      errorKind: 'auth',
+      summary: expect.stringMatching(/session had ended.*not carried out/),
+    });
+  });
 });
 
 describe('when an item goes again', () => {

@@ -52,6 +52,7 @@ export class ScriptedService {
       const request: Request = { task: task.name, ctid: call.ctid ?? '', input };
       await this.prepare(request);
       await call.beforeSend?.();
+      call.beforeFirstByte?.();
       this.received.push(request);
       const answered = await this.answer(request, call.signal);
       const { output, envelope } = task.output(

@@ -197,10 +197,11 @@ describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
       beforeSend: async () => {
         marked.push(`before ${service.received.length + 1}`);
       },
+      beforeFirstByte: () => void marked.push('at the first byte'),
     });
     expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', input: sample.wire }]);
     expect(reveal(service.received[0]?.input)).toEqual(reveal(sample.wire));
-    expect(marked).toEqual(['before 1']);
+    expect(marked).toEqual(['before 1', 'at the first byte']);
   });
 
   it('is refused, never by throwing, when it is anything else', () => {
@@ -390,6 +391,7 @@ describe('what comes back', () => {
       ctid: 'order1',
       signal: new AbortController().signal,
       beforeSend: async () => undefined,
+      beforeFirstByte: () => undefined,
     });
   };
 
@@ -426,6 +428,7 @@ describe('what comes back', () => {
       ctid: 'order1',
       signal: new AbortController().signal,
       beforeSend: async () => undefined,
+      beforeFirstByte: () => undefined,
     });
     await expect(sending).rejects.toThrow(/there is none/);
     expect(service.received).toEqual([]);

@@ -102,6 +102,8 @@ describe('which event applies in which state', () => {
     ['nudged, at its moment', { type: 'nudged' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
     ['claimed', { ...claimed, workerId: 'worker-2' }, 'system', { APPROVED: 'EXECUTING' }],
     ['sending', sending(), 'system', { EXECUTING: 'EXECUTING' }],
+    ['sending again', { ...sending(), again: 'The session had ended.' }, 'system', { SENT: 'EXECUTING' }],
+    ['sending again, by another worker', { ...sending(1, 'worker-2'), again: 'It had ended.' }, 'system', {}],
     ['sending, by another worker', sending(1, 'worker-2'), 'system', {}],
     ['sending, of an item that is not there', sending(2), 'system', {}],
     ['held back', heldBack('worker-1'), 'system', { EXECUTING: 'EXECUTING', SENT: 'EXECUTING' }],
@@ -259,6 +261,8 @@ describe('the items of an order', () => {
   it('may be sent once more only after proof, and count every try', () => {
     const sent = apply(three, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
+    const again = apply(sent, { ...sending(1), again: 'The session had ended.' });
+    expect(again.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
     const held = apply(sent, heldBack('worker-1', 1));
     expect(held.items[0]).toMatchObject({
       state: 'WAITING',

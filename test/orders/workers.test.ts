@@ -26,7 +26,7 @@ type Move =
   /** The database has slept, and nobody knows what was done meanwhile. */
   | { readonly do: 'doubt' }
   | { readonly do: 'settle'; readonly outcome: 'SUCCEEDED' | 'FAILED' }
-  | { readonly do: 'send' | 'prove'; readonly run: number; readonly n: number }
+  | { readonly do: 'send' | 'prove' | 'send_again'; readonly run: number; readonly n: number }
   | {
       readonly do: 'answer';
       readonly run: number;
@@ -55,6 +55,7 @@ const moves: fc.Arbitrary<readonly Move[]> = fc.array(
     { weight: 1, arbitrary: fc.constant<Move>({ do: 'doubt' }) },
     { weight: 6, arbitrary: fc.record({ do: fc.constant('send' as const), run, n }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('prove' as const), run, n }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('send_again' as const), run, n }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('answer' as const), run, n, outcome }) },
     {
       weight: 3,
@@ -126,6 +127,14 @@ class World {
         if (!actor.out.delete(n)) return;
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         this.apply({ type: 'held_back', workerId, n, notBefore: START, why: 'The service is busy.' });
+        return;
+      case 'send_again':
+        // Its session had ended: it was refused, and goes out again if the mark of that is committed.
+        if (!actor.out.has(n)) return;
+        if (this.apply({ type: 'sending', workerId, n, again: 'The session had ended.' })) return;
+        actor.out.delete(n);
+        this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
+        this.apply({ type: 'answered', n, outcome: 'FAILED', result: { summary: 'not sent again' } });
         return;
       case 'answer':
         if (!actor.out.delete(n)) return;

@@ -124,6 +124,11 @@ export class CrashSite {
     return this.#bot;
   }
 
+  /** The bot will suspend itself when it comes there next. */
+  suspendAt(point: (typeof CRASH_POINTS)[number] | 'connected'): Promise<void> {
+    return writeFile(this.#crashFile, `SIGSTOP ${point}`);
+  }
+
   /** The bot will kill itself when it comes there next. */
   crashAt(point: (typeof CRASH_POINTS)[number]): Promise<void> {
     return writeFile(this.#crashFile, point);

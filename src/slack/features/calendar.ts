@@ -1,9 +1,13 @@
+import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { code, context, message, say, section } from '../views/kit.ts';
 
 /*
  * The private address of a calendar feed of the watch list.
  */
+
+const ADDRESS_SEALED =
+  'I cannot show the address of your feed here, because one of my keys is missing. The address goes on working. Try again in a few minutes, or have a new address with `/domain calendar reset`: then the former one is gone.';
 
 async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
@@ -13,7 +17,13 @@ async function runCalendar(call: CommandCall): Promise<void> {
     );
   }
   const reset = word !== undefined;
-  const address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
+  let address: string;
+  try {
+    address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
+  } catch (error) {
+    if (!(error instanceof UnknownKeyError)) throw error;
+    return call.tell(say(ADDRESS_SEALED));
+  }
   const lead = reset
     ? 'Your feed of the watch list has a new address. The former one is gone; subscribe to this one instead:'
     : 'Subscribe to this address in your calendar to see when names expire:';

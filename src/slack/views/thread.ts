@@ -290,11 +290,12 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === 'system' ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome } = entry.detail;
+  const { ctid, reason, outcome, why } = entry.detail;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    typeof why === 'string' ? `(${escapeText(why)})` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');
   return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;

@@ -108,6 +108,22 @@ describe('a card', () => {
   });
 });
 
+describe('the history', () => {
+  it('says why a request went out again, or waits to', () => {
+    const order = sampleOrder('EXECUTING');
+    const history = (['sending', 'held_back'] as const).map((kind) => ({
+      ...happening(kind, 'EXECUTING', { why: `The <service> had ${kind}.` }),
+      orderId: order.id,
+      version: 3,
+      at: ASKED_AT,
+      kind,
+    }));
+    const shown = JSON.stringify(orderHistory(history));
+    expect(shown).toContain('request sent by <@U0BOB> (The &lt;service&gt; had sending.)');
+    expect(shown).toContain('(The &lt;service&gt; had held_back.)');
+  });
+});
+
 describe('a reply', () => {
   const order = (state: OrderState, changes: Partial<Order> = {}) => sampleOrder(state, changes);
   const cases: readonly (readonly [string, Order, Happening])[] = [

@@ -1,5 +1,5 @@
-// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once. For it a day
-// passes with each SIGUSR2.
+// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once; with SIGSTOP in
+// front of the point it suspends itself there. For it a day passes with each SIGUSR2.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
@@ -17,9 +17,10 @@ function at(point: string): void {
   } catch {
     return;
   }
-  if (wanted !== point) return;
+  const isSuspended = wanted === `SIGSTOP ${point}`;
+  if (wanted !== point && !isSuspended) return;
   rmSync(CRASH_FILE);
-  process.kill(process.pid, 'SIGKILL');
+  process.kill(process.pid, isSuspended ? 'SIGSTOP' : 'SIGKILL');
 }
 
 const written = z.object({ request: z.object({ origin: z.string(), method: z.string() }) });
@@ -27,6 +28,12 @@ const { origin } = new URL(SERVICE_JSON_URL);
 diagnostics.subscribe('undici:request:bodySent', (message) => {
   const { request } = written.parse(message);
   if (request.origin === origin && request.method !== 'GET') at('request written');
+});
+
+const connected = z.object({ connectParams: z.object({ protocol: z.string(), host: z.string() }) });
+diagnostics.subscribe('undici:client:connected', (message) => {
+  const { protocol, host } = connected.parse(message).connectParams;
+  if (`${protocol}//${host}` === origin) at('connected');
 });
 
 const DAY_MS = 86_400_000;

@@ -1,0 +1,31 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createMissingKeyLog } from '../../src/accounts/missing-keys.ts';
+import { createLog } from '../../src/log.ts';
+
+test('a missing key is logged once a minute, each for itself', () => {
+  const lines: string[] = [];
+  const log = createLog(
+    'info',
+    new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk));
+        done();
+      },
+    }),
+  );
+  let now = new Date('2026-03-01T09:00:00Z');
+  const miss = createMissingKeyLog(log, () => now);
+  const logged = (keyId: string) => lines.filter((line) => line.includes(`"keyId":"${keyId}"`)).length;
+
+  for (let times = 0; times < 10; times += 1) miss('2026-03');
+  miss('2026-04');
+  expect([logged('2026-03'), logged('2026-04')]).toEqual([1, 1]);
+  now = new Date(now.getTime() + 59_999);
+  miss('2026-03');
+  expect(logged('2026-03')).toBe(1);
+  now = new Date(now.getTime() + 1);
+  miss('2026-03');
+  expect(logged('2026-03')).toBe(2);
+  expect(lines[0]).toContain('CREDENTIALS_KEYS');
+});

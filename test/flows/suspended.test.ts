@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CrashSite } from '../support/crash.ts';
+import { buttonsOf, until } from '../support/demo.ts';
+import type { RunningBot } from '../support/harness.ts';
+import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { giveReason } from '../support/people.ts';
+
+/*
+ * A process is suspended (SIGSTOP) between its mark of sending and the first byte, and goes on when its lease has long
+ * been over: nothing of it reaches the service any more.
+ */
+
+const PATIENCE_MS = 120_000;
+const POINTS = ['sentAt committed', 'connected'] as const;
+
+let site: CrashSite;
+let db: pg.Client;
+beforeAll(async () => {
+  site = await CrashSite.open();
+  db = new pg.Client({ connectionString: site.s.databaseUrl });
+  await db.connect();
+}, PATIENCE_MS);
+afterAll(async () => {
+  await db.end();
+  await site.close();
+});
+
+/** Asks for a renewal and has it approved by the bot that is to be suspended. @returns the order, when it is */
+async function suspendedRenewal(names: string, bot: RunningBot): Promise<SeenOrder> {
+  const { workspace } = site.s;
+  workspace.setRequestUrl(`${bot.url}/slack/events`);
+  const order = await orderAfter(workspace, () => site.ask(names));
+  // Slack gives the click up when the bot does not answer any more.
+  void site.bob.click(order.card, 'order_approve').catch(() => undefined);
+  await until('the bot is suspended', async () => {
+    const status = await readFile(`/proc/${bot.child.pid}/status`, 'utf8');
+    return /^State:\s+T/m.test(status);
+  });
+  return order;
+}
+
+const requestsFor = (names: string) => site.requests().filter(({ name }) => name === names);
+
+async function stateOf(id: string): Promise<{ readonly state: string; readonly isLeaseOver: boolean }> {
+  const { rows } = await db.query<{ state: string; isLeaseOver: boolean }>(
+    `SELECT state, coalesce(lease_until < now(), true) AS "isLeaseOver" FROM orders WHERE id = $1`,
+    [id],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`there is no order ${id}`);
+  return row;
+}
+
+test.each(POINTS)(
+  'alone, at: %s',
+  async (point) => {
+    const names = site.names(`alone-${POINTS.indexOf(point)}`);
+    await site.suspendAt(point);
+    const order = await suspendedRenewal(names, site.bot);
+    await until('its lease is over', async () => (await stateOf(order.id)).isLeaseOver);
+    process.kill(site.bot.child.pid, 'SIGCONT');
+    await order.ends('UNKNOWN');
+    expect(requestsFor(names)).toEqual([]);
+  },
+  PATIENCE_MS,
+);
+
+test.each(POINTS)(
+  'while another one takes its order for lost, and people ask for it again, at: %s',
+  async (point) => {
+    const { workspace } = site.s;
+    const names = site.names(`replaced-${POINTS.indexOf(point)}`);
+    const { bot } = site;
+    const other = await site.startBot();
+    await site.suspendAt(point);
+    const order = await suspendedRenewal(names, bot);
+    workspace.setRequestUrl(`${other.url}/slack/events`);
+    const unknown = await order.ends('UNKNOWN', 30_000);
+    await giveReason(workspace, site.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
+    const settled = await order.ends('FAILED');
+    await until('Retry is there', () => buttonsOf(settled).includes('order_retry'));
+    const again = await orderAfter(workspace, () => site.alice.click(settled, 'order_retry'));
+    await site.bob.click(again.card, 'order_approve');
+    await again.ends('SUCCEEDED');
+
+    process.kill(bot.child.pid, 'SIGCONT');
+    await bot.child.line(new RegExp(`"orderId":"${order.id}".*"ended":`));
+    await other.child.kill('SIGTERM');
+    expect(requestsFor(names).map(({ ctid }) => ctid)).toEqual([again.id]);
+    expect((await stateOf(order.id)).state).toBe('FAILED');
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import type { OrderCommit } from '../../src/orders/ports.ts';
+import { password } from '../client/sandbox.ts';
+import { MINUTE_MS, type Rig, startRig } from './rig.ts';
+
+/*
+ * The moment between the mark of sending and the first byte, with the real client and the sandbox service: sessions that
+ * have ended, and processes that were suspended.
+ */
+
+const SUSPENDED_MS = 6_000;
+
+let service: SandboxService;
+let client: ServiceClient;
+let rig: Rig;
+beforeAll(async () => {
+  service = await startSandboxService();
+  rig = await startRig({ client: () => client });
+});
+beforeEach(async () => {
+  await rig.reset();
+  const { jsonUrl, xmlUrl } = service;
+  client = createServiceClient({
+    jsonUrl,
+    xmlUrl,
+    credential: password,
+    jsonAuth: 'session',
+    timeoutMs: 5_000,
+  });
+  return () => client.close();
+});
+afterAll(async () => {
+  await rig.end();
+  await service.close();
+});
+
+let names = 0;
+/** An approved renewal of a name that the sandbox holds. */
+function renewal() {
+  names += 1;
+  const { name } = service.state.addDomain({ name: `leaving${names}.rest`, context: 4 });
+  return rig.approvedRenewal(name);
+}
+
+/** One whose client holds a session that the service no longer knows. */
+async function renewalAfterSessionEnded() {
+  const first = await renewal();
+  await rig.runJobs();
+  expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
+  service.sessions.endAll();
+  return renewal();
+}
+
+const statuses = (ctid: string) => service.requestsFor({ ctid }).map(({ status }) => status);
+const isSecondMark = ({ log: [entry] }: OrderCommit) =>
+  entry?.kind === 'sending' && entry.detail['why'] !== undefined;
+
+/** Another process takes the order for lost. */
+async function takeUp(): Promise<void> {
+  rig.pass(MINUTE_MS);
+  await rig.recover();
+}
+
+describe('a request that was refused because its session had ended', () => {
+  test('goes out again under a mark and a number of its own, committed before it leaves', async () => {
+    const order = await renewalAfterSessionEnded();
+    const before: number[] = [];
+    rig.setBeforeCommit(async ({ log: [entry] }) => {
+      if (entry?.kind !== 'sending') return;
+      before.push(statuses(order.id).length);
+    });
+    const first = rig.now;
+    const ended = service.onRequest(({ ctid, status }) => {
+      if (ctid === order.id && status === 401) rig.pass(MINUTE_MS);
+    });
+    await rig.runJobs();
+    ended();
+    expect(statuses(order.id)).toEqual([401, 200]);
+    expect(before, 'requests that had left at each mark').toEqual([0, 1]);
+    const sentAt = new Date(first.getTime() + MINUTE_MS);
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'SUCCEEDED',
+      items: [{ attempts: 2, sentAt }],
+    });
+    const marks = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'sending');
+    expect(marks.map(({ at, detail }) => [at, detail['why']])).toEqual([
+      [first, undefined],
+      [sentAt, expect.stringMatching(/session had ended/)],
+    ]);
+  });
+
+  test('does not go out again once another process took the order for lost: it was not carried out', async () => {
+    const order = await renewalAfterSessionEnded();
+    rig.setBeforeCommit(async (change) => {
+      if (isSecondMark(change)) await takeUp();
+    });
+    await rig.runJobs();
+    expect(statuses(order.id)).toEqual([401]);
+    const ended = await rig.read(order.id);
+    expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
+    expect(ended.items[0]?.result?.summary).toMatch(/was not carried out.*not sent again/);
+    expect((await rig.orders.retry(order.id, 'U0ALICE')).kind).toBe('accepted');
+  });
+
+  test.each(['SUCCEEDED', 'FAILED'] as const)(
+    'does not go out again once it was settled (%s): what the service said is kept beside that',
+    async (outcome) => {
+      const order = await renewalAfterSessionEnded();
+      rig.setBeforeCommit(async (change) => {
+        if (!isSecondMark(change)) return;
+        await takeUp();
+        await rig.orders.settle(order.id, 'U0BOB', outcome, undefined);
+      });
+      await rig.runJobs();
+      expect(statuses(order.id)).toEqual([401]);
+      expect(await rig.read(order.id)).toMatchObject({
+        state: outcome,
+        items: [{ state: outcome, result: { settledBy: 'U0BOB', late: 'FAILED' } }],
+      });
+    },
+  );
+
+  test.each(['before', 'after'] as const)(
+    'waits when its second mark is not confirmed (it broke %s the commit), and goes again',
+    async (when) => {
+      const order = await renewalAfterSessionEnded();
+      rig.setCommitFault((change) => (isSecondMark(change) ? when : undefined));
+      await rig.runJobs();
+      expect(statuses(order.id)).toEqual([401]);
+      expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING' }] });
+      rig.pass(MINUTE_MS);
+      await rig.runJobs();
+      expect(statuses(order.id)).toEqual([401, 200]);
+      expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+    },
+  );
+});
+
+describe('a process that was suspended between its mark and the first byte', () => {
+  /** A wall clock that jumps when it is asked for the time so often. */
+  const jumpsAt = (asked: number) => {
+    let times = 0;
+    return () => {
+      times += 1;
+      return times < asked ? 0 : SUSPENDED_MS;
+    };
+  };
+
+  test.each([
+    ['before it connects', 2],
+    ['while it connects', 3],
+  ])('%s sends nothing: the outcome is not known, and an approver settles it', async (_when, asked) => {
+    const order = await renewal();
+    await rig.startProcess({ wallClock: jumpsAt(asked) }).execute(order.id);
+    expect(statuses(order.id)).toEqual([]);
+    const ended = await rig.read(order.id);
+    expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
+    expect(ended.items[0]?.result?.summary).toMatch(/suspended.*sent nothing.*taken it for lost/);
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    await rig.runJobs();
+    expect(statuses(order.id)).toEqual([]);
+    expect((await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+  });
+
+  test('sends nothing of a task that may be repeated either', async () => {
+    const { name } = service.state.addDomain({ name: 'suspended.rest', context: 4 });
+    const order = await rig.ask('nameservers', { name, nameServers: ['ns1.dns.example', 'ns2.dns.example'] });
+    await rig.startProcess({ wallClock: jumpsAt(3) }).execute(order.id);
+    expect(statuses(order.id)).toEqual([]);
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+  });
+
+  test('sends while the time since the mark is short enough', async () => {
+    const order = await renewal();
+    await rig.startProcess({ wallClock: jumpsAt(2), sendWithinMs: SUSPENDED_MS }).execute(order.id);
+    expect(statuses(order.id)).toEqual([200]);
+  });
+
+  test('leaves as it is what another process and a person have made of the order, and of the one that took its place', async () => {
+    const order = await renewal();
+    let wall = 0;
+    const suspended = rig.startProcess({
+      wallClock: () => wall,
+      store: {
+        ...rig.store,
+        commit: async (change) => {
+          const outcome = await rig.store.commit(change);
+          if (change.log[0]?.kind !== 'sending') return outcome;
+          await takeUp();
+          expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+          await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined);
+          wall += SUSPENDED_MS;
+          return outcome;
+        },
+      },
+    });
+    await suspended.execute(order.id);
+    expect(statuses(order.id)).toEqual([]);
+    const settled = await rig.read(order.id);
+    expect(settled).toMatchObject({ state: 'FAILED', items: [{ result: { settledBy: 'U0BOB' } }] });
+    expect(settled.items[0]?.result?.late).toBeUndefined();
+  });
+});
