@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
-import { SOURCE_CONDITIONS } from './vitest.shared.ts';
+import { PACKAGES_BY_SOURCE } from './vitest.shared.ts';
 
 /** The page in a real browser: `npm run test:browser`. */
 export default defineConfig({
-  ssr: { resolve: { conditions: SOURCE_CONDITIONS } },
+  ...PACKAGES_BY_SOURCE,
   test: {
     include: ['test/browser/**/*.browser.ts'],
     globalSetup: ['test/global-setup.ts', 'test/browser/build-page.ts'],

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { SOURCE_CONDITIONS } from './vitest.shared.ts';
+import { PACKAGES_BY_SOURCE } from './vitest.shared.ts';
 
 export default defineConfig({
-  ssr: { resolve: { conditions: SOURCE_CONDITIONS } },
+  ...PACKAGES_BY_SOURCE,
   test: {
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],

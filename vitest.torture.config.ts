@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
-import { SOURCE_CONDITIONS } from './vitest.shared.ts';
+import { PACKAGES_BY_SOURCE } from './vitest.shared.ts';
 
 /** Hours of crashes, replicas and outages: `npm run test:torture`; SEED repeats a run. */
 export default defineConfig({
-  ssr: { resolve: { conditions: SOURCE_CONDITIONS } },
+  ...PACKAGES_BY_SOURCE,
   test: {
     include: ['test/torture/**/*.torture.ts'],
     globalSetup: ['test/global-setup.ts'],

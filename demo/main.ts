@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import { createLog } from '#src/log.ts';
 import { startDemo } from './demo.ts';
@@ -48,11 +49,13 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  process.stderr.write(
-    inUse
-      ? 'The port is taken. Choose another one: PORT=3001 npm run demo\n'
-      : `${error instanceof Error ? error.stack : String(error)}\n`,
-  );
+  process.stderr.write(`${explain(error)}\n`);
   process.exit(1);
 });
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('code' in error && error.code === 'EADDRINUSE')
+    return 'The port is taken. Choose another one: PORT=3001 npm run demo';
+  return (error instanceof EmbeddedPostgresError ? error.message : error.stack) ?? error.message;
+}

@@ -86,7 +86,7 @@ describe('settings that cannot be used stop the start with exit code 1', () => {
 });
 
 test(
-  'settings are read from a .env file, and the database is made where none is named; both outlive a restart',
+  'settings are read from a .env file, and the database is made where none is named; both outlive a restart, and are one bot’s alone',
   async () => {
     const { DATABASE_URL: _none, ...settings } = s.settings;
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`);
@@ -104,6 +104,11 @@ test(
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
     expect(await (await fetch(`${first.url}/metrics`)).text()).toContain('domain_steward_orders');
     await link(s.workspace, alice);
+
+    const refused = await failsToStart(fromFile);
+    expect(refused).toMatch(new RegExp(`^.*in use by process ${first.child.pid}.*DATABASE_URL\\n$`));
+    expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
+
     process.kill(first.child.pid, 'SIGTERM');
     expect(await first.child.ended, first.child.output()).toBe(0);
     // The log is JSON lines and nothing else.

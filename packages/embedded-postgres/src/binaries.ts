@@ -47,7 +47,7 @@ export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ct
 
 /**
  * Makes sure that the user PostgreSQL runs as can run the programs, if need be from a copy beside the data.
- * Call it with the home's lock held and no server running in it.
+ * Call it with the folder's lock held and no server running in it.
  *
  * @returns the programs to use: those given, or the copy
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`

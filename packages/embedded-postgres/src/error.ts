@@ -4,14 +4,13 @@ export type EmbeddedPostgresProblem =
   | 'version_mismatch'
   | 'data_missing'
   | 'password_missing'
-  | 'in_use_elsewhere'
-  | 'locked'
+  | 'in_use'
   | 'port_taken'
   | 'no_permission'
   | 'disk_full'
   | 'start_failed';
 
-/** The embedded PostgreSQL cannot be started or attached to. The message is written for the operator. */
+/** The embedded PostgreSQL cannot be used. The message is written for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
   readonly problem: EmbeddedPostgresProblem;
@@ -20,6 +19,18 @@ export class EmbeddedPostgresError extends Error {
     super(message, options);
     this.problem = problem;
   }
+}
+
+/**
+ * Says that another bot owns the folder.
+ * @param by who it is, as in "process 4711"
+ */
+export function inUse(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'in_use',
+    `the embedded database in ${folder} is in use by ${by}. One process owns a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,
+    options,
+  );
 }
 
 /** The system's code (`ENOENT`, `EACCES`, …) of an error thrown by Node, if it has one. */

@@ -2,12 +2,14 @@ import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { EmbeddedPostgresError, systemCode } from './error.ts';
+import { inUse, systemCode } from './error.ts';
 import { isAlive, ownIdentity, processSpace } from './processes.ts';
 
-/** How often a file that says "in use" is touched, and how old its time may be for a reader who cannot see the process. */
+/** How often the lock is touched, and how old its time may be for a reader who cannot see the process. */
 const TOUCH_MS = 2_000;
 const FRESH_MS = 10_000;
+/** How long a lock of another machine may stay fresh: a container that was killed leaves one that ages. */
+const AGING_MS = 15_000;
 
 const RELEASED = 'released';
 
@@ -18,21 +20,24 @@ const Holder = z.object({
 });
 
 /**
- * Takes the folder's lock: one process at a time prepares, starts or stops the server in it.
+ * Takes the folder's lock, for as long as the server in it is in use. Two servers on one data folder destroy it:
+ * PostgreSQL guards against that within one machine; a folder that is mounted in two containers or machines is guarded
+ * by the time of the lock, which its holder keeps fresh.
  *
  * The lock is the file `lock.<n>` with the highest n. A holder who died is succeeded by creating n + 1, which
  * only one process can; so nobody ever removes a lock that somebody else has just taken.
  *
- * @param waitMs how long to wait for another holder, in milliseconds
+ * @param agingMs how long to wait for a holder who cannot be seen, in milliseconds
  * @returns what gives the lock back
- * @throws {EmbeddedPostgresError} `locked` when another process holds it for longer than that
+ * @throws {EmbeddedPostgresError} `in_use`
  */
-export async function lockFolder(folder: string, waitMs: number): Promise<() => Promise<void>> {
+export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<() => Promise<void>> {
   const me = JSON.stringify({ ...(await ownIdentity()), space: await processSpace() });
-  const deadline = Date.now() + waitMs;
+  const deadline = Date.now() + agingMs;
   for (;;) {
     const current = await highestLock(folder);
-    if (current === 0 || !(await isHeld(join(folder, `lock.${current}`)))) {
+    const holder = current === 0 ? NOBODY : await holderOf(join(folder, `lock.${current}`));
+    if (holder === NOBODY) {
       const mine = join(folder, `lock.${current + 1}`);
       if (await createNew(mine, me)) {
         if ((await highestLock(folder)) === current + 1) {
@@ -48,18 +53,14 @@ export async function lockFolder(folder: string, waitMs: number): Promise<() => 
       }
       continue;
     }
-    if (Date.now() > deadline) {
-      throw new EmbeddedPostgresError(
-        'locked',
-        `preparing the embedded PostgreSQL: another process has been starting or stopping it for ${Math.round(waitMs / 1000)} s (see ${join(folder, `lock.${current}`)})`,
-      );
-    }
+    if (holder.pid !== undefined) throw inUse(folder, `process ${holder.pid}`);
+    if (Date.now() > deadline) throw inUse(folder, 'another machine or container');
     await sleep(20);
   }
 }
 
 /** Touches a file every two seconds until told to stop, so that others can tell it is in use. */
-export function keepFresh(file: string): () => void {
+function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
     // A touch that is missed is made up for by the next one.
@@ -69,29 +70,28 @@ export function keepFresh(file: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** Whether somebody has touched the file lately; false when it is not there. */
-export async function isFresh(file: string): Promise<boolean> {
-  try {
-    return Date.now() - (await stat(file)).mtimeMs < FRESH_MS;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
+/** Who holds a lock: nobody, a process of this machine, or, without `pid`, somebody who cannot be seen from here. */
+type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
+const NOBODY = 'nobody';
+const SOMEBODY: CurrentHolder = { pid: undefined };
 
-async function isHeld(file: string): Promise<boolean> {
+async function holderOf(file: string): Promise<CurrentHolder> {
   let text: string;
+  let touchedAt: number;
   try {
     text = await readFile(file, 'utf8');
+    touchedAt = (await stat(file)).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return true; // succeeded by a higher number: look again
+    if (systemCode(error) === 'ENOENT') return SOMEBODY; // succeeded by a higher number: look again
     throw error;
   }
-  if (text === RELEASED) return false;
+  if (text === RELEASED) return NOBODY;
   const holder = Holder.safeParse(parseJson(text));
-  // Empty: about to be written by who has just created it, unless that process died in between.
-  if (!holder.success) return isFresh(file);
-  return holder.data.space === (await processSpace()) ? isAlive(holder.data) : isFresh(file);
+  if (holder.success && holder.data.space === (await processSpace())) {
+    return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
+  }
+  // Of another machine; or empty, about to be written by who has just created it, unless that process died in between.
+  return Date.now() - touchedAt < FRESH_MS ? SOMEBODY : NOBODY;
 }
 
 async function highestLock(folder: string): Promise<number> {

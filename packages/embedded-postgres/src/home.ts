@@ -23,8 +23,6 @@ export interface Home {
   readonly data: string;
   readonly passwordFile: string;
   readonly logFile: string;
-  /** Which process space the server runs in; touched by every bot that uses it. */
-  readonly spaceFile: string;
   /** Undefined: as the user of this process. */
   readonly runAs: RunAs | undefined;
   /** What the operator should be told once, a sentence each. */
@@ -60,7 +58,6 @@ export async function prepareHome(dataDir: string): Promise<Home> {
       data,
       passwordFile: join(folder, 'password'),
       logFile: join(folder, 'postgres.log'),
-      spaceFile: join(folder, 'used-in'),
       runAs,
       notes,
     };

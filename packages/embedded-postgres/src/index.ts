@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Binaries, findBinaries } from './binaries.ts';
-import { EmbeddedPostgresError, explainFileError } from './error.ts';
-import { keepFresh, lockFolder } from './folder-lock.ts';
+import { explainFileError, inUse } from './error.ts';
+import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
-import { refuseOtherMachine } from './other-machine.ts';
 import { ensureRunning, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
-/** Longer than a start may take that somebody else has begun. */
-const LOCK_MS = 150_000;
 /** `stop` must leave time for the rest of a shutdown, which has 10 s in all. */
 const STOP_MS = 5_000;
 
-/** The advisory lock that every user of the server holds shared, on a connection kept for that. */
-const USERS_LOCK = 7_236_001;
+/** The advisory lock of the server's owner, on a connection kept for that. */
+const OWNER_LOCK = 7_236_001;
+/** How long the server may take to notice that an owner who died has let go of it. */
+const LETTING_GO_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
   /** `DATA_DIR`: everything lies in its `postgres`. Made when missing. */
@@ -24,7 +23,7 @@ export interface EmbeddedPostgresOptions {
   readonly log?: (sentence: string) => void;
   /** The only port to listen on; without it any free one. */
   readonly port?: number;
-  /** Settings of the server over the usual ones; they hold only for who starts it. */
+  /** Settings of the server over the usual ones. A server that is taken over keeps those it has. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -33,48 +32,54 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** What the operator should know, a sentence each; also told to `log`. */
   readonly notes: readonly string[];
-  /** Gives up the server; the last of its users stops it. May be called again. Close your connections first. */
+  /** Stops the server. May be called again. Close your connections first. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, or attaches to it when it runs: for another process, or
- * since a process of ours was killed. It outlives this process unless `stop` is called, and should it die
- * before that it is started again on the same port.
+ * Starts the embedded PostgreSQL of a data folder, which then belongs to this process until `stop`. A server that a
+ * killed process left is taken over. Should the server die, it is started again on the same port.
  *
- * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do
+ * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` when the folder belongs to
+ *   another process
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
   const binaries = await findBinaries();
   const home = await prepareHome(options.dataDir);
-  const first = await takeServer(home, binaries, options);
+  const unlock = await lockFolder(home.folder);
+  let first: Owned;
+  try {
+    first = await own(home, binaries, options);
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
   log(
-    `${first.attached ? 'Attached to the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${first.server.port}, data in ${home.data}.`,
+    `${first.takenOver ? 'Took over the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${first.server.port}, data in ${home.data}.`,
   );
   for (const note of home.notes) log(note);
 
-  const user = new ServerUser(home, binaries, options, log, first);
+  const owner = new Owner(home, binaries, options, log, first);
   let stopped: Promise<void> | undefined;
   return {
     url: first.server.url,
     notes: home.notes,
     stop: () => {
-      stopped ??= user.leave();
+      stopped ??= owner.stop().finally(unlock);
       return stopped;
     },
   };
 }
 
-/** One user's hold on the server: kept up while the user stays, given up with `leave`. */
-class ServerUser {
+/** Keeps the server up until it is stopped. */
+class Owner {
   readonly #home: Home;
   readonly #binaries: Binaries;
   readonly #options: EmbeddedPostgresOptions;
   readonly #log: (sentence: string) => void;
-  readonly #stopTouching: () => void;
-  readonly #leaving = new AbortController();
-  #held: Held;
+  readonly #stopping = new AbortController();
+  #owned: Owned;
   #recovery: Promise<void> | undefined;
 
   constructor(
@@ -82,67 +87,41 @@ class ServerUser {
     binaries: Binaries,
     options: EmbeddedPostgresOptions,
     log: (sentence: string) => void,
-    held: Held,
+    owned: Owned,
   ) {
     this.#home = home;
     this.#binaries = binaries;
     this.#options = options;
     this.#log = log;
-    this.#stopTouching = keepFresh(home.spaceFile);
-    this.#held = held;
-    this.#watch(held);
+    this.#owned = owned;
+    this.#watch(owned);
   }
 
-  async leave(): Promise<void> {
-    this.#leaving.abort();
+  async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#recovery;
-    try {
-      await this.#stopIfLast();
-    } finally {
-      this.#stopTouching();
-      await this.#held.connection.end().catch(() => undefined);
-    }
+    await this.#owned.connection.end().catch(() => undefined);
+    const ended = await stopServer(this.#home, this.#binaries, this.#owned.server, STOP_MS);
+    this.#log(ended ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
   }
 
-  async #stopIfLast(): Promise<void> {
-    let unlock: () => Promise<void>;
-    try {
-      unlock = await lockFolder(this.#home.folder, STOP_MS);
-    } catch (error) {
-      if (!(error instanceof EmbeddedPostgresError)) throw error;
-      this.#log('The embedded PostgreSQL goes on running: another process is starting to use it.');
-      return;
-    }
-    try {
-      if (!(await isLastUser(this.#held.connection))) {
-        this.#log('The embedded PostgreSQL goes on running: another process uses it.');
-        return;
-      }
-      await this.#held.connection.end().catch(() => undefined);
-      const ended = await stopServer(this.#home, this.#binaries, this.#held.server, STOP_MS);
-      this.#log(ended ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
-    } finally {
-      await unlock();
-    }
-  }
-
-  #watch(held: Held): void {
-    held.connection.once('end', () => {
-      if (!this.#leaving.signal.aborted) this.#recovery = this.#recover();
+  #watch(owned: Owned): void {
+    owned.connection.once('end', () => {
+      if (!this.#stopping.signal.aborted) this.#recovery = this.#recover();
     });
   }
 
   async #recover(): Promise<void> {
-    const { signal } = this.#leaving;
-    const port = this.#held.server.port;
+    const { signal } = this.#stopping;
+    const port = this.#owned.server.port;
     this.#log('The embedded PostgreSQL closed the connection; looking for it again.');
     while (!signal.aborted) {
       try {
-        this.#held = await takeServer(this.#home, this.#binaries, { ...this.#options, port });
+        this.#owned = await own(this.#home, this.#binaries, { ...this.#options, port });
         this.#log(
-          `${this.#held.attached ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#held.server.port}.`,
+          `${this.#owned.takenOver ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#owned.server.port}.`,
         );
-        this.#watch(this.#held);
+        this.#watch(this.#owned);
         return;
       } catch (error) {
         this.#log(error instanceof Error ? error.message : String(error));
@@ -152,42 +131,43 @@ class ServerUser {
   }
 }
 
-interface Held {
+interface Owned {
   readonly server: Server;
-  readonly attached: boolean;
-  /** Holds the shared advisory lock; the system closes it with the process, however that ends. */
+  /** It ran already. */
+  readonly takenOver: boolean;
+  /** Holds the advisory lock; the system closes it with the process, however that ends. */
   readonly connection: pg.Client;
 }
 
-async function takeServer(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<Held> {
-  const unlock = await lockFolder(home.folder, LOCK_MS);
+/** Starts the server or takes it over. Call it with the folder's lock held. */
+async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<Owned> {
+  let connection: pg.Client | undefined;
   try {
-    await refuseOtherMachine(home);
     const { server, attached } = await ensureRunning(home, binaries, options);
-    const connection = new pg.Client({
+    connection = new pg.Client({
       connectionString: server.url,
-      application_name: 'domain-steward (keeps the server)',
+      application_name: 'domain-steward (owns the server)',
       keepAlive: true,
     });
     connection.on('error', () => undefined); // followed by 'end', which is acted on
     await connection.connect();
-    await connection.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
-    return { server, attached, connection };
+    await takeOwnerLock(connection, home);
+    return { server, takenOver: attached, connection };
   } catch (error) {
+    await connection?.end().catch(() => undefined);
     throw explainFileError('starting the embedded PostgreSQL', error);
-  } finally {
-    await unlock();
   }
 }
 
-/** Whether nobody else holds the users' lock; call it with the home's lock held, so that nobody new can come. */
-async function isLastUser(connection: pg.Client): Promise<boolean> {
-  try {
-    const { rows } = await connection.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
-      USERS_LOCK,
+/** Guards the server itself, where the folder's lock was lost: a file that somebody removed, an earlier release. */
+async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
+  const deadline = Date.now() + LETTING_GO_MS;
+  for (;;) {
+    const { rows } = await connection.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+      OWNER_LOCK,
     ]);
-    return rows[0]?.alone === true;
-  } catch {
-    return false; // the connection is gone, so nothing is known: who comes next finds the server and stops it
+    if (rows[0]?.taken === true) return;
+    if (Date.now() > deadline) throw inUse(home.folder, 'another process');
+    await sleep(20);
   }
 }

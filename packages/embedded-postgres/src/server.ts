@@ -46,7 +46,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 /**
  * Makes the data folder if there is none, and starts the server in it or attaches to the one that is running.
- * Call it with the home's lock held.
+ * Call it with the folder's lock held.
  *
  * @param options.port the only port to use; without it any free one
  * @param options.settings further settings of the server, over the usual ones

@@ -4,6 +4,7 @@ import {
   cp,
   mkdir,
   mkdtemp,
+  readdir,
   readFile,
   readlink,
   realpath,
@@ -33,13 +34,13 @@ const HASTY = { fsync: 'off' };
 /** Kept from test to test and always left stopped: making the data takes most of a start's time. */
 const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
 const folders: string[] = [];
-const users: EmbeddedPostgres[] = [];
+const owners: EmbeddedPostgres[] = [];
 const children: Child[] = [];
 
 async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
-  const user = await startEmbeddedPostgres({ dataDir: shared, ...options });
-  users.push(user);
-  return user;
+  const owner = await startEmbeddedPostgres({ dataDir: shared, ...options });
+  owners.push(owner);
+  return owner;
 }
 
 function startOwner(dataDir: string): Child {
@@ -100,7 +101,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   for (const child of children.splice(0)) await child.kill();
-  for (const user of users.splice(0)) await user.stop();
+  for (const owner of owners.splice(0)) await owner.stop();
   await endServer(shared);
   for (const folder of folders.splice(0)) {
     await endServer(folder);
@@ -110,7 +111,7 @@ afterEach(async () => {
 
 afterAll(() => remove(shared));
 
-describe('one user', () => {
+describe('the owner', () => {
   test('begins anew when the making of the data was interrupted', async () => {
     await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
     await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
@@ -149,7 +150,7 @@ describe('one user', () => {
     const first = await start();
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
     await first.stop();
-    expect(await isStopped(shared), 'the server runs on after its only user has left').toBe(true);
+    expect(await isStopped(shared), 'the server runs on after its owner has left').toBe(true);
 
     const second = await start();
     expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
@@ -166,39 +167,56 @@ describe('one user', () => {
   });
 
   test('may stop twice', async () => {
-    const user = await start();
-    await Promise.all([user.stop(), user.stop()]);
-    await user.stop();
+    const owner = await start();
+    await Promise.all([owner.stop(), owner.stop()]);
+    await owner.stop();
     expect(await isStopped(shared)).toBe(true);
   });
 });
 
-describe('several users', () => {
-  test('share one server, which the last to leave stops', async () => {
-    const first = await start();
-    const second = await start();
-    expect(second.url).toBe(first.url);
-    await first.stop();
-    expect(await query(second.url, 'SELECT 1 AS n'), 'stopped under its second user').toEqual([{ n: 1 }]);
-    await second.stop();
-    expect(await isStopped(shared)).toBe(true);
+describe('one process owns the folder', () => {
+  const WORDS = /is in use by .*DATA_DIR.*DATABASE_URL/;
+  const REFUSED = { problem: 'in_use', message: expect.stringMatching(WORDS) };
+
+  test('a second one is refused and the first goes on, in the same process too', async () => {
+    const { url } = await start();
+    await expect(start()).rejects.toMatchObject({
+      ...REFUSED,
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+    const child = startOwner(shared);
+    expect(await child.ended).toBe(1);
+    expect(child.output()).toMatch(WORDS);
+    expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
-  test('who begin at the same moment from nothing, in two processes, share one server', async () => {
+  test('of several that begin at the same moment from nothing, in two processes, one gets it', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-race-'));
     await chmod(dataDir, 0o755);
     folders.push(dataDir);
     const child = startOwner(dataDir);
-    const [[, childUrl], mine, other] = await Promise.all([
-      child.line(/^serving (.*)$/),
-      start({ dataDir, settings: HASTY }),
-      start({ dataDir, settings: HASTY }),
+    const started = await Promise.allSettled([
+      child.line(/^serving (.*)$/).then(([, url = '']) => url),
+      ...[1, 2].map(async () => (await start({ dataDir, settings: HASTY })).url),
     ]);
-    expect([childUrl, other.url]).toEqual([mine.url, mine.url]);
-    expect(await query(mine.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+    const urls = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(urls, child.output()).toHaveLength(1);
+    expect(await query(urls[0] ?? '', 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+    const [, ...here] = started;
+    const refused = here.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const one of refused) expect(one).toMatchObject({ reason: REFUSED });
   });
 
-  test('a user that was killed leaves the server running; the next attaches, and stops it when done', async () => {
+  test('so does the server itself, where the lock of the folder was lost', async () => {
+    const { url } = await start();
+    const home = join(shared, 'postgres');
+    for (const file of await readdir(home)) if (file.startsWith('lock.')) await rm(join(home, file));
+    await expect(start()).rejects.toMatchObject(REFUSED);
+    expect(await query(url, 'SELECT 1 AS n'), 'the first lost its server').toEqual([{ n: 1 }]);
+  });
+
+  test('an owner that was killed leaves the server running; the next takes it over, and stops it when done', async () => {
     const child = startOwner(shared);
     const [, url] = await child.line(/^serving (.*)$/);
     const pid = await serverPid(shared);
@@ -361,7 +379,7 @@ describe('a private folder', () => {
       await rm(join(folder, 'postgres'));
 
       const homes = await Promise.all([prepareHome(folder), prepareHome(folder)]);
-      expect(new Set(homes.map((each) => each.folder)), 'bots that start at once share it').toEqual(
+      expect(new Set(homes.map((each) => each.folder)), 'processes that start at once get the same').toEqual(
         new Set([`${home}-2`]),
       );
       expect(homes.flatMap(({ notes }) => notes)).toContainEqual(

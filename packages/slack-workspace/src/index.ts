@@ -181,9 +181,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       refuse(response, error),
     );
   });
-  server.on('upgrade', (request, duplex) => {
-    socket.upgrade(request, duplex, new URL(request.url ?? '/', 'http://workspace'));
-  });
+  server.on('upgrade', (request, duplex, head) => socket.upgrade(request, duplex, head));
   const host = options.host ?? '127.0.0.1';
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,23 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 import type { Json, JsonObject } from './protocol.ts';
 import { APP } from './seed.ts';
-import { acceptWebSocket, type WebSocketConnection } from './websocket.ts';
 
 const acknowledgement = z.object({ envelope_id: z.string(), payload: z.json().optional() });
 
 const TICKET_VALID_MS = 30_000;
 const PING_EVERY_MS = 10_000;
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 export type EnvelopeType = 'slash_commands' | 'interactive' | 'events_api';
 
 /** The server's side of Socket Mode (docs.slack.dev, using Socket Mode). */
 export class SocketMode {
   readonly #tickets = new Map<string, number>();
-  readonly #connections = new Set<WebSocketConnection>();
-  readonly #leaving = new WeakSet<WebSocketConnection>();
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
+  readonly #connections = new Set<WebSocket>();
+  readonly #leaving = new WeakSet<WebSocket>();
   #turn = 0;
   readonly #waiting = new Map<string, (payload: Json | undefined) => void>();
   readonly #changed: () => void;
@@ -26,7 +28,7 @@ export class SocketMode {
   constructor(changed: () => void) {
     this.#changed = changed;
     this.#pings = setInterval(() => {
-      for (const connection of this.#connections) connection.ping();
+      for (const connection of this.#connections) connection.ping('Ping from local workspace');
     }, PING_EVERY_MS).unref();
   }
 
@@ -42,7 +44,8 @@ export class SocketMode {
     return `/link/?ticket=${ticket}&app_id=${APP.id}`;
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, url: URL): void {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const url = new URL(request.url ?? '/', 'http://workspace');
     const ticket = url.searchParams.get('ticket') ?? '';
     const validUntil = this.#tickets.get(ticket) ?? 0;
     this.#tickets.delete(ticket);
@@ -50,11 +53,15 @@ export class SocketMode {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
       return;
     }
-    const connection = acceptWebSocket(request, socket);
-    if (!connection) return;
+    this.#server.handleUpgrade(request, socket, head, (connection) => this.#greet(connection));
+  }
+
+  #greet(connection: WebSocket): void {
     this.#connections.add(connection);
-    connection.onMessage((text) => this.#acknowledged(text));
-    connection.onClose(() => {
+    connection.on('message', (data) => this.#acknowledged(String(data)));
+    // A broken connection is closed as well, which is acted on.
+    connection.on('error', () => undefined);
+    connection.on('close', () => {
       this.#connections.delete(connection);
       this.#changed();
     });
@@ -116,7 +123,7 @@ export class SocketMode {
 
   /** Cuts every connection without a word, as a broken network does. */
   cut(): void {
-    for (const connection of this.#connections) connection.destroy();
+    for (const connection of this.#connections) connection.terminate();
   }
 
   close(): void {
@@ -125,10 +132,18 @@ export class SocketMode {
   }
 
   #acknowledged(text: string): void {
-    const parsed = acknowledgement.safeParse(JSON.parse(text));
-    if (!parsed.success) return;
-    const waiting = this.#waiting.get(parsed.data.envelope_id);
-    this.#waiting.delete(parsed.data.envelope_id);
-    waiting?.(parsed.data.payload);
+    const { success, data } = acknowledgement.safeParse(parseJson(text));
+    if (!success) return;
+    const waiting = this.#waiting.get(data.envelope_id);
+    this.#waiting.delete(data.envelope_id);
+    waiting?.(data.payload);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

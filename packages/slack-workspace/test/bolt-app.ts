@@ -51,15 +51,18 @@ export async function httpApp(
   };
 }
 
-/** A real Bolt app in Socket Mode. */
-export async function socketApp(workspace: Workspace): Promise<RunningApp> {
+/**
+ * A real Bolt app in Socket Mode.
+ *
+ * @param clientPingTimeout how long Bolt waits for a pong, and before it connects again, in milliseconds
+ */
+export async function socketApp(workspace: Workspace, clientPingTimeout = 5_000): Promise<RunningApp> {
   const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };
   const receiver = new SocketModeReceiver({
     appToken: workspace.appToken,
     logger: quiet,
     installerOptions: { clientOptions },
-    // Bolt waits this long before it connects again; its five seconds are too many for a test.
-    clientPingTimeout: 150,
+    clientPingTimeout,
   });
   const app = new App({ receiver, token: workspace.botToken, logger: quiet, clientOptions });
   await app.start();

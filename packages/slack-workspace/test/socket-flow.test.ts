@@ -1,19 +1,24 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startWorkspace, type Workspace } from '../src/index.ts';
+import { WebSocket } from 'ws';
+import { z } from 'zod';
+import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
 import { type RunningApp, socketApp } from './bolt-app.ts';
 
 let workspace: Workspace;
 let running: RunningApp;
 
-beforeEach(async () => {
-  workspace = await startWorkspace({ ackTimeoutMs: 300 });
-  running = await socketApp(workspace);
-});
-
-afterEach(async () => {
+async function start(options: WorkspaceOptions = {}, clientPingTimeout?: number): Promise<void> {
+  workspace = await startWorkspace(options);
+  running = await socketApp(workspace, clientPingTimeout);
+}
+async function stop(): Promise<void> {
   await running.stop();
   await workspace.close();
-});
+}
+
+beforeEach(() => start());
+afterEach(() => stop());
 
 const plain = (text: string) => ({ type: 'plain_text' as const, text });
 
@@ -54,12 +59,16 @@ test('carries commands, submissions and events over Socket Mode', async () => {
 });
 
 test('says so when an envelope is not acknowledged in time', async () => {
+  await stop();
+  await start({ ackTimeoutMs: 300 });
   running.app.command('/domain', async () => {});
   const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
   expect(result).toMatchObject({ acked: false, error: 'operation_timeout' });
 });
 
 test.each(['askToReconnect', 'cut'] as const)('is connected to again after %s', async (how) => {
+  await stop();
+  await start({}, 150);
   running.app.command('/domain', async ({ ack }) => ack('here again'));
   workspace.socket[how]();
   const opened = () =>
@@ -78,4 +87,27 @@ test('reports that nothing is connected', async () => {
   });
   const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
   expect(result).toMatchObject({ acked: false, error: 'dispatch_failed' });
+});
+
+test('goes on when a client breaks the rules: no ticket, no JSON, a message that is too long', async () => {
+  const { url: api } = workspace;
+  const address = `${api.replace('http', 'ws')}link/?ticket=guessed`;
+  await expect(once(new WebSocket(address), 'open')).rejects.toThrow('404');
+
+  const open = await fetch(`${workspace.apiUrl}apps.connections.open`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${workspace.appToken}` },
+  });
+  const { url } = z.object({ url: z.string() }).parse(await open.json());
+  const client = new WebSocket(url);
+  await once(client, 'message');
+  client.send('no JSON');
+  client.send('x'.repeat(5 * 1024 * 1024));
+  const [code] = await once(client, 'close');
+  expect(code).toBe(1009);
+  await workspace.waitFor(() => (workspace.socket.connections === 1 ? true : undefined), {
+    what: 'the connection of the app alone',
+  });
+  running.app.command('/domain', async ({ ack }) => ack('still here'));
+  expect(await workspace.as('U0ALICE').command('C0DOMAINS', '/domain')).toMatchObject({ acked: true });
 });
