@@ -80,12 +80,14 @@ function describeError(error: unknown, depth = 0): DescribedError {
     ?.replace(error.message, '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
+  // Of several errors at once, as of a connection that was tried at every address, the first says what is wrong.
+  const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,
     message: fromPrisma ? '[a database error; see code]' : error.message,
     ...(code === undefined ? {} : { code }),
     ...(frames === undefined ? {} : { stack: frames.slice(0, 12).join('\n') }),
-    ...(error.cause === undefined || depth >= 4 ? {} : { cause: describeError(error.cause, depth + 1) }),
+    ...(cause === undefined || depth >= 4 ? {} : { cause: describeError(cause, depth + 1) }),
   };
 }
 

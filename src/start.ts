@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import type { SlackMode } from './slack/receiver.ts';
-import { refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
+import { askedWaitMs, refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
 import { StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 
@@ -61,14 +61,17 @@ export function slackMode(config: Config): SlackMode {
   throw new StartError('Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode.');
 }
 
-/** Tries again while something is away that is expected to come; what is refused is refused at once. */
+/**
+ * Tries again while something is away that is expected to come; what is refused is refused at once. A Slack that asks to
+ * wait is there: it is waited for as long as it asks, and that does not count.
+ */
 export async function withPatience<T>(
   what: string,
   log: Log,
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
+  let deadline = Date.now() + PATIENCE_MS;
   for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
     try {
       return await attempt();
@@ -89,8 +92,11 @@ export async function withPatience<T>(
           `Starting: ${what} did not answer for ${PATIENCE_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
           { cause: error },
         );
-      log.warn({ err: error }, `waiting for ${what}`);
-      await sleep(wait, undefined, { signal });
+      const asked = askedWaitMs(error);
+      deadline += asked ?? 0;
+      const waitMs = asked ?? wait;
+      log.warn({ err: error, waitMs }, `waiting for ${what}`);
+      await sleep(waitMs, undefined, { signal });
     }
   }
 }

@@ -14,7 +14,7 @@ import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { type Message, mention } from './views/kit.ts';
 import { orderReply } from './views/thread.ts';
-import { done, posted, refusesToken, SlackProblem, type SlackWeb } from './web.ts';
+import { askedWaitMs, done, posted, refusesToken, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
   readonly web: SlackWeb;
@@ -107,10 +107,7 @@ export async function adoptCard(
 const CARD = 'card';
 
 function waitAfter(error: unknown, attempt: number): number {
-  if (error instanceof SlackProblem && error.retryAfterMs !== undefined) {
-    return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
-  }
-  return Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
+  return askedWaitMs(error) ?? Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
 /** @returns the message posted last, which is yet to be recorded: with letting go of all of them */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver } from '@slack/bolt';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
-import { problemOf, refusesToken, type SlackProblem, webClientOptions } from './web.ts';
+import { askedWaitMs, problemOf, refusesToken, type SlackProblem, webClientOptions } from './web.ts';
 
 /** How Slack's deliveries reach the bot. */
 export type SlackMode =
@@ -71,6 +71,7 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   const stopped = new AbortController();
   let connected = false;
   let connecting = false;
+  let socketError: unknown;
 
   /** @throws {SlackProblem} only where `refusable` and Slack refuses */
   async function connect(refusable: boolean): Promise<void> {
@@ -79,14 +80,16 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
       const problem = await attempt();
       if (problem === undefined) break;
       if (refusable && refusesToken(problem)) throw problem;
-      if (!stopped.signal.aborted) log.warn({ err: problem }, 'connecting to Slack; will try again');
-      await sleep(wait, undefined, { signal: stopped.signal }).catch(() => undefined);
+      const waitMs = askedWaitMs(problem) ?? wait;
+      if (!stopped.signal.aborted) log.warn({ err: problem, waitMs }, 'connecting to Slack; will try again');
+      await sleep(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
     connecting = false;
   }
 
   async function attempt(): Promise<SlackProblem | undefined> {
     const late = new AbortController();
+    socketError = undefined;
     try {
       await Promise.race([
         receiver.start(),
@@ -97,12 +100,18 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
       ]);
       return undefined;
     } catch (cause) {
-      return problemOf('apps.connections.open', cause);
+      // Where the socket could not be opened, Slack's client rejects with nothing.
+      const unopened = new Error('the socket could not be opened', { cause: socketError });
+      return problemOf('apps.connections.open', cause ?? unopened);
     } finally {
       late.abort();
     }
   }
 
+  receiver.client.on('error', (err: unknown) => {
+    socketError = err;
+    if (connected) log.warn({ err }, 'the connection to Slack broke; connecting anew');
+  });
   receiver.client.on('connected', () => {
     connected = true;
   });
@@ -122,15 +131,25 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   };
 }
 
-/** Bolt's words in our log. Its debug lines hold whole payloads, so they are left out. */
+/** Lines of Slack's client about what its events and errors tell with more: those are logged by who gets them. */
+const TOLD_BETTER = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
+
+/**
+ * Bolt's words in our log, errors with their code and cause. Its debug lines hold whole payloads, so they are left out, and
+ * so is any object that is no error.
+ */
 export function boltLogger(log: Log): Logger {
   const line =
     (level: 'warn' | 'error') =>
-    (...parts: unknown[]) =>
-      log[level](
-        { from: 'slack' },
-        parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '),
-      );
+    (...parts: unknown[]) => {
+      const err = parts.find((part) => part instanceof Error);
+      const text = parts
+        .filter((part) => typeof part === 'string')
+        .join(' ')
+        .trim();
+      if (TOLD_BETTER.test(text) || (text === '' && err === undefined)) return;
+      log[level]({ from: 'slack', err }, text === '' ? 'Slack’s library met an error' : text);
+    };
   return {
     debug: () => undefined,
     info: () => undefined,

@@ -48,6 +48,15 @@ export function refusesToken(problem: SlackProblem): boolean {
   return problem.code !== undefined && TOKEN_REFUSED.has(problem.code);
 }
 
+/** Longer than Slack ever asks for; should it all the same, the call is tried once in this time. */
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
+
+/** How long Slack asks to wait before the call is made again, within reason; undefined where it does not ask. */
+export function askedWaitMs(error: unknown): number | undefined {
+  if (!(error instanceof SlackProblem) || error.retryAfterMs === undefined) return undefined;
+  return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_RETRY_AFTER_MS);
+}
+
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
   /** @throws {SlackProblem} */
