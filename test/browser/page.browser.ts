@@ -57,7 +57,7 @@ async function post(blocks: object[]): Promise<void> {
   expect(answer).toMatchObject({ ok: true });
 }
 
-test('draws every kind of block, names what it does not know, and is accessible in light and dark', async () => {
+test('draws every kind of block, and is accessible in light and dark', async () => {
   const names = ['b10.rest', 'b9.rest', 'a.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest'];
   await post([
     { type: 'header', text: plain('All of it') },
@@ -66,7 +66,6 @@ test('draws every kind of block, names what it does not know, and is accessible 
       text: mrkdwn(
         '*bold* _it_ ~no~ `code` <@U0BOB> <#C0EXPIRY> <https://example.org|away> :bell:\n> quoted\n```as it is```',
       ),
-      accessory: { type: 'overflow', action_id: 'more', options: [{ text: plain('Open'), value: 'open' }] },
     },
     { type: 'section', fields: [mrkdwn('*A*\n1'), mrkdwn('*B*\n2')] },
     { type: 'context', elements: [mrkdwn('when: <!date^1790000000^{date_short}|then>')] },
@@ -83,7 +82,7 @@ test('draws every kind of block, names what it does not know, and is accessible 
         ],
         ...names.map((text, index) => [
           { type: 'raw_text', text },
-          { type: 'raw_number', value: index * 7, text: `${index * 7}` },
+          { type: 'raw_text', text: `${index * 7}` },
         ]),
       ],
     },
@@ -107,13 +106,13 @@ test('draws every kind of block, names what it does not know, and is accessible 
     {
       type: 'rich_text',
       elements: [
-        { type: 'rich_text_section', elements: [{ type: 'text', text: 'rich', style: { bold: true } }] },
+        { type: 'rich_text_section', elements: [{ type: 'user', user_id: 'U0BOB' }] },
+        { type: 'rich_text_preformatted', elements: [{ type: 'text', text: 'as *it* is' }] },
       ],
     },
-    { type: 'carousel', elements: [{ type: 'card', title: mrkdwn('In a carousel') }] },
   ]);
   const message = alice.message('All of it');
-  await message.getByText('carousel', { exact: true }).waitFor();
+  await message.getByText('as *it* is').waitFor();
   const table = message.getByRole('table', { name: 'Names', exact: true });
   const first = () => table.getByRole('rowheader').allTextContents();
   expect(await first()).toEqual(names.slice(0, 5));
@@ -136,36 +135,23 @@ test('draws every kind of block, names what it does not know, and is accessible 
   await alice.checkAccess('all blocks, dark');
 });
 
-test('a button asks first where it is to, by keyboard alone', async () => {
+test('a button is pressed by keyboard alone, and keeps the focus', async () => {
   const pressed: string[] = [];
   running.app.action('drop', async ({ ack, body }) => {
     await ack();
     pressed.push(body.user.id);
   });
-  const confirm = {
-    title: plain('Sure?'),
-    text: plain('It goes away'),
-    confirm: plain('Drop'),
-    deny: plain('Keep'),
-  };
   await post([
     {
       type: 'actions',
-      elements: [{ type: 'button', action_id: 'drop', text: plain('Drop it'), style: 'danger', confirm }],
+      elements: [{ type: 'button', action_id: 'drop', text: plain('Drop it'), style: 'danger' }],
     },
   ]);
   const button = alice.page.getByRole('button', { name: 'Drop it' });
   await button.focus();
   await alice.page.keyboard.press('Enter');
-  await alice.dialog.getByRole('heading', { name: 'Sure?' }).waitFor();
-  await alice.checkAccess('a question before a button acts');
-  await alice.page.keyboard.press('Escape');
-  await alice.dialog.waitFor({ state: 'detached' });
-  await expectFocus(button, 'focus comes back');
-  expect(pressed).toEqual([]);
-  await alice.page.keyboard.press('Enter');
-  await alice.dialog.getByRole('button', { name: 'Drop', exact: true }).press('Enter');
   await expect.poll(() => pressed).toEqual(['U0ALICE']);
+  await expectFocus(button, 'the focus stays');
 });
 
 test('the composer completes commands by keyboard and says how they go on', async () => {

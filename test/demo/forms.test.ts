@@ -1,15 +1,9 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { hintsFor } from '../../packages/slack-workspace/page/form-hints.ts';
-import {
-  initialValue,
-  inputKey,
-  inputsOf,
-  optionGroups,
-  stateValue,
-} from '../../packages/slack-workspace/page/forms.ts';
+import { inputKey, inputsOf, optionsOf, stateValue } from '../../packages/slack-workspace/page/forms.ts';
 import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
-import { filled, initialValues } from '../../packages/slack-workspace/src/forms.ts';
+import { filled } from '../../packages/slack-workspace/src/forms.ts';
 import type { InputValue, View } from '../../packages/slack-workspace/src/protocol.ts';
 import { buildView } from '../../packages/slack-workspace/src/views.ts';
 import { type Field, formView } from '../../src/slack/views/form.ts';
@@ -59,11 +53,10 @@ test.each<[string, InputValue]>([
   expect(stateValue(state, place)).toEqual(value);
 });
 
-test('starts an element of a message with its initial value', () => {
+test('starts an input with its initial value', () => {
   const view = viewOf('create', FIELDS, { name: 'x', one: 'a', some: 'a' });
-  const values = inputsOf(view).map(({ element }) => initialValue(element));
-  expect(values).toEqual(['x', 'a', ['a'], null]);
-  expect(initialValues(view.blocks)).toEqual(view.state.values);
+  const values = inputsOf(view).map((place) => stateValue(view.state.values, place));
+  expect(values).toEqual(['x', 'a', ['a'], []]);
 });
 
 test('takes an input for another one when its type changes', () => {
@@ -72,12 +65,9 @@ test('takes an input for another one when its type changes', () => {
   expect(before && after && inputKey(before) === inputKey(after)).toBe(false);
 });
 
-test('reads options with and without groups', () => {
-  const option = (value: string) => ({ value, text: { type: 'plain_text', text: value.toUpperCase() } });
-  const read = { value: 'a', text: 'A', description: '' };
-  expect(optionGroups({ options: [option('a')] })).toEqual([{ label: '', options: [read] }]);
-  const groups = [{ label: { type: 'plain_text', text: 'First' }, options: [option('a')] }];
-  expect(optionGroups({ option_groups: groups })).toEqual([{ label: 'First', options: [read] }]);
+test('reads options', () => {
+  const [place] = inputsOf(viewOf('f', [{ name: 'mode', label: 'M', kind: 'choice', options }]));
+  expect(place && optionsOf(place.element)).toEqual(options);
 });
 
 const hints = {

@@ -22,12 +22,6 @@ test('sorts words with the numbers in them by value, both ways', () => {
   expect(names(sortedRows(body, 1, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
 });
 
-test('sorts numbers by what they are, not by how they are written', () => {
-  const number = (value: number, text: string): JsonObject => ({ type: 'raw_number', value, text });
-  const rows = [[number(1_000, '1 k')], [number(20, '20')], [number(-3, '-3')]];
-  expect(sortedRows(rows, 0, 'ascending').map(([cell]) => cell?.['value'])).toEqual([-3, 20, 1_000]);
-});
-
 test('reads the words of rich text', () => {
   const cell: JsonObject = {
     type: 'rich_text',

@@ -2,13 +2,11 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Snapshot } from '../src/protocol.ts';
 import { ChannelPane, ThreadPane } from './channel.tsx';
 import { type Chat, ChatProvider } from './chat.ts';
-import { ConfirmDialog, type Question } from './confirm.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { Guide, HintsProvider } from './guide.tsx';
 import { latestDigest, latestRenewal, progressOf, storyChannel } from './guide-steps.ts';
 import { type Live, useHints, useLive, usePlace, useStored } from './hooks.ts';
 import { CloseIcon } from './icons.tsx';
-import type { JsonObject } from './json.ts';
 import { type Place, readPerson } from './place.ts';
 import { isLookup, RequestsPanel } from './requests-panel.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -69,7 +67,6 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
   const [panelOpen, setPanelOpen] = useState(false);
   const [listShown, setListShown] = useState(false);
   const [warning, setWarning] = useState<string>();
-  const [question, setQuestion] = useState<Question>();
   const hints = useHints();
 
   const place: Place =
@@ -100,19 +97,6 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
     [changeReads],
   );
   const warn = useCallback((text: string) => setWarning(text), []);
-  const confirm = useCallback(
-    (asked: JsonObject) =>
-      new Promise<boolean>((resolve) => {
-        setQuestion({
-          question: asked,
-          answer: (yes) => {
-            setQuestion(undefined);
-            resolve(yes);
-          },
-        });
-      }),
-    [],
-  );
   const channel = channels.get(place.channel ?? '');
   if (me === undefined || channel === undefined) return <p class="starting">Nobody is here.</p>;
   const chat: Chat = {
@@ -124,7 +108,6 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
     go,
     target: guide.closed ? undefined : progress.target,
     warn,
-    confirm,
     reads,
     markRead,
   };
@@ -164,7 +147,6 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
         </div>
         {warning !== undefined && <Toast text={warning} close={() => setWarning(undefined)} />}
         {view && <FormDialog key={view.id} view={view} />}
-        {question && <ConfirmDialog {...question} />}
       </HintsProvider>
     </ChatProvider>
   );

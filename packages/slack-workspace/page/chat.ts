@@ -3,7 +3,6 @@ import { useContext } from 'preact/hooks';
 import type { Channel, InputValue, Snapshot, User } from '../src/protocol.ts';
 import type { Placed } from './forms.ts';
 import type { Target } from './guide-steps.ts';
-import type { JsonObject } from './json.ts';
 import type { Place } from './place.ts';
 
 /** What every part of the chat can see and do. */
@@ -18,8 +17,6 @@ export interface Chat {
   target: Target | undefined;
   /** Says something that went wrong. */
   warn(text: string): void;
-  /** Asks as a button's `confirm` object wants it. */
-  confirm(question: JsonObject): Promise<boolean>;
   /** Up to which `ts` a channel, or `channel/ts` for a thread, was read. */
   reads: Readonly<Record<string, string>>;
   markRead(key: string, ts: string): void;
@@ -45,8 +42,8 @@ export interface Surface {
   change(placed: Placed, value: InputValue): void;
   /** Enter in a text input. */
   enter(placed: Placed): void;
-  /** Presses a button, or chooses in a menu that keeps nothing. */
-  press(placed: Placed, value?: string): void;
+  /** Presses a button. */
+  press(placed: Placed): void;
   /** By block id. */
   errors: Readonly<Record<string, string>>;
   /** The element that the app has not answered yet. */

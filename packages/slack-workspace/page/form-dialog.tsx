@@ -4,7 +4,7 @@ import { perform } from './api.ts';
 import { Blocks } from './blocks/blocks.tsx';
 import { type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { withEmoji } from './emoji.ts';
-import { dispatchesOn, inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
+import { inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
 import { FormHelp } from './guide.tsx';
 import { CloseIcon } from './icons.tsx';
 import { textOf } from './json.ts';
@@ -79,19 +79,17 @@ export function FormDialog({ view }: { view: View }) {
       setTyped((all) => ({ ...all, [inputKey(place)]: value }));
       const { [place.blockId]: _, ...rest } = errors;
       setErrors(rest);
-      if (textOf(place.block, 'type') !== 'input') return void act(chat, { view: view.id }, place, value);
+      // A text tells the app on Enter.
       const isText = textOf(place.element, 'type')?.endsWith('_input') === true;
-      const tells = !isText || dispatchesOn(place.element) === 'character';
-      if (place.block['dispatch_action'] === true && tells) dispatch(place, value).catch(failed);
+      if (place.block['dispatch_action'] === true && !isText) dispatch(place, value).catch(failed);
     },
     enter: (place) => {
-      if (place.block['dispatch_action'] !== true || dispatchesOn(place.element) !== 'enter') return;
+      if (place.block['dispatch_action'] !== true) return;
       dispatch(place, typed[inputKey(place)] ?? null).catch(failed);
     },
-    press: (place, value) => {
+    press: (place) => {
       setPending(inputKey(place));
-      const own = value ?? textOf(place.element, 'value');
-      act(chat, { view: view.id }, place, own).then(() => setPending(undefined), failed);
+      act(chat, { view: view.id }, place).then(() => setPending(undefined), failed);
     },
     errors,
     pending,

@@ -6,7 +6,6 @@ import { useChat } from './chat.ts';
 import type { ThreadSummary } from './conversation.ts';
 import { ago, clockTime, fullTime, timeOf } from './dates.ts';
 import { BubbleIcon, EyeIcon, FileIcon, GlobeIcon } from './icons.tsx';
-import { objectsOf, textOf } from './json.ts';
 import { Menu } from './menu.tsx';
 import { Mrkdwn } from './mrkdwn-text.tsx';
 import { MessageSurface } from './surface.tsx';
@@ -65,12 +64,6 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
           ) : (
             message.text !== '' && <Mrkdwn text={message.text} />
           )}
-          {(message.attachments ?? []).map((attachment, index) => (
-            <div key={index} class="attachment">
-              <Blocks blocks={objectsOf(attachment, 'blocks')} />
-              <Mrkdwn text={textOf(attachment, 'text') ?? ''} />
-            </div>
-          ))}
         </MessageSurface>
         {(message.files ?? []).map((file) => (
           <FileCard key={file.id} file={file} />

@@ -97,7 +97,7 @@ function InlinePiece({ piece }: { piece: Inline }) {
 }
 
 /** Read out by its name, where a name says more than the character. */
-export function Emoji({ name, character }: { name: string; character: string }) {
+function Emoji({ name, character }: { name: string; character: string }) {
   return (
     <span class="emoji" role="img" aria-label={name.replaceAll('_', ' ')}>
       {character}
@@ -106,7 +106,7 @@ export function Emoji({ name, character }: { name: string; character: string }) 
 }
 
 /** A link; one to a message of this workspace stays in the page. */
-export function Link({ url, children }: { url: string; children: ComponentChildren }) {
+function Link({ url, children }: { url: string; children: ComponentChildren }) {
   const { go } = useChat();
   const address = new URL(url, location.href);
   if (address.origin !== location.origin || !address.pathname.startsWith('/archives/')) {
@@ -135,13 +135,13 @@ export function PersonMention({ id, label }: { id: string; label?: string | unde
   return <span class={id === me.id ? 'mention mention-me' : 'mention'}>@{name}</span>;
 }
 
-export function GroupMention({ id, label }: { id: string; label?: string | undefined }) {
+function GroupMention({ id, label }: { id: string; label?: string | undefined }) {
   const { snapshot } = useChat();
   const handle = snapshot.usergroups.find((group) => group.id === id)?.handle;
   return <span class="mention">@{handle ?? label ?? id}</span>;
 }
 
-export function ChannelMention({ id, label }: { id: string; label?: string | undefined }) {
+function ChannelMention({ id, label }: { id: string; label?: string | undefined }) {
   const { channels, users, me, go } = useChat();
   const channel = channels.get(id);
   if (channel === undefined) return <span class="mention">#{label ?? id}</span>;

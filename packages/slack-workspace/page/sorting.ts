@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, numberOf, objectsOf, textOf } from './json.ts';
+import { isObject, type Json, type JsonObject, objectsOf, textOf } from './json.ts';
 
 /*
  * Cells of tables: their words, and their order.
@@ -21,18 +21,13 @@ export type Direction = 'ascending' | 'descending';
 
 const words = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Rows in the order of one column: numbers by value, all else as words with the numbers in them by value. */
+/** Rows in the order of one column: as words, with the numbers in them by value. */
 export function sortedRows(
   rows: readonly JsonObject[][],
   column: number,
   direction: Direction,
 ): JsonObject[][] {
   const sign = direction === 'ascending' ? 1 : -1;
-  return [...rows].sort((a, b) => sign * compareCells(a[column], b[column]));
-}
-
-function compareCells(a: JsonObject | undefined, b: JsonObject | undefined): number {
-  const [left, right] = [numberOf(a, 'value'), numberOf(b, 'value')];
-  if (left !== undefined && right !== undefined) return left - right;
-  return words.compare(a ? cellText(a) : '', b ? cellText(b) : '');
+  const text = (row: readonly JsonObject[]): string => (row[column] ? cellText(row[column]) : '');
+  return [...rows].sort((a, b) => sign * words.compare(text(a), text(b)));
 }

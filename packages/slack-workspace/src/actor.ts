@@ -2,21 +2,10 @@ import { changeView, pushView } from './api/views.ts';
 import type { Core } from './core.ts';
 import type { DeliveryAnswer } from './deliver.ts';
 import { SlackError } from './errors.ts';
-import {
-  actionEntry,
-  filled,
-  initialValues,
-  inputErrors,
-  keepValues,
-  overflowChoice,
-  type Placed,
-  placedElements,
-  responseConversations,
-} from './forms.ts';
+import { actionEntry, filled, inputErrors, type Placed, placedElements } from './forms.ts';
 import { mentionsIn } from './mentions.ts';
 import { tellPerson } from './messages.ts';
 import {
-  closedPayload,
   commandPayload,
   eventPayload,
   homeOpenedEvent,
@@ -47,7 +36,7 @@ export interface CommandResult extends ActResult {
 
 /** Narrows down which element is meant when several carry the same action id. */
 export interface Which {
-  value?: InputValue;
+  value?: string;
   blockId?: string;
 }
 
@@ -114,23 +103,8 @@ export class Actor {
    * @throws Error when there is no such button before this person, naming those that are.
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
-    return this.act(target, actionId, which);
-  }
-
-  /** Chooses in a menu, a date or a group of options outside of a form. */
-  select(
-    target: Message | View | string,
-    actionId: string,
-    value: InputValue,
-    blockId?: string,
-  ): Promise<ActResult> {
-    return this.act(target, actionId, { value, ...(blockId !== undefined && { blockId }) });
-  }
-
-  /** {@link click} or {@link select}, by the kind of the element. */
-  act(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
-    if (typeof target !== 'string' && 'ts' in target) return this.#actOnMessage(target, actionId, which);
-    return this.#actOnView(typeof target === 'string' ? target : target.id, actionId, which);
+    if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, which);
+    return this.#clickInView(typeof target === 'string' ? target : target.id, actionId, which);
   }
 
   /**
@@ -178,30 +152,14 @@ export class Actor {
     const errors = inputErrors(view.blocks, view.state.values);
     if (Object.keys(errors).length > 0) return { outcome: 'errors', errors, sent: false };
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
-    const responseUrls = responseConversations(view.blocks, view.state.values).map(
-      ({ channel, blockId, actionId }): JsonObject => ({
-        channel_id: channel,
-        block_id: blockId,
-        action_id: actionId,
-        response_url: core.origin + core.responseUrls.issuePath({ channel, userId: this.user.id }),
-      }),
-    );
-    const payload = submissionPayload(this.user, view, triggerId, responseUrls);
+    const payload = submissionPayload(this.user, view, triggerId);
     const answer = await core.deliverer.deliver('interactive', payload);
     return this.#afterSubmission(view, answer);
   }
 
-  /** Closes a dialog by its cross; the app hears of it when it asked for that. */
-  async close(target: View | string): Promise<ActResult | undefined> {
-    const core = this.#core;
-    const view = this.#view(target);
-    core.state.closeView(this.user.id, view.id, view.clear_on_close);
-    if (!view.notify_on_close) return undefined;
-    const answer = await core.deliverer.deliver(
-      'interactive',
-      closedPayload(this.user, view, view.clear_on_close),
-    );
-    return acted(answer, '');
+  /** Closes a dialog by its cross. */
+  close(target: View | string): void {
+    this.#core.state.closeView(this.user.id, this.#view(target).id, false);
   }
 
   /** Uses a message shortcut. */
@@ -236,7 +194,7 @@ export class Actor {
     );
   }
 
-  async #actOnMessage(given: Message, actionId: string, which: Which): Promise<ActResult> {
+  async #clickInMessage(given: Message, actionId: string, which: Which): Promise<ActResult> {
     const core = this.#core;
     const channel = this.#channel(given.channel);
     const message =
@@ -246,24 +204,16 @@ export class Actor {
     if (!message)
       throw new Error(`${this.user.real_name} does not see the message ${given.ts} in ${channel.name}`);
     const placed = pick(message.blocks, actionId, which, `message "${message.text.slice(0, 60)}"`);
-    const key = `${message.channel}:${message.ts}`;
-    const values = keepValues(initialValues(message.blocks), core.messageState.get(key) ?? {});
-    const chosen = choice(placed, which.value);
-    if (chosen.state) values[placed.blockId] = { ...values[placed.blockId], [placed.actionId]: chosen.state };
-    core.messageState.set(key, values);
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const action = actionEntry(placed, chosen.entry, core.state.nextTs());
-    const payload = messageActionsPayload(core, this.user, channel, message, values, action, triggerId);
+    const action = actionEntry(placed, undefined, core.state.nextTs());
+    const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  async #actOnView(viewId: string, actionId: string, which: Which): Promise<ActResult> {
+  async #clickInView(viewId: string, actionId: string, which: Which): Promise<ActResult> {
     const view = this.#view(viewId);
     const placed = pick(view.blocks, actionId, which, `view ${view.callback_id || view.id}`);
-    const chosen = choice(placed, which.value);
-    const changed = chosen.state ? withValue(view, placed, chosen.state) : view;
-    this.#core.state.show(this.user.id, changed);
-    return this.#dispatchView(changed, placed, chosen.entry);
+    return this.#dispatchView(view, placed, undefined);
   }
 
   async #dispatchView(view: View, placed: Placed, entry: JsonObject | undefined): Promise<ActResult> {
@@ -336,22 +286,12 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
       placed.actionId === actionId && (which.blockId === undefined || placed.blockId === which.blockId),
   );
   const exact = named.filter(({ element }) => which.value !== undefined && element['value'] === which.value);
-  const isButton = named.some(({ element }) => element['type'] === 'button');
-  const candidates = isButton && which.value !== undefined ? exact : named;
+  const candidates = which.value === undefined ? named : exact;
   const [placed, ...others] = candidates;
   const wanted = which.value === undefined ? actionId : `${actionId}=${which.value}`;
   if (!placed) throw new Error(`${where} has no element ${wanted}; ${listed(blocks)}`);
   if (others.length > 0) throw new Error(`${where} has several elements ${wanted}: name the value or block`);
   return placed;
-}
-
-/** What acting on an element changes in the state, and what it adds to the action that is sent. */
-function choice(placed: Placed, value: InputValue | undefined): { state?: JsonObject; entry?: JsonObject } {
-  const { type } = placed.element;
-  if (type === 'button') return {};
-  if (type === 'overflow') return { entry: overflowChoice(placed, String(value)) };
-  const state = filled(placed, value ?? null);
-  return { state, entry: state };
 }
 
 function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {

@@ -22,7 +22,6 @@ interface BrowserOptions {
   core: Core;
   actors: (userId: string) => Actor;
   pageDir?: string;
-  vendor: Readonly<Record<string, string>>;
   extraRoutes: ExtraRoutes;
 }
 
@@ -35,7 +34,6 @@ export interface Browser {
 const MIME_TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
@@ -191,7 +189,7 @@ const PERFORM: Record<RequestName, Performer> = {
     ts: actor.say(body.channel, body.text, body.thread_ts).ts,
   })),
   act: performer(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
-    actor.act('view' in target ? target.view : messageAt(core, actor, target), action_id, {
+    actor.click('view' in target ? target.view : messageAt(core, actor, target), action_id, {
       ...(value !== undefined && { value }),
       ...(block_id !== undefined && { blockId: block_id }),
     }),
@@ -215,7 +213,7 @@ function messageAt(core: Core, actor: Actor, { channel, ts }: { channel: string;
 }
 
 async function sendFile(options: BrowserOptions, path: string, response: ServerResponse): Promise<void> {
-  const { core, pageDir, vendor } = options;
+  const { core, pageDir } = options;
   const [, first = '', id = ''] = path.split('/');
   const upload = first === 'files' ? core.state.files.get(id) : undefined;
   if (upload) {
@@ -228,7 +226,7 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
     response.end(upload.content);
     return;
   }
-  const file = (Object.hasOwn(vendor, path) ? vendor[path] : undefined) ?? pageFile(pageDir, path);
+  const file = pageFile(pageDir, path);
   const content = file === undefined ? undefined : await readFile(file).catch(() => undefined);
   if (file === undefined || content === undefined) throw new HttpError(404, 'not found');
   const extension = extname(file);

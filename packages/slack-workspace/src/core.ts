@@ -1,6 +1,6 @@
 import type { Deliverer } from './deliver.ts';
 import type { Faults } from './faults.ts';
-import type { CommandHint, JsonObject, ShortcutHint, StateValues } from './protocol.ts';
+import type { CommandHint, JsonObject, ShortcutHint } from './protocol.ts';
 import type { ResponseUrls } from './response-urls.ts';
 import type { SocketMode } from './socket.ts';
 import type { State } from './state.ts';
@@ -36,8 +36,6 @@ export interface Core {
   readonly escapeEntities: boolean;
   readonly commands: readonly CommandHint[];
   readonly shortcuts: readonly ShortcutHint[];
-  /** What people chose in elements of messages: `channel:ts`, then block and action. */
-  readonly messageState: Map<string, StateValues>;
   /** For example `http://127.0.0.1:4000`, known once the server listens. */
   origin: string;
 }

@@ -73,8 +73,6 @@ export interface WorkspaceOptions {
   postsPerSecond?: number;
   /** Folder of the page, served at `/`. */
   pageDir?: string;
-  /** Single files by path, for example `/vendor/preact.js` to a file in node_modules. */
-  vendor?: Readonly<Record<string, string>>;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
   /** Whether people may come in; until then the page says that it is starting. Always when left out. */
@@ -161,7 +159,6 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     escapeEntities: options.bot?.escapeEntities ?? false,
     commands: options.commands ?? [],
     shortcuts: options.shortcuts ?? [],
-    messageState: new Map(),
     origin: '',
   };
   const actors = (userId: string): Actor => {
@@ -173,7 +170,6 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     core,
     actors,
     extraRoutes: options.extraRoutes ?? {},
-    vendor: options.vendor ?? {},
     ...(options.pageDir !== undefined && { pageDir: options.pageDir }),
   });
   const server = createServer((request, response) => {

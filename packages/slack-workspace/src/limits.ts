@@ -5,7 +5,6 @@
 export const LIMITS = {
   message: {
     blocks: 50,
-    attachments: 100,
     text: 40_000,
     /** `chat.update` takes far less than `chat.postMessage`. */
     updatedText: 4_000,
@@ -14,8 +13,6 @@ export const LIMITS = {
     /** In bytes of JSON. */
     metadata: 16_000,
     charts: 2,
-    tables: 1,
-    markdown: 12_000,
   },
   view: {
     blocks: 100,
@@ -24,37 +21,28 @@ export const LIMITS = {
     close: 24,
     privateMetadata: 3_000,
     callbackId: 255,
-    externalId: 255,
     /** In bytes of JSON. */
     size: 250_000,
     stack: 3,
   },
-  block: { blockId: 255, markdown: 12_000 },
+  block: { blockId: 255 },
   section: { text: 3_000, fields: 10, fieldText: 2_000 },
   header: { text: 150 },
   actions: { elements: 25 },
   context: { elements: 10, text: 3_000 },
-  contextActions: { elements: 5 },
-  image: { alt: 2_000, title: 2_000, url: 3_000 },
   input: { label: 2_000, hint: 2_000 },
-  card: { title: 150, subtitle: 150, body: 200, actions: 5 },
-  carousel: { cards: 10 },
-  container: { title: 150, subtitle: 150, children: 10 },
-  table: { rows: 100, cells: 20, columnSettings: 20, text: 10_000 },
   /**
    * `rows` counts the header. The reference was raised from 101 rows and 10,000 characters to 201 and 20,000;
    * what passes under the smaller pair passes everywhere.
    */
   dataTable: { minRows: 2, rows: 101, cells: 20, text: 10_000, pageSize: 100 },
-  chart: { title: 50, series: 6, points: 20, segments: 6, name: 20, label: 20, axisLabel: 50 },
+  chart: { title: 50, series: 6, points: 20, name: 20, label: 20, axisLabel: 50 },
   element: { actionId: 255, placeholder: 150 },
-  button: { text: 75, value: 2_000, url: 3_000, accessibilityLabel: 75 },
-  select: { options: 100, groups: 100, groupLabel: 75 },
+  button: { text: 75, value: 2_000, accessibilityLabel: 75 },
+  select: { options: 100 },
   choices: { options: 10 },
-  overflow: { options: 5 },
-  option: { text: 75, value: 150, description: 75 },
+  option: { text: 75, value: 150 },
   textInput: { text: 3_000 },
-  confirm: { title: 100, text: 300, button: 30 },
   trigger: { validMs: 3_000 },
   responseUrl: { uses: 5, validMs: 30 * 60_000 },
   ack: { withinMs: 3_000 },

@@ -3,7 +3,7 @@ import type { Core } from './core.ts';
 import { SlackError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import { mentionsIn } from './mentions.ts';
-import { describeProblem, isObject, type Problem, textOf } from './problems.ts';
+import { Checker, describeProblem, isObject, type Problem, textOf } from './problems.ts';
 import type { Channel, Json, JsonObject, Message } from './protocol.ts';
 import { APP, SLACKBOT_ID } from './seed.ts';
 import { botAuthor } from './state.ts';
@@ -13,14 +13,19 @@ import { nameBlocks } from './views.ts';
 export interface Content {
   text?: string | undefined;
   blocks?: Json | undefined;
+  /** Refused: this workspace has none. */
   attachments?: Json | undefined;
   metadata?: Json | undefined;
 }
 
-/** The answer for refused blocks or views, in Slack's form. */
+/** Slack has no such code, so that nobody takes it for Slack's own refusal and tries something else. */
+const UNSUPPORTED = 'unsupported_by_local_workspace';
+
+/** The answer for refused blocks or views, in Slack's form. What only this workspace refuses has a code of its own. */
 export function refusal(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
-  return new SlackError(code, {
+  const own = problems.some(({ unsupported }) => unsupported === true);
+  return new SlackError(own ? UNSUPPORTED : code, {
     errors,
     response_metadata: { messages: errors.map((error) => `[ERROR] ${error}`) },
   });
@@ -29,14 +34,14 @@ export function refusal(code: string, problems: Problem[]): SlackError {
 /**
  * Checks a message's content against Slack's limits and builds the message.
  *
- * @throws SlackError `no_text`, `msg_too_long`, `invalid_blocks`, `msg_blocks_too_long`, `too_many_attachments`,
- *   `invalid_attachments`, `invalid_metadata_format` or `metadata_too_large`.
+ * @throws SlackError `no_text`, `msg_too_long`, `invalid_blocks`, `unsupported_by_local_workspace`,
+ *   `msg_blocks_too_long`, `invalid_metadata_format` or `metadata_too_large`.
  */
 export function compose(channel: string, ts: string, content: Content, maxText: number): Message {
   const text = content.text ?? '';
   const blocks = checkedBlocks(content.blocks, ts);
-  const attachments = checkedAttachments(content.attachments);
-  if (text === '' && blocks.length === 0 && attachments.length === 0) throw new SlackError('no_text');
+  refuseAttachments(content.attachments);
+  if (text === '' && blocks.length === 0) throw new SlackError('no_text');
   if (text.length > maxText) throw new SlackError('msg_too_long');
   const metadata = checkedMetadata(content.metadata);
   return {
@@ -46,9 +51,8 @@ export function compose(channel: string, ts: string, content: Content, maxText: 
     ...botAuthor(),
     text,
     blocks,
-    ...(attachments.length > 0 && { attachments }),
     ...(metadata && { metadata }),
-    notifies: mentionsIn(text, [...blocks, ...attachments]),
+    notifies: mentionsIn(text, blocks),
   };
 }
 
@@ -61,17 +65,11 @@ function checkedBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
   return nameBlocks(blocks.filter(isObject), `b${ts}`);
 }
 
-function checkedAttachments(attachments: Json | undefined): JsonObject[] {
-  if (attachments === undefined || attachments === null) return [];
-  if (!Array.isArray(attachments)) throw new SlackError('invalid_attachments');
-  if (attachments.length > LIMITS.message.attachments) throw new SlackError('too_many_attachments');
-  const list = attachments.filter(isObject);
-  for (const [index, attachment] of list.entries()) {
-    if (attachment['blocks'] === undefined) continue;
-    const problems = checkBlocks(attachment['blocks'], 'message', `/attachments/${index}/blocks`);
-    if (problems.length > 0) throw refusal('invalid_attachments', problems);
-  }
-  return list;
+function refuseAttachments(attachments: Json | undefined): void {
+  if (attachments === undefined || attachments === null) return;
+  const check = new Checker();
+  check.unsupported('attachments', '/attachments');
+  throw refusal('invalid_attachments', check.problems);
 }
 
 function checkedMetadata(metadata: Json | undefined): Message['metadata'] {

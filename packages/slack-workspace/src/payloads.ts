@@ -3,7 +3,7 @@ import { userForApps } from './api/people.ts';
 import { viewForApps } from './api/views.ts';
 import type { Core } from './core.ts';
 import { escapeText } from './mentions.ts';
-import type { Channel, JsonObject, Message, StateValues, User, View } from './protocol.ts';
+import type { Channel, JsonObject, Message, User, View } from './protocol.ts';
 import { APP, TEAM } from './seed.ts';
 import { messageForApps } from './state.ts';
 
@@ -77,7 +77,6 @@ export function messageActionsPayload(
   user: User,
   channel: Channel,
   message: Message,
-  values: StateValues,
   action: JsonObject,
   triggerId: string,
 ): JsonObject {
@@ -103,7 +102,7 @@ export function messageActionsPayload(
     channel: place(channel),
     // Slack does not keep ephemeral messages, so it cannot send them back.
     ...(!ephemeral && { message: messageForApps(message, false) }),
-    state: { values },
+    state: { values: {} },
     response_url: core.origin + responsePath,
     actions: [action],
   };
@@ -126,29 +125,14 @@ export function viewActionsPayload(
   };
 }
 
-export function submissionPayload(
-  user: User,
-  view: View,
-  triggerId: string,
-  responseUrls: JsonObject[],
-): JsonObject {
+export function submissionPayload(user: User, view: View, triggerId: string): JsonObject {
   return {
     type: 'view_submission',
     ...WORKSPACE,
     user: author(user),
     trigger_id: triggerId,
     view: viewForApps(view),
-    response_urls: responseUrls,
-  };
-}
-
-export function closedPayload(user: User, view: View, cleared: boolean): JsonObject {
-  return {
-    type: 'view_closed',
-    ...WORKSPACE,
-    user: author(user),
-    view: viewForApps(view),
-    is_cleared: cleared,
+    response_urls: [],
   };
 }
 

@@ -4,6 +4,8 @@ import type { Json, JsonObject } from './protocol.ts';
 export interface Problem {
   message: string;
   pointer: string;
+  /** Slack may well take it; this workspace does not know it. */
+  unsupported?: true;
 }
 
 /** The line that Slack puts into `response_metadata.messages`. */
@@ -33,6 +35,12 @@ export class Checker {
 
   add(message: string, pointer: string): void {
     this.problems.push({ message, pointer });
+  }
+
+  /** Says that something is beyond this workspace; `what` as in "the block `carousel`". */
+  unsupported(what: string, pointer: string): void {
+    const message = `the local workspace does not support ${what}`;
+    this.problems.push({ message, pointer, unsupported: true });
   }
 
   string(
@@ -123,10 +131,10 @@ export class Checker {
     return undefined;
   }
 
-  /** Slack refuses fields that it does not know. */
+  /** A field beyond these is refused: it would have no effect here. */
   onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
     for (const field of Object.keys(object)) {
-      if (!allowed.includes(field)) this.add(`invalid additional property: ${field}`, pointer);
+      if (!allowed.includes(field)) this.unsupported(`the field \`${field}\``, `${pointer}/${field}`);
     }
   }
 

@@ -62,7 +62,6 @@ export const messageSchema = z.object({
   app_id: z.string().optional(),
   text: z.string(),
   blocks: z.array(jsonObject),
-  attachments: z.array(jsonObject).optional(),
   thread_ts: z.string().optional(),
   metadata: z.object({ event_type: z.string(), event_payload: jsonObject }).optional(),
   edited: z.object({ user: z.string(), ts: z.string() }).optional(),
@@ -166,13 +165,13 @@ export const requestSchemas = {
     text: z.string(),
     thread_ts: z.string().optional(),
   }),
-  /** Presses a button or chooses in a menu of a message or view (the Home tab is a view too). */
+  /** Presses a button of a message or view (the Home tab is a view too); the value tells apart those of one action id. */
   act: z.object({
     user: z.string(),
     target: z.union([viewTarget, messageTarget]),
     action_id: z.string(),
     block_id: z.string().optional(),
-    value: inputValue.optional(),
+    value: z.string().optional(),
   }),
   /** Fills one input of a dialog; the app hears of it when the input asks for that. */
   input: z.object({
@@ -192,8 +191,8 @@ export type RequestName = keyof typeof requestSchemas;
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
 /**
- * Answer to `command`, `act`, `input`, `close`, `shortcut` and `home`: whether the app took it in time. `input` and
- * `close` answer `{}` when the app is not to hear of it.
+ * Answer to `command`, `act`, `input`, `shortcut` and `home`: whether the app took it in time. `input` answers `{}` when
+ * the app is not to hear of it, `close` always.
  */
 export interface ActResult {
   /** The app acknowledged within Slack's 3 seconds. */

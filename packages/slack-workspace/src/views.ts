@@ -4,24 +4,13 @@ import { LIMITS } from './limits.ts';
 import { Checker, isObject, objectsOf, type Problem, textOf } from './problems.ts';
 import type { JsonObject, View } from './protocol.ts';
 
-const FIELDS = [
-  'type',
-  'title',
-  'submit',
-  'close',
-  'blocks',
-  'private_metadata',
-  'callback_id',
-  'external_id',
-  'clear_on_close',
-  'notify_on_close',
-];
+const FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
 
 /** Checks a view payload as an app sends it (docs.slack.dev, reference of views). */
 export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
   const check = new Checker();
   const at = '/view';
-  const { title, submit, close, privateMetadata, callbackId, externalId } = LIMITS.view;
+  const { title, submit, close, privateMetadata, callbackId } = LIMITS.view;
   check.string(view, 'type', at, { required: true, oneOf: [expected] });
   check.onlyFields(view, FIELDS, at);
   if (expected === 'modal') {
@@ -31,9 +20,6 @@ export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem
   }
   check.string(view, 'private_metadata', at, { max: privateMetadata });
   check.string(view, 'callback_id', at, { max: callbackId });
-  check.string(view, 'external_id', at, { max: externalId });
-  check.boolean(view, 'clear_on_close', at);
-  check.boolean(view, 'notify_on_close', at);
   if (view['blocks'] === undefined) {
     check.add('missing required field: blocks', at);
     return check.problems;
@@ -73,10 +59,10 @@ export function buildView(payload: JsonObject, identity: ViewIdentity, before: V
     blocks,
     private_metadata: textOf(payload, 'private_metadata') ?? '',
     callback_id: textOf(payload, 'callback_id') ?? '',
-    external_id: textOf(payload, 'external_id') ?? '',
+    external_id: '',
     state: { values: before ? keepValues(values, before.state.values) : values },
-    clear_on_close: payload['clear_on_close'] === true,
-    notify_on_close: payload['notify_on_close'] === true,
+    clear_on_close: false,
+    notify_on_close: false,
   };
 }
 
@@ -86,16 +72,11 @@ function plainText(payload: JsonObject, field: string): View['title'] {
   return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
 }
 
-const INTERACTIVE_HOLDERS = ['accessory', 'element'] as const;
-
 /** Fills in `block_id` and `action_id` where an app gave none, as Slack does. */
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
-    for (const field of INTERACTIVE_HOLDERS) {
-      const element = named[field];
-      if (isObject(element)) named[field] = nameElement(element, `${seed}-a${index}`);
-    }
+    if (isObject(block['element'])) named['element'] = nameElement(block['element'], `${seed}-a${index}`);
     if (block['type'] === 'actions') {
       named['elements'] = objectsOf(block, 'elements').map((element, place) =>
         nameElement(element, `${seed}-a${index}-${place}`),
@@ -106,6 +87,5 @@ export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
 }
 
 function nameElement(element: JsonObject, fallback: string): JsonObject {
-  if (element['type'] === 'image') return element;
   return { ...element, action_id: textOf(element, 'action_id') ?? fallback };
 }

@@ -23,7 +23,6 @@ beforeEach(async () => {
   options = {
     pageDir: page,
     stateFile: join(folder, 'state', 'workspace.json'),
-    vendor: { '/vendor/lib.js': join(page, 'app.js') },
     commands: [{ command: '/domain', description: 'Domains', usage_hint: 'help' }],
     extraRoutes: {
       'GET /local/requests': ({ query }) => ({ after: query.get('after') }),
@@ -144,7 +143,7 @@ test('serves the page, its modules and nothing beside them', async () => {
   const page = await fetch(workspace.url);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
-  for (const path of ['app.js', 'vendor/lib.js']) {
+  for (const path of ['app.js']) {
     const script = await fetch(workspace.url + path);
     expect([script.status, script.headers.get('content-type')]).toEqual([
       200,

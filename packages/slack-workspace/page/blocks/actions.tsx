@@ -1,12 +1,35 @@
-import { type JsonObject, objectsOf } from '../json.ts';
-import { Element } from './elements.tsx';
+import { useChat, useSurface } from '../chat.ts';
+import { withEmoji } from '../emoji.ts';
+import { inputKey, type Placed, placed } from '../forms.ts';
+import { type JsonObject, objectsOf, textOf, wordsOf } from '../json.ts';
 
 export function ActionsBlock({ block }: { block: JsonObject }) {
   return (
     <div class="actions">
-      {objectsOf(block, 'elements').map((element, index) => (
-        <Element key={String(element['action_id'] ?? index)} block={block} element={element} />
-      ))}
+      {objectsOf(block, 'elements').map((element, index) => {
+        const place = placed(block, element);
+        return place && <Button key={String(element['action_id'] ?? index)} place={place} />;
+      })}
     </div>
+  );
+}
+
+function Button({ place }: { place: Placed }) {
+  const { target } = useChat();
+  const { press, pending, ts } = useSurface();
+  const { element, actionId } = place;
+  const style = textOf(element, 'style');
+  const next = target?.kind === 'action' && target.ts === ts && target.actionId === actionId;
+  return (
+    <button
+      type="button"
+      class={['button', style && `button-${style}`, next && 'next'].filter(Boolean).join(' ')}
+      aria-label={textOf(element, 'accessibility_label')}
+      aria-busy={pending === inputKey(place)}
+      data-action={actionId}
+      onClick={() => press(place)}
+    >
+      {withEmoji(wordsOf(element, 'text'))}
+    </button>
   );
 }

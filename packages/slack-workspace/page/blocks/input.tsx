@@ -4,14 +4,7 @@ import { placed } from '../forms.ts';
 import { type JsonObject, objectOf, textOf, wordsOf } from '../json.ts';
 import { Control } from './controls.tsx';
 
-const GROUPS = [
-  'checkboxes',
-  'radio_buttons',
-  'multi_static_select',
-  'multi_users_select',
-  'multi_channels_select',
-  'multi_conversations_select',
-];
+const GROUPS = ['checkboxes', 'multi_static_select'];
 
 /** A labelled input with its hint and what is wrong with what was put in. */
 export function InputBlock({ block }: { block: JsonObject }) {
@@ -50,7 +43,6 @@ export function InputBlock({ block }: { block: JsonObject }) {
         describedBy={describedBy === '' ? undefined : describedBy}
         invalid={error !== undefined}
         required={!optional}
-        focused={element?.['focus_on_load'] === true}
       />
       {error !== undefined && (
         <p class="error" id={`${id}-error`}>

@@ -77,29 +77,7 @@ export function DataTableBlock({ block }: { block: JsonObject }) {
   );
 }
 
-/** A table as it stands. */
-export function TableBlock({ block }: { block: JsonObject }) {
-  const [head = [], ...body] = rowsOf(block);
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
-    <section class="table-frame" aria-label="Table" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {head.map((cell, column) => (
-              <th key={column} scope="col">
-                <Cell cell={cell} />
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <Rows rows={body} />
-      </table>
-    </section>
-  );
-}
-
-function Rows({ rows, rowHeader }: { rows: readonly JsonObject[][]; rowHeader?: number | undefined }) {
+function Rows({ rows, rowHeader }: { rows: readonly JsonObject[][]; rowHeader: number | undefined }) {
   return (
     <tbody>
       {rows.map((row, index) => (
@@ -110,7 +88,7 @@ function Rows({ rows, rowHeader }: { rows: readonly JsonObject[][]; rowHeader?: 
                 <Cell cell={cell} />
               </th>
             ) : (
-              <td key={column} class={textOf(cell, 'type') === 'raw_number' ? 'number' : undefined}>
+              <td key={column}>
                 <Cell cell={cell} />
               </td>
             ),

@@ -49,10 +49,9 @@ const update = method(
       channel.id,
       old.ts,
       {
-        text:
-          args.text ?? (args.blocks === undefined && args.attachments === undefined ? undefined : old.text),
+        text: args.text ?? (args.blocks === undefined ? undefined : old.text),
         blocks: args.blocks ?? old.blocks,
-        attachments: args.attachments ?? old.attachments,
+        attachments: args.attachments,
         metadata: args.metadata,
       },
       LIMITS.message.updatedText,

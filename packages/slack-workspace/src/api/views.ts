@@ -9,16 +9,11 @@ import { APP, TEAM } from '../seed.ts';
 import { buildView, checkView } from '../views.ts';
 import { type Method, method, objectArgument } from './method.ts';
 
-/** A view payload whose limits hold. @throws SlackError `invalid_arguments`, `view_too_large`, `duplicate_external_id`. */
-function checked(core: Core, payload: JsonObject, type: 'modal' | 'home', own?: View): JsonObject {
+/** A view payload whose limits hold. @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`. */
+function checked(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
   if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
   const problems = checkView(payload, type);
   if (problems.length > 0) throw refusal('invalid_arguments', problems);
-  const externalId = payload['external_id'];
-  if (typeof externalId === 'string' && externalId !== '') {
-    const other = core.state.findView((view) => view.external_id === externalId && view.id !== own?.id);
-    if (other) throw new SlackError('duplicate_external_id');
-  }
   return payload;
 }
 
@@ -30,7 +25,7 @@ function newHash(core: Core): string {
 function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
   const id = core.state.id('V');
   const view = buildView(
-    checked(core, payload, 'modal'),
+    checked(payload, 'modal'),
     {
       id,
       hash: newHash(core),
@@ -55,7 +50,7 @@ export function pushView(core: Core, payload: JsonObject, userId: string, below:
 
 /** Replaces what an open view shows, keeping its identity and what was typed where the inputs are the same. */
 export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
-  const view = buildView(checked(core, payload, old.type, old), { ...old, hash: newHash(core) }, old);
+  const view = buildView(checked(payload, old.type), { ...old, hash: newHash(core) }, old);
   core.state.show(userId, view);
   return view;
 }
@@ -85,18 +80,11 @@ const update = method(
   [],
   z.object({
     view: objectArgument,
-    view_id: z.string().optional(),
-    external_id: z.string().optional(),
+    view_id: z.string(),
     hash: z.string().optional(),
   }),
   (core, args) => {
-    const found = core.state.findView(
-      ({ id, external_id, type }) =>
-        type === 'modal' &&
-        (args.view_id === undefined
-          ? external_id !== '' && external_id === args.external_id
-          : id === args.view_id),
-    );
+    const found = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
     if (!found) throw new SlackError('not_found');
     if (args.hash !== undefined && args.hash !== found.view.hash) throw new SlackError('hash_conflict');
     return { view: viewForApps(changeView(core, args.view, found.userId, found.view)) };
@@ -112,7 +100,7 @@ const publish = method(
     if (args.hash !== undefined && args.hash !== old?.hash) throw new SlackError('hash_conflict');
     const id = old?.id ?? core.state.id('V');
     const view = buildView(
-      checked(core, args.view, 'home', old),
+      checked(args.view, 'home'),
       {
         id,
         hash: newHash(core),
