@@ -12,13 +12,13 @@ const CHANNELS = 20;
 let count = 0;
 
 /** A slash command. @param responseUrl where the bot may answer the person alone */
-export function command(text: string, userId: string, responseUrl: string): Delivery {
+export function command(text: string, userId: string, responseUrl: string, channelId?: string): Delivery {
   count += 1;
   return form({
     token: 'bench',
     team_id: 'T0STEWARD',
     team_domain: 'steward',
-    channel_id: channel(count),
+    channel_id: channelId ?? channel(count),
     channel_name: 'domains',
     user_id: userId,
     user_name: 'person',
@@ -31,12 +31,15 @@ export function command(text: string, userId: string, responseUrl: string): Deli
   });
 }
 
-/** A press of a button of an order's card, as Slack sends it: with the message. */
+/**
+ * A press of a button of an order's card, as Slack sends it: with the message.
+ * @param responseUrl left out, as by some of Slack's places
+ */
 export function press(
   actionId: string,
   order: { readonly id: string; readonly channelId: string; readonly ts: string },
   userId: string,
-  responseUrl: string,
+  responseUrl?: string,
 ): Delivery {
   count += 1;
   const payload = {
@@ -52,7 +55,7 @@ export function press(
     channel: { id: order.channelId, name: 'domains' },
     message: { ts: order.ts, type: 'message', text: 'Renew', blocks: [] },
     state: { values: {} },
-    response_url: responseUrl,
+    ...(responseUrl === undefined ? {} : { response_url: responseUrl }),
     actions: [
       {
         type: 'button',

@@ -1,6 +1,6 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Secret } from '../src/client/secret.ts';
-import { startWorkspace, type Workspace } from '../src/demo/workspace/index.ts';
 import { createLog } from '../src/log.ts';
 import { createSlackWeb } from '../src/slack/web.ts';
 import { identify, StartError, withPatience } from '../src/start.ts';

@@ -8,7 +8,12 @@ import {
   type ViewSubmitAction,
 } from '@slack/bolt';
 import type { Secret } from '../client/secret.ts';
-import { measureAcknowledgements } from './acknowledgements.ts';
+import {
+  type Acknowledgement,
+  createAcknowledgement,
+  GIVEN_WITHIN_MS,
+  measureAcknowledgements,
+} from './acknowledgements.ts';
 import { isFullMember } from './directory.ts';
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
@@ -29,8 +34,9 @@ import {
 import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { type Delivery, interaction, STRANGERS, serve } from './serve.ts';
 import { submitForm } from './submission.ts';
+import { noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
-import { count, type Message, say } from './views/kit.ts';
+import { count, type Message, say, section } from './views/kit.ts';
 import { webClientOptions } from './web.ts';
 
 export interface SlackAppOptions {
@@ -41,7 +47,7 @@ export interface SlackAppOptions {
   readonly mode: SlackMode;
   /** Told after how many seconds a delivery of a kind was acknowledged, for metrics. */
   readonly acknowledged?: (kind: string, seconds: number) => void;
-  /** Commands and shortcuts that one person may use in a minute; {@link COMMANDS_PER_MINUTE} when left out. */
+  /** Commands, shortcuts and presses of one person in a minute; {@link COMMANDS_PER_MINUTE} when left out. */
   readonly commandsPerMinute?: number;
 }
 
@@ -56,11 +62,13 @@ export interface SlackApp {
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Nobody types ten commands a second; a program that does must not take the bot from everybody else. */
+/** Nobody types or presses ten times a second; a program that does must not take the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
 
-/** An event that changes something is acknowledged when that is kept, or after this. */
-const KEEP_MS = 2_000;
+/** In place of a form that an older or newer release opened. */
+const UNKNOWN_FORM = noticeView('Domain Steward', [
+  section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
+]);
 
 type Submission = SlackViewMiddlewareArgs<ViewSubmitAction>;
 
@@ -98,10 +106,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
-  /**
-   * Every delivery runs in here: it is waited for at shutdown, and no error is lost. Whoever has acknowledged one need not
-   * wait for it: all that Bolt has made of the delivery would be kept until its work is done.
-   */
+  /** Every delivery runs in here: it is waited for at shutdown, and no error is lost. */
   function track(activity: string, run: () => Promise<void>): Promise<void> {
     const work: Promise<void> = run()
       .catch((err: unknown) => log.error({ err, activity }, 'answering Slack'))
@@ -110,13 +115,27 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     return work;
   }
 
+  /**
+   * Works on a delivery and acknowledges it when all that it changes is committed: when it is about to say something, at
+   * its end, or when that takes too long. Nobody waits for it: all that Bolt has made of the delivery would be kept until
+   * its work is done.
+   */
+  function work(
+    activity: string,
+    ack: () => Promise<void>,
+    run: (acknowledgement: Acknowledgement) => Promise<void>,
+  ): void {
+    const acknowledgement = createAcknowledgement(ack, log);
+    void track(activity, () => run(acknowledgement).finally(acknowledgement.give));
+  }
+
   /** @returns what to say to somebody who has asked too much, or undefined */
   function tooMany(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
-    log.warn({ userId }, 'a person uses more commands than anybody can type');
+    log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
     return say(
-      `Too many commands within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
+      `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
     );
   }
 
@@ -132,8 +151,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     else await serve(deps, delivery, what, run);
   }
 
-  function onCommand(body: unknown): void {
-    void track('command', async () => {
+  function onCommand(body: unknown, ack: () => Promise<void>): void {
+    work('command', ack, async (acknowledgement) => {
       const payload = commandPayload.parse(body);
       const line = parseCommandLine(payload.text);
       const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -145,6 +164,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         triggerId: payload.trigger_id,
         deliveryId: `command:${payload.trigger_id}`,
         responseUrl: payload.response_url,
+        acknowledgement,
       };
       const what = {
         needs: command?.needs ?? 'nothing',
@@ -165,8 +185,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     });
   }
 
-  function onButton(body: unknown): void {
-    void track('button', async () => {
+  function onButton(body: unknown, ack: () => Promise<void>): void {
+    work('button', ack, async (acknowledgement) => {
       const payload = actionPayload.parse(body);
       const [pressed] = payload.actions;
       const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
@@ -181,8 +201,9 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         triggerId: payload.trigger_id,
         deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
         responseUrl: payload.response_url,
+        acknowledgement,
       };
-      await serve(deps, delivery, { needs: action.needs, activity: action.id }, (call) =>
+      await serveLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
         action.run({
           ...call,
           value: pressed.value ?? pressed.selected_option?.value ?? '',
@@ -194,6 +215,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
               : { id: view.id, values: valuesOf(view), origin },
         }),
       );
+      acknowledgement.give();
       if (view?.type === 'home') await publishHome(deps, payload.user.id);
     });
   }
@@ -203,13 +225,14 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       const payload = viewPayload.parse(body);
       const feature = FORMS.get(payload.view.callback_id);
       const origin = originOf(payload.view);
-      if (feature === undefined || origin === undefined) await ack();
-      else await submitForm(deps, feature, payload, origin, ack);
+      if (feature === undefined || origin === undefined) {
+        await ack({ response_action: 'update', view: UNKNOWN_FORM });
+      } else await submitForm(deps, feature, payload, origin, ack);
     });
   }
 
-  function onShortcut(body: unknown): void {
-    void track('shortcut', async () => {
+  function onShortcut(body: unknown, ack: () => Promise<void>): void {
+    work('shortcut', ack, async (acknowledgement) => {
       const payload = shortcutPayload.parse(body);
       const channelId = payload.channel.id;
       const threadTs = payload.message.thread_ts ?? payload.message.ts;
@@ -221,6 +244,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
         triggerId: payload.trigger_id,
         deliveryId: `shortcut:${payload.trigger_id}`,
         responseUrl: payload.response_url,
+        acknowledgement,
       };
       await serveLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
         openForm(call, TASK_MENU, { channelId, threadTs }, {}),
@@ -240,7 +264,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       if (isFullMember(user, deps.teamId)) return;
       // What fails is found again by the daily look.
       const offboarded = track('offboarding', () => deps.offboard(user.id));
-      await Promise.race([offboarded, sleep(KEEP_MS, undefined, { ref: false })]);
+      await Promise.race([offboarded, sleep(GIVEN_WITHIN_MS, undefined, { ref: false })]);
     }
   }
 
@@ -256,16 +280,13 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   // that Bolt knows of it.
   app.use(async (args) => {
     if ('command' in args && args.command.command === '/domain') {
-      await args.ack();
-      onCommand(args.body);
+      onCommand(args.body, () => args.ack());
     } else if ('action' in args && isPress(args.body)) {
-      await args.ack();
-      onButton(args.body);
+      onButton(args.body, () => args.ack());
     } else if (isSubmission(args)) {
       await onForm(args);
     } else if ('shortcut' in args && args.shortcut.callback_id === 'domain_here') {
-      await args.ack();
-      onShortcut(args.body);
+      onShortcut(args.body, () => args.ack());
     } else if ('event' in args && args.event.type === 'app_home_opened') {
       if (args.body.team_id === deps.teamId) onHome(args.event);
     }
@@ -276,13 +297,20 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     start: receiver.start,
     connected: receiver.connected,
     async stop(timeoutMs) {
-      if (!stopping) await receiver.stop();
-      stopping = true;
+      const late = sleep(timeoutMs, false, { ref: false });
+      if (!stopping) {
+        stopping = true;
+        // What came over a socket is acknowledged over it.
+        const isAcknowledged = sleep(GIVEN_WITHIN_MS, false, { ref: false });
+        if (options.mode.kind === 'socket')
+          await Promise.race([Promise.allSettled(underWay), isAcknowledged, late]);
+        await receiver.stop();
+      }
       const drained = (async () => {
         while (underWay.size > 0) await Promise.allSettled(underWay);
         return true;
       })();
-      return (await Promise.race([drained, sleep(timeoutMs, undefined, { ref: false })])) ?? false;
+      return Promise.race([drained, late]);
     },
   };
 }

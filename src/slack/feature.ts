@@ -56,10 +56,14 @@ export interface Interaction {
   /** Names this delivery: the same when Slack delivers it again. */
   readonly deliveryId: string;
   /**
-   * Says something to this person alone.
+   * Says something to this person alone. It acknowledges the delivery: whatever changes something commits it before.
    * @param options.replace in place of the message whose button was pressed, where Slack still takes that
    */
   tell(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
+  /**
+   * Says what became of it where that is said elsewhere, but for a delivery that was acknowledged before it was known.
+   */
+  tellIfLate(message: Message): Promise<void>;
   /**
    * Opens a modal; has to happen within 3 seconds of what the person did, who is told when it was too late.
    * @param options.undo run when it could not be opened, before the person hears of it

@@ -14,7 +14,7 @@ import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { type Message, mention } from './views/kit.ts';
 import { orderReply } from './views/thread.ts';
-import { askedWaitMs, done, posted, refusesToken, SlackProblem, type SlackWeb } from './web.ts';
+import { askedWaitMs, done, isTransient, posted, refusesToken, SlackProblem, type SlackWeb } from './web.ts';
 
 export interface NotifierDeps {
   readonly web: SlackWeb;
@@ -184,24 +184,16 @@ const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'not_in_channel',
 ]);
 
-/** Codes with which Slack says that it failed itself: another try may do. */
-const SLACK_FAILED: ReadonlySet<string> = new Set([
-  'fatal_error',
-  'internal_error',
-  'request_timeout',
-  'service_unavailable',
-]);
-
 /** After this a refusal with a code that is not known here counts as one for good. */
 const PATIENCE_MS = 60_000;
 
 /** @param since when that happened which is to be said */
 function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
-  if (!(error instanceof SlackProblem) || error.kind !== 'refused' || error.code === undefined) return false;
+  if (!(error instanceof SlackProblem) || error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST.has(error.code)) return true;
   // No other place takes a refused token either: what is to be said waits for a good one.
   if (refusesToken(error)) return false;
-  return !SLACK_FAILED.has(error.code) && now().getTime() - since.getTime() > PATIENCE_MS;
+  return now().getTime() - since.getTime() > PATIENCE_MS;
 }
 
 async function postCard(

@@ -1,7 +1,8 @@
+import type { Acknowledgement } from './acknowledgements.ts';
 import type { Person } from './directory.ts';
 import { explain } from './explain.ts';
 import { type Interaction, isAdmin, type Needs, type SlackDeps } from './feature.ts';
-import { tell } from './tell.ts';
+import { tell, tellWithRetries } from './tell.ts';
 import { type Message, say } from './views/kit.ts';
 import { done, SlackProblem } from './web.ts';
 
@@ -16,11 +17,15 @@ export interface Delivery {
   /** The same when Slack delivers it again. */
   readonly deliveryId: string;
   readonly responseUrl: string | undefined;
+  readonly acknowledgement: Acknowledgement;
 }
 
 /** After this a person is told that it takes longer. */
 const SLOW_MS = 2_500;
 const SLOW = say('This takes longer than usual. I am still at it and will answer here.');
+
+/** Said where time ran out before the delivery was acknowledged, and nothing else is said. */
+const DONE = say('Done.');
 
 /** Said to people of other workspaces. */
 export const STRANGERS = say(
@@ -41,22 +46,30 @@ export function interaction(
   delivery: Delivery,
   person: Person = stranger(delivery.userId),
 ): Interaction {
-  const { channelId, threadTs, deliveryId, triggerId, responseUrl } = delivery;
+  const { channelId, threadTs, deliveryId, triggerId, responseUrl, acknowledgement } = delivery;
   const reach = { person, channelId, threadTs, responseUrl };
+  const answer: Interaction['tell'] = (message, options) => {
+    acknowledgement.give();
+    return tellWithRetries(deps, reach, message, options);
+  };
   return {
     deps,
     person,
     channelId,
     threadTs,
     deliveryId,
-    tell: (message, options) => tell(deps, reach, message, options),
+    tell: answer,
+    tellIfLate: async (message) => {
+      if (acknowledgement.isLate) await answer(message);
+    },
     open: async (view, { undo } = {}) => {
+      acknowledgement.give();
       try {
         await deps.web.call('views.open', { trigger_id: triggerId, view }, done);
       } catch (error) {
         await undo?.();
         if (error instanceof SlackProblem && /trigger/.test(error.code ?? '')) {
-          await tell(deps, reach, say('Opening this took too long for Slack. Try once more.'));
+          await answer(say('Opening this took too long for Slack. Try once more.'));
           return;
         }
         throw error;
@@ -105,16 +118,35 @@ export async function serve(
   const answer = interaction(deps, delivery);
   let over = false;
   const slow = setTimeout(() => {
-    if (!over) void answer.tell(SLOW).catch(() => undefined);
+    // Said once or not at all: the answer follows.
+    if (!over) void tell(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
     const admission = await admit(deps, delivery, needs);
     if ('refused' in admission) await answer.tell(admission.refused);
-    else await run(admission.call);
+    else await runAndAnswer(admission.call, run);
   } catch (error) {
     await answer.tell(explain(deps.log, error, activity));
   } finally {
     over = true;
     clearTimeout(slow);
   }
+}
+
+/** Lets no delivery that was acknowledged late end without a word. */
+async function runAndAnswer(call: Interaction, run: (call: Interaction) => Promise<void>): Promise<void> {
+  let hasSpoken = false;
+  const noting =
+    <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
+    (...said: Said) => {
+      hasSpoken = true;
+      return say(...said);
+    };
+  await run({
+    ...call,
+    tell: noting(call.tell),
+    tellIfLate: noting(call.tellIfLate),
+    open: noting(call.open),
+  });
+  if (!hasSpoken) await call.tellIfLate(DONE);
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
+import type { Acknowledgement } from './acknowledgements.ts';
 import { explain } from './explain.ts';
 import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
 import { publishHome } from './features/home.ts';
@@ -21,6 +22,9 @@ const SUBMISSION_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
+/** A form is acknowledged with its outcome, below; a late one says in its view what became of it. */
+const OWN_ACKNOWLEDGEMENT: Acknowledgement = { give: () => undefined, isLate: false };
+
 /** Takes a submitted form to its feature and its outcome to the person. */
 export async function submitForm(
   deps: SlackDeps,
@@ -38,6 +42,7 @@ export async function submitForm(
     triggerId: payload.trigger_id,
     deliveryId: `view:${view.id}`,
     responseUrl: undefined,
+    acknowledgement: OWN_ACKNOWLEDGEMENT,
   };
   const values = valuesOf(view);
   const outcome = submitted(deps, feature, delivery, values, origin);

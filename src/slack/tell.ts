@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Person } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import type { SlackDeps } from './feature.ts';
 import { fetchWithin } from './fetch.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/kit.ts';
-import { done, SlackProblem } from './web.ts';
+import { done, isTransient, SlackProblem } from './web.ts';
 
 /** Where a person can be reached alone. */
 export interface Reach {
@@ -36,6 +37,7 @@ export async function tell(
   } else if (responseUrl !== undefined && (await answer(responseUrl, message, options.replace ?? false))) {
     return;
   }
+  let inChannel: SlackProblem | undefined;
   if (to.channelId !== undefined && to.channelId !== '') {
     const { channelId, threadTs } = to;
     try {
@@ -56,12 +58,49 @@ export async function tell(
     } catch (error) {
       // Refused, limited or lost in this channel: said twice in the worst case, never not at all.
       if (!(error instanceof SlackProblem)) throw error;
+      if (isTransient(error)) inChannel = error;
     }
   }
-  const channel = await deps.directory.directMessage(to.person.id);
-  await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call('chat.postMessage', { channel, text, blocks }, done),
-  );
+  try {
+    const channel = await deps.directory.directMessage(to.person.id);
+    await withPlainFallback(message, ({ text, blocks }) =>
+      deps.web.call('chat.postMessage', { channel, text, blocks }, done),
+    );
+  } catch (error) {
+    // Where direct messages are turned off, only the channel is left.
+    if (inChannel !== undefined && error instanceof SlackProblem && !isTransient(error)) throw inChannel;
+    throw error;
+  }
+}
+
+/** Between two tries to tell a person something, where Slack names no longer time. */
+const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
+
+/**
+ * Says something to one person, again and again while Slack is away or limits us. Where that comes to nothing, the log
+ * says so; the order itself says how it stands.
+ */
+export async function tellWithRetries(
+  deps: Parameters<typeof tell>[0],
+  to: Reach,
+  message: Message,
+  options?: { readonly replace?: boolean },
+  waits: readonly number[] = RETRY_DELAYS_MS,
+): Promise<void> {
+  const userId = to.person.id;
+  for (const wait of [...waits, undefined]) {
+    try {
+      return await tell(deps, to, message, options);
+    } catch (err) {
+      if (!(err instanceof SlackProblem)) throw err;
+      if (wait === undefined || !isTransient(err)) {
+        deps.log.error({ err, userId }, 'a person could not be told something');
+        return;
+      }
+      deps.log.warn({ err, userId }, 'telling a person something; will try again');
+      await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
+    }
+  }
 }
 
 async function answer(url: string, message: Message, replace: boolean): Promise<boolean> {

@@ -57,6 +57,19 @@ export function askedWaitMs(error: unknown): number | undefined {
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_RETRY_AFTER_MS);
 }
 
+/** Codes with which Slack says that it failed itself: another try may do. */
+const SLACK_FAILED: ReadonlySet<string> = new Set([
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+]);
+
+/** Whether the same call may be taken later. */
+export function isTransient({ kind, code }: SlackProblem): boolean {
+  return kind !== 'refused' || (code !== undefined && SLACK_FAILED.has(code));
+}
+
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
   /** @throws {SlackProblem} */

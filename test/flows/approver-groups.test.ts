@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
 import type { Actor } from '@domain-steward/slack-workspace';
+import { afterEach, describe, expect, test } from 'vitest';
 import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 

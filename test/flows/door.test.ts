@@ -392,6 +392,24 @@ test('who sends more commands than anybody types is told when to try again; othe
   expect(await answerTo(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
+test('buttons count like commands: who presses more than anybody can is told when to try again', async () => {
+  const ada = demo.workspace.as('U0ADA');
+  const answered = () => ada.ephemerals().map(({ text }) => text);
+  const before = answered().length;
+  const { card } = order;
+  await Promise.all([
+    ...Array.from({ length: 5 }, () => ada.command(DOMAINS, '/domain help')),
+    ...Array.from({ length: LIMIT - 2 }, () => ada.click(card, 'order_approve')),
+  ]);
+  await demo.workspace.waitFor(() => (answered().length >= before + LIMIT + 3 ? true : undefined), {
+    what: 'every command and click to be answered',
+  });
+  const refused = answered().filter((text) => text.includes('Too many commands and clicks'));
+  expect(refused).toHaveLength(3);
+  expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
+  expect(answered().filter((text) => text.includes('Only approvers can approve'))).not.toEqual([]);
+});
+
 test('whoever tries one password after the other is stopped, and nobody else', async () => {
   const ada = demo.workspace.as('U0ADA');
   const form = await openForm(demo.workspace, ada, '/domain link');

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { answerTo, DOMAINS, link, openForm, toldAfter, until } from '../support/demo.ts';
 import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
 import type { PersonChanges } from '@domain-steward/slack-workspace';
+import { afterEach, describe, expect, test } from 'vitest';
 import { answerTo, link, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';

@@ -1,6 +1,6 @@
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
-import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { password } from '../client/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';

@@ -1,6 +1,6 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/client/secret.ts';
-import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { createDirectory, type SlackDirectory } from '../../src/slack/directory.ts';
 import { createSlackWeb, SlackProblem } from '../../src/slack/web.ts';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../src/client/secret.ts';
-import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
 import { createLog, type Log } from '../../src/log.ts';
 import { boltLogger, createReceiver } from '../../src/slack/receiver.ts';
 import { until } from '../support/demo.ts';

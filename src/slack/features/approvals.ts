@@ -28,17 +28,37 @@ import { userForm } from './users.ts';
  * everything is read and checked again.
  */
 
-/** Tells the person why nothing changed; what did change, the card and the thread say. */
-async function tellRefusal(call: Interaction, outcome: ChangeOutcome): Promise<void> {
-  if (!outcome.ok) await call.tell(say(outcome.refusal));
+/**
+ * Tells the person why nothing changed; what did change, the card and the thread say.
+ * @param changed what to say of it where the click was acknowledged before it was known
+ */
+async function tellOutcome(
+  call: Interaction,
+  outcome: ChangeOutcome,
+  changed: (title: string, order: Order) => string,
+): Promise<void> {
+  if (!outcome.ok) return call.tell(say(outcome.refusal));
+  const { order } = outcome;
+  await call.tellIfLate(say(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)));
 }
 
 async function approve(call: ActionCall): Promise<void> {
-  await tellRefusal(call, await call.deps.orders.approve(call.value, call.person.id));
+  await tellOutcome(call, await call.deps.orders.approve(call.value, call.person.id), approvedText);
+}
+
+function approvedText(title: string, { state }: Order): string {
+  if (state === 'FAILED') return `${title} was stopped, nothing was sent. Its thread says why.`;
+  return state === 'PENDING'
+    ? `Your approval counts: ${title}. It needs somebody else’s too.`
+    : `Approved: ${title}. Its thread says how it ends.`;
 }
 
 async function cancel(call: ActionCall): Promise<void> {
-  await tellRefusal(call, await call.deps.orders.cancel(call.value, call.person.id));
+  await tellOutcome(
+    call,
+    await call.deps.orders.cancel(call.value, call.person.id),
+    (title) => `Cancelled: ${title}. Nothing was sent.`,
+  );
 }
 
 async function confirm(call: ActionCall): Promise<void> {

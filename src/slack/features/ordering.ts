@@ -95,6 +95,14 @@ export async function orderFromLine(call: CommandCall, task: OrderTaskName, inpu
   const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
   const message = outcomeMessage(outcome);
   if (message !== undefined) await call.tell(message);
+  else if (outcome.kind === 'accepted') await call.tellIfLate(askedFor(outcome.order));
+}
+
+/** Said where the card alone would leave a person waiting. */
+function askedFor(order: Order): Message {
+  return say(
+    `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`,
+  );
 }
 
 /** Opens a form, or says why the person's account cannot do what it is for. */

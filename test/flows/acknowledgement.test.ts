@@ -1,0 +1,122 @@
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { GIVEN_WITHIN_MS } from '../../src/slack/acknowledgements.ts';
+import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { ask, requestsOf } from '../support/orders.ts';
+import { buttonValue, ephemeral } from '../support/people.ts';
+
+/*
+ * Slack is told that a delivery is kept when it is: what it changes is committed before it is acknowledged. Where that
+ * takes too long it is acknowledged all the same, and the person hears what became of it.
+ */
+
+/** What Slack's API takes for a call, where nothing is wrong with it. */
+const USUAL_MS = 150;
+/** Longer than a delivery goes unacknowledged, and than its person hears nothing. */
+const SLOW_MS = 2_700;
+
+describe.each([
+  ['HTTP', false],
+  ['Socket Mode', true],
+])('over %s', (_mode, socketMode) => {
+  const t = useTestDemo({ socketMode, settings: { APPROVERS: 'S0APPROVERS' } });
+  let database: pg.Client;
+  beforeAll(async () => {
+    database = new pg.Client({ connectionString: t.databaseUrl });
+    await database.connect();
+  });
+  afterEach(() => t.workspace.faults.clear());
+  afterAll(() => database.end());
+
+  let names = 0;
+  function newName(): string {
+    names += 1;
+    const name = `ack-${names}.rest`;
+    t.service.state.addDomain({ name, context: 4 });
+    return name;
+  }
+  const usual = () => t.workspace.faults.set({ method: '*', kind: 'slow', delayMs: USUAL_MS });
+  const stateOf = async (id: string): Promise<unknown> =>
+    (await database.query('SELECT state FROM orders WHERE id = $1', [id])).rows[0]?.state;
+  const askedFor = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+  const kept = async (name: string): Promise<number> =>
+    (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
+
+  test('a command is acknowledged when its order is kept', async () => {
+    const name = newName();
+    usual();
+    const { acked } = await t.alice.command(DOMAINS, `/domain renew ${name}`);
+    expect([acked, await kept(name)]).toEqual([true, 1]);
+  });
+
+  test('a click on Approve, Cancel or Confirm is acknowledged when it is committed', async () => {
+    const approved = await askedFor(newName());
+    const cancelled = await askedFor(newName());
+    await t.alice.command(DOMAINS, `/domain delete ${newName()}`);
+    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
+      JSON.stringify(blocks).includes('order_confirm'),
+    );
+    usual();
+    expect((await t.carol.click(approved.card, 'order_approve')).acked).toBe(true);
+    expect(await stateOf(approved.id)).not.toBe('PENDING');
+    expect((await t.alice.click(cancelled.card, 'order_cancel')).acked).toBe(true);
+    expect(await stateOf(cancelled.id)).toBe('CANCELLED');
+    expect((await t.alice.click(draft, 'order_confirm')).acked).toBe(true);
+    expect(await stateOf(buttonValue(draft, 'order_confirm'))).not.toBe('DRAFT');
+  });
+
+  test('an approval that takes too long is acknowledged all the same, and said when it is there', async () => {
+    const order = await askedFor(newName());
+    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'slow', delayMs: SLOW_MS, times: 1 });
+    const click = await t.carol.click(order.card, 'order_approve');
+    expect(click.acked, 'within the time that Slack gives').toBe(true);
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await ephemeral(t.workspace, t.carol, 'that it takes longer', (message) =>
+      textOf(message).includes('will answer here'),
+    );
+    const told = await ephemeral(t.workspace, t.carol, 'what became of it', (message) =>
+      textOf(message).includes('Approved: '),
+    );
+    expect(textOf(told)).toContain(order.id);
+    await order.ends('SUCCEEDED');
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('a command that takes too long is acknowledged all the same, and said when it is there', async () => {
+    const name = newName();
+    const { bob } = t;
+    t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: SLOW_MS, times: 1 });
+    const watched = await bob.command(DOMAINS, `/domain watch ${name}`);
+    expect(watched.acked, 'within the time that Slack gives').toBe(true);
+    await ephemeral(t.workspace, bob, 'the answer', (message) =>
+      textOf(message).includes('is on the watch list'),
+    );
+  });
+
+  test('opening a form waits for nothing', async () => {
+    t.workspace.faults.set({ method: 'views.open', kind: 'slow', delayMs: SLOW_MS, times: 1 });
+    const opened = await t.alice.command(DOMAINS, '/domain renew');
+    expect(opened.acked).toBe(true);
+    expect(opened.ackMs).toBeLessThan(GIVEN_WITHIN_MS);
+  });
+
+  test('a form is acknowledged when what it asks for is kept', async () => {
+    const order = await askedFor(newName());
+    const before = t.carol.openedViews().length;
+    await t.carol.click(order.card, 'order_deny');
+    const form = await t.workspace.waitFor(() => t.carol.openedViews()[before], { what: 'the form' });
+    usual();
+    expect(await t.carol.submit(form, { reason: 'no' })).toMatchObject({ outcome: 'closed' });
+    expect(await stateOf(order.id)).toBe('DENIED');
+  });
+
+  test('a form that this release does not know says so', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain link');
+    await t.alice.submit(form, { user: 'alice', context: '4', password: 'wrong' });
+    const made = t.workspace.deliveries.findLast(({ payload }) => payload['type'] === 'view_submission');
+    if (made === undefined) throw new Error('no form was submitted');
+    const view = { id: form.id, type: 'modal', callback_id: 'of_another_release', private_metadata: '' };
+    const { body } = await t.workspace.redeliver({ ...made, payload: { ...made.payload, view } });
+    expect(JSON.stringify(body)).toContain('I do not know this form any more');
+  });
+});

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Bursts } from '../support/bursts.ts';
+
+/*
+ * Many clicks at one moment. Each changes its order or is answered; the long version is test/torture/bursts.torture.ts.
+ */
+
+const CLICKS = 200;
+const LIMITED = 20;
+
+let bursts: Bursts;
+beforeAll(async () => {
+  bursts = await Bursts.start();
+});
+afterAll(() => bursts.close());
+
+test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is applied or answered`, async () => {
+  const orders = await bursts.asked(CLICKS);
+  const { faults } = bursts.s.workspace;
+  faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
+  faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
+  faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 1, times: 2 });
+  faults.set({ method: 'conversations.open', kind: 'ratelimited', retryAfter: 1, times: 2 });
+  faults.set({ method: '*', kind: 'slow', delayMs: 150 });
+  const { approved, told, silent } = await bursts.click(
+    orders.map((order, n) => ({ order, userId: 'U0BOB', hasResponseUrl: n % 2 === 0 })),
+  );
+  const said = [...told.values()].reduce((sum, count) => sum + count, 0);
+  expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
+  expect(approved + said, JSON.stringify([...told])).toBe(CLICKS);
+  expect(approved, JSON.stringify([...told])).toBeGreaterThanOrEqual(CLICKS - LIMITED);
+}, 120_000);
