@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
@@ -8,12 +9,14 @@ import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
 import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
-import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { afterDoubt, type Order, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
-import type { OrderStore } from './ports.ts';
+import { type Answered, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
+import type { OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
 import { taskNamed } from './tasks.ts';
+import { transition } from './transition.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;
@@ -86,9 +89,9 @@ export async function executeOrder(
     if (changed !== undefined)
       return order === known ? { refusal: changed } : { event: { type: 'stopped', summary: changed } };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
-    // Named by the version too: a process that lost an order and claims it again is another worker. What its
-    // first go still has to say must not touch what the second one sends.
-    const workerId = `${deps.workerId}/${order.version}`;
+    // Of each claim its own: a process that lost an order and claims it again is another worker. What its first go
+    // still has to say must not touch what the second one sends. A database that loses commits repeats versions.
+    const workerId = `${deps.workerId}/${randomUUID()}`;
     return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
@@ -143,7 +146,7 @@ async function sendItems(deps: Worker, order: Order, signal: AbortSignal): Promi
   } catch (error) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
-      const outcome = outcomeOfError(deps, task, order, item, error, false);
+      const outcome = outcomeOfError(deps, task, order, item, error, undefined);
       await commitOutcome(deps, order, item, outcome, signal);
     }
     return;
@@ -192,13 +195,13 @@ async function sendItem(
   signal: AbortSignal,
 ): Promise<void> {
   const startedAt = performance.now();
-  let sent = false;
+  let sent: OrderItem | undefined;
   const beforeSend = async () => {
     const marked = await change(deps, () => ({
       event: { type: 'sending', workerId: deps.workerId, n: item.n },
     }));
     if (!marked.ok) throw new ClaimLost(marked.refusal);
-    sent = true;
+    sent = marked.order.items.find(({ n }) => n === item.n);
   };
   let outcome: Outcome;
   try {
@@ -212,12 +215,16 @@ async function sendItem(
     });
     outcome = {
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
+      sent,
       answer,
     };
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, sent }, 'carrying out an order');
+      deps.log.error(
+        { err: error, orderId: order.id, ctid: item.ctid, sent: sent !== undefined },
+        'carrying out an order',
+      );
     }
     outcome = outcomeOfError(deps, task, order, item, error, sent);
   }
@@ -233,27 +240,22 @@ async function sendItem(
   if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
-type Answered = OrderEvent & { readonly type: 'answered' };
-
-/** How a try to carry an item out ended. */
-interface Outcome {
-  readonly event: Answered | (OrderEvent & { readonly type: 'held_back' });
-  /** Of an item that was not carried out: its end, should it have been given up meanwhile. */
-  readonly end?: Answered;
+/** How a try to carry an item out ended, with the answer that was good. */
+interface Outcome extends SendOutcome {
   readonly answer?: Sent;
 }
 
-/** @param sent the item's request may have left */
+/** @param sent the item as it was marked, when its request may have left */
 function outcomeOfError(
   deps: ExecuteDeps,
   task: OrderTask,
   order: Order,
   item: OrderItem,
   error: unknown,
-  sent: boolean,
+  sent: OrderItem | undefined,
 ): Outcome {
   const { n } = item;
-  const todo = whatToDo(error, task, item.attempts + 1, sent);
+  const todo = whatToDo(error, task, item.attempts + 1, sent !== undefined);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
@@ -264,10 +266,10 @@ function outcomeOfError(
       ...(isOpen
         ? { outcome: 'UNKNOWN', result: { ...result, summary: afterDoubt(result.summary) } }
         : { outcome, result }),
-      ...(sent ? {} : { givenUpBy: deps.workerId }),
+      ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
     };
   };
-  if (todo.kind === 'over') return { event: answered(todo.outcome) };
+  if (todo.kind === 'over') return { event: answered(todo.outcome), sent };
   const { why, inDoubt = item.result?.inDoubt ?? false } = todo;
   return {
     event: {
@@ -278,21 +280,12 @@ function outcomeOfError(
       why,
       ...(inDoubt ? { doubt: IN_DOUBT } : {}),
     },
-    ...(inDoubt || !sent ? {} : { end: answered('FAILED') }),
+    sent,
+    ...(sent === undefined ? {} : { end: answered(inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
 
 const IN_DOUBT = 'The service did not answer. It is sent again, which does no harm.';
-
-/** What an outcome is to its item as that stands by now: it may have been given up, or settled, in between. */
-function eventFor(current: Order, { event, end }: Outcome): OrderEvent {
-  const item = current.items.find(({ n }) => n === event.n);
-  const isGivenUp = item?.state !== 'SENT' && item?.state !== 'WAITING';
-  const said = event.type === 'held_back' && isGivenUp ? (end ?? event) : event;
-  if (said.type === 'held_back' || said.outcome === 'UNKNOWN' || said.givenUpBy !== undefined) return said;
-  const { n, outcome, result } = said;
-  return item?.result?.settledBy === undefined ? said : { type: 'answered_late', n, outcome, result };
-}
 
 async function commitOutcome(
   deps: Worker,
@@ -313,9 +306,31 @@ async function commitOutcome(
           },
         };
   const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
-  await keepTrying(deps, signal, () =>
-    change(deps, (current) => ({ event: eventFor(current, outcome), extra, jobs })),
-  );
+  await keepTrying(deps, signal, async () => {
+    const kept = await change(deps, (current) => ({ event: eventOfOutcome(current, outcome), extra, jobs }));
+    if (kept.order === undefined) await writeAgain(deps, outcome, jobs);
+  });
+}
+
+/** The database knows nothing of the order any more: it is written again as far as this worker knows it. */
+async function writeAgain(worker: Worker, outcome: Outcome, jobs: readonly OrderJob[]): Promise<void> {
+  const { event, sent, end } = outcome;
+  const said = event.type === 'answered' ? event : end;
+  if (sent === undefined || said === undefined) return;
+  const lost = transition(worker.latest, lostRequest(said, sent), worker.now());
+  const { id } = worker.latest;
+  worker.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
+  if (!lost.ok) return;
+  const { order, log } = lost;
+  const first = await worker.store.create(order, undefined, log, jobs);
+  if (first === undefined) return;
+  // Its command was delivered again, and is another order by now.
+  const second =
+    first.conflictingOrderId === id
+      ? first
+      : await worker.store.create({ ...order, deliveryId: `lost:${id}` }, undefined, log, jobs);
+  if (second !== undefined)
+    throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }
 
 /** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */

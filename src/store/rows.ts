@@ -34,7 +34,7 @@ const itemResult = z.looseObject({
   errorKind: z.string().exactOptional(),
   hasSecret: z.boolean().exactOptional(),
   settledBy: z.string().exactOptional(),
-  late: z.enum(['SUCCEEDED', 'FAILED']).exactOptional(),
+  late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   inDoubt: z.boolean().exactOptional(),
 });
 
