@@ -9,7 +9,7 @@ import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
 import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
-import { afterDoubt, type Order, type OrderItem } from './order.ts';
+import { afterDoubt, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
 import { type Answered, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import type { OrderJob, OrderStore } from './ports.ts';
@@ -306,9 +306,16 @@ async function commitOutcome(
           },
         };
   const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
+  const about = { orderId: order.id, ctid: item.ctid };
   await keepTrying(deps, signal, async () => {
-    const kept = await change(deps, (current) => ({ event: eventOfOutcome(current, outcome), extra, jobs }));
+    let event: OrderEvent | undefined;
+    const kept = await change(deps, (current) => {
+      event = eventOfOutcome(current, outcome);
+      return { event, extra, jobs };
+    });
     if (kept.order === undefined) await writeAgain(deps, outcome, jobs);
+    else if (kept.ok && event?.type === 'doubted')
+      deps.log.error(about, 'the database has lost that this was sent');
   });
 }
 
