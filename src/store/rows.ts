@@ -312,6 +312,11 @@ export function whereFilter({ states, requesterId, name, limit }: OrderFilter): 
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }
 
+/** Ids of orders that are approved and have not ended, the oldest change first. */
+export function selectUnsent(): Prisma.Sql {
+  return Prisma.sql`SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING') ORDER BY updated_at`;
+}
+
 /** Orders of each kind in one go. */
 const NEGLECT_LIMIT = 500;
 /** The clocks of replicas differ by less than this, in milliseconds. */

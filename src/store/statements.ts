@@ -2,6 +2,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import { isOpen, type LogEntry, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { LOG_POSITION } from './session.ts';
 
 /*
  * Changing orders: all changes of a moment are one SQL statement, so one round trip and, where no jobs go with them, one
@@ -58,7 +59,7 @@ export function insertOrder(
 
 /**
  * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
- * were read. Of an order itself only what a transition changes is written, and the claim only where it changes: its
+ * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written, and the claim only where it changes: its
  * lease is extended beside all this.
  * @throws when a change has no line in the audit log
  */
@@ -136,7 +137,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
           expires_at = excluded.expires_at, revealed_at = NULL
       )
-      SELECT id FROM changed`,
+      SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`,
   );
 }
 
