@@ -65,6 +65,8 @@ export interface GuardDeps {
   readonly log: Log;
   /** Names this process among all that share the database. */
   readonly processId: string;
+  /** {@link BEAT_MS} when left out. */
+  readonly beatMs?: number;
 }
 
 /** How often a bot says that it is at work, and looks. */
@@ -144,7 +146,7 @@ export interface RunningHeartbeat {
  * at each beat, and as soon as a connection leads to another server. Until then nothing is claimed or sent there.
  */
 export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat {
-  const { heartbeat, log } = deps;
+  const { heartbeat, log, beatMs = BEAT_MS } = deps;
   let known = start;
   let isStopped = false;
   let isWanted = false;
@@ -163,7 +165,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
   };
 
   const beatAndGoOn = async () => {
-    let waitMs = BEAT_MS;
+    let waitMs = beatMs;
     isWanted = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
@@ -181,7 +183,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
   heartbeat.onOtherServer(() => {
     if (!isStopped) begin();
   });
-  timer = setTimeout(begin, BEAT_MS);
+  timer = setTimeout(begin, beatMs);
   const stop = () => {
     isStopped = true;
     clearTimeout(timer);
