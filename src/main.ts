@@ -21,7 +21,7 @@ import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
-import { doubtAfterSleep, keepBeating } from './orders/wake.ts';
+import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
@@ -43,6 +43,7 @@ import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
+import { DURABLE_COMMITS } from './store/session.ts';
 import { createSettingsStore } from './store/settings.ts';
 
 /** What tests may put in place of the real thing. */
@@ -88,6 +89,7 @@ const FRESH_MS = 1_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const LAST_WORDS_MS = 1_500;
+const LAST_BEAT_MS = 1_000;
 /** Before whoever sent the signal loses patience. */
 const STOP_MS = 9_500;
 
@@ -147,7 +149,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     closers.push(() => probing.close());
     delete missing['database'];
 
-    const jobs = createJobs({ connectionString: databaseUrl, log, now });
+    const jobs = createJobs({ connectionString: databaseUrl, session: DURABLE_COMMITS, log, now });
     await jobs.start();
     closers.push(() => jobs.close());
     const { atCrashPoint } = overrides;
@@ -208,6 +210,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const stopWork = new AbortController();
     // Every request under way listens to it.
     setMaxListeners(0, stopWork.signal);
+    const processId = randomUUID();
     const execution = {
       store,
       vault,
@@ -217,7 +220,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       findAccount: accounts.find,
       directory,
       accepted: accounts.accepted,
-      workerId: randomUUID(),
+      workerId: processId,
       leaseMs: LEASE_MS / hurry,
       sendWithinMs: SEND_WITHIN_MS / hurry,
       observe: measured.serviceRequest,
@@ -260,10 +263,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       );
 
     // Before any work is taken.
-    const wake = { store, heartbeat: createHeartbeat(db), now, log };
-    const databaseName = await withPatience('the database', log, signal, () => doubtAfterSleep(wake));
-    const stopBeating = keepBeating(wake, databaseName);
-    closers.push(async () => stopBeating());
+    const guard = { store, heartbeat: createHeartbeat(db), now, log, processId };
+    const known = await withPatience('the database', log, signal, () => markUnsentUnknown(guard));
+    const heartbeat = startHeartbeat(guard, known);
+    closers.push(async () => heartbeat.stop());
 
     await jobs.work({
       'order.execute': ({ orderId }, known) => executeOrder(execution, orderId, stopWork.signal, known),
@@ -343,6 +346,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     );
     log.info({ port: server.port, metricsPort: metricsServer?.port, mode: slackMode(config).kind }, 'ready');
 
+    const stopCleanly = () =>
+      heartbeat.stopCleanly().catch((err: unknown) => log.warn({ err }, 'saying that the bot stops'));
     let stopped: Promise<void> | undefined;
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
@@ -353,7 +358,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
       // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
       stopWork.abort();
-      if (drained.includes(false)) await Promise.race([jobs.idle(), sleep(LAST_WORDS_MS)]);
+      const isIdle = jobs.idle().then(() => true);
+      // What still may be sent leaves the next start something to doubt.
+      if (!drained.includes(false) || (await Promise.race([isIdle, sleep(LAST_WORDS_MS, false)])))
+        await Promise.race([stopCleanly(), sleep(LAST_BEAT_MS)]);
       await closeAll();
       log.info('stopped');
     };

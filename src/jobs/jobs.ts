@@ -59,6 +59,11 @@ export interface Jobs {
   close(): Promise<void>;
 }
 
+/** A connection, as far as it is needed here. */
+interface SqlClient {
+  query(text: string): Promise<unknown>;
+}
+
 const POLL_SECONDS = 2;
 const SOON_MS = 60_000;
 /** For the database's clock, which says what is due. */
@@ -69,15 +74,20 @@ const KEEP_DAYS = 14;
 /**
  * Jobs on pg-boss.
  * @param options.connectionString PostgreSQL
+ * @param options.session SQL that each session begins with
  * @param options.now the clock that jobs' `startAfter` is told in
  */
 export function createJobs(options: {
   readonly connectionString: string;
+  readonly session: string;
   readonly log: Log;
   readonly now: () => Date;
 }): Jobs {
   const { log } = options;
+  // Handed on to its pool as it is.
+  const pool = { onConnect: (client: SqlClient) => client.query(options.session) };
   const boss = new PgBoss({
+    ...pool,
     connectionString: options.connectionString,
     application_name: 'domain-steward-jobs',
     max: 6,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnknownKeyError, type Vault } from '../accounts/vault.ts';
 import type { ServiceClient } from '../client/client.ts';
@@ -11,8 +12,9 @@ import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
 import { afterDoubt, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderTask, Sent } from './order-task.ts';
+import { type Answered, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
-import type { Directory, OrderStore } from './ports.ts';
+import type { Directory, OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import {
   NotRepeatedError,
@@ -23,6 +25,7 @@ import {
   wholeAnswer,
 } from './result.ts';
 import { taskNamed } from './tasks.ts';
+import { transition } from './transition.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;
@@ -125,9 +128,9 @@ export async function executeOrder(
     // It stays as it is: a replica that knows the key carries it out, or this one does once it knows it.
     if (prepared.error instanceof UnknownKeyError) return { refusal: prepared.error.message };
     const leaseUntil = new Date(deps.now().getTime() + leaseMs);
-    // Named by the version too: a process that lost an order and claims it again is another worker. What its
-    // first go still has to say must not touch what the second one sends.
-    const workerId = `${deps.workerId}/${order.version}`;
+    // Of each claim its own: a process that lost an order and claims it again is another worker. What its first go
+    // still has to say must not touch what the second one sends. A database that loses commits repeats versions.
+    const workerId = `${deps.workerId}/${randomUUID()}`;
     return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
@@ -273,6 +276,7 @@ async function sendItem(
     }));
     if (!marked.ok)
       throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
+    go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.requests += 1;
     go.mayBeDone = true;
   };
@@ -294,13 +298,15 @@ async function sendItem(
     });
     outcome = {
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
+      sent: go.sent,
       answer,
       said: answer.envelope,
     };
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, ...go }, 'carrying out an order');
+      const { requests } = go;
+      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, requests }, 'carrying out an order');
     }
     outcome = outcomeOfError(deps, task, order, item, error, go);
     if (error instanceof ServiceError && error.envelope !== undefined)
@@ -319,21 +325,18 @@ async function sendItem(
   if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
-type Answered = OrderEvent & { readonly type: 'answered' };
-
 /** A go at an item. */
 interface Go {
   /** Requests that may have left: more than one where the session of the first had ended. */
   requests: number;
   /** Nothing proves that the last of them was not carried out. */
   mayBeDone: boolean;
+  /** The item as it was marked last; undefined while nothing may have left. */
+  sent?: OrderItem | undefined;
 }
 
-/** How a try to carry an item out ended. */
-interface Outcome {
-  readonly event: Answered | (OrderEvent & { readonly type: 'held_back' });
-  /** Of an item that was not carried out: its end, should it have been given up meanwhile. */
-  readonly end?: Answered;
+/** How a try to carry an item out ended, with the answer that was good. */
+interface Outcome extends SendOutcome {
   readonly answer?: Sent;
   /** What the service answered, whatever it means. */
   readonly said?: Envelope;
@@ -345,10 +348,9 @@ function outcomeOfError(
   order: Order,
   item: OrderItem,
   error: unknown,
-  { requests, mayBeDone }: Readonly<Go> = { requests: 0, mayBeDone: false },
+  { requests, mayBeDone, sent }: Readonly<Go> = { requests: 0, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const sent = requests > 0;
   const todo = whatToDo(error, task, item.attempts + Math.max(requests, 1), mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
@@ -360,10 +362,10 @@ function outcomeOfError(
       ...(isOpen
         ? { outcome: 'UNKNOWN', result: { ...result, summary: afterDoubt(result.summary) } }
         : { outcome, result }),
-      ...(sent ? {} : { givenUpBy: deps.workerId }),
+      ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
     };
   };
-  if (todo.kind === 'over') return { event: answered(todo.outcome) };
+  if (todo.kind === 'over') return { event: answered(todo.outcome), sent };
   const { why, inDoubt = item.result?.inDoubt ?? false } = todo;
   return {
     event: {
@@ -374,21 +376,12 @@ function outcomeOfError(
       why,
       ...(inDoubt ? { doubt: IN_DOUBT } : {}),
     },
-    ...(inDoubt || !sent ? {} : { end: answered('FAILED') }),
+    sent,
+    ...(sent === undefined ? {} : { end: answered(inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
 
 const IN_DOUBT = 'The service did not answer. It is sent again, which does no harm.';
-
-/** What an outcome is to its item as that stands by now: it may have been given up, or settled, in between. */
-function eventFor(current: Order, { event, end }: Outcome): OrderEvent {
-  const item = current.items.find(({ n }) => n === event.n);
-  const isGivenUp = item?.state !== 'SENT' && item?.state !== 'WAITING';
-  const said = event.type === 'held_back' && isGivenUp ? (end ?? event) : event;
-  if (said.type === 'held_back' || said.outcome === 'UNKNOWN' || said.givenUpBy !== undefined) return said;
-  const { n, outcome, result } = said;
-  return item?.result?.settledBy === undefined ? said : { type: 'answered_late', n, outcome, result };
-}
 
 async function commitOutcome(
   deps: Worker,
@@ -412,9 +405,38 @@ async function commitOutcome(
         }),
   };
   const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
-  await keepTrying(deps, signal, () =>
-    change(deps, (current) => ({ event: eventFor(current, outcome), extra, jobs })),
-  );
+  const about = { orderId: order.id, ctid: item.ctid };
+  await keepTrying(deps, signal, async () => {
+    let event: OrderEvent | undefined;
+    const kept = await change(deps, (current) => {
+      event = eventOfOutcome(current, outcome);
+      return { event, extra, jobs };
+    });
+    if (kept.order === undefined) await writeAgain(deps, outcome, jobs);
+    else if (kept.ok && event?.type === 'doubted')
+      deps.log.error(about, 'the database has lost that this was sent');
+  });
+}
+
+/** The database knows nothing of the order any more: it is written again as far as this worker knows it. */
+async function writeAgain(worker: Worker, outcome: Outcome, jobs: readonly OrderJob[]): Promise<void> {
+  const { event, sent, end } = outcome;
+  const said = event.type === 'answered' ? event : end;
+  if (sent === undefined || said === undefined) return;
+  const lost = transition(worker.latest, lostRequest(said, sent), worker.now());
+  const { id } = worker.latest;
+  worker.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
+  if (!lost.ok) return;
+  const { order, log } = lost;
+  const first = await worker.store.create(order, undefined, log, jobs);
+  if (first === undefined) return;
+  // Its command was delivered again, and is another order by now.
+  const second =
+    first.conflictingOrderId === id
+      ? first
+      : await worker.store.create({ ...order, deliveryId: `lost:${id}` }, undefined, log, jobs);
+  if (second !== undefined)
+    throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }
 
 /** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */

@@ -1,9 +1,20 @@
-import { afterDoubt, isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  afterDoubt,
+  type ItemResult,
+  isFinal,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+} from './order.ts';
 import { change, finishIfSettled, refuse, type Transition } from './steps.ts';
 
 /*
  * What becomes of an order’s items: sent, answered, given up, settled.
  */
+
+/** What people are told where the database says that nothing was sent, and a worker knows better. */
+export const LOST_SENDING = 'This was sent, and the bot’s database has lost that it was.';
 
 function isClaimedBy(order: Order, workerId: string): boolean {
   return order.state === 'EXECUTING' && order.claim?.workerId === workerId;
@@ -72,9 +83,11 @@ export function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }
  */
 export function answered(order: Order, event: OrderEvent & { type: 'answered' }, now: Date): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
+  const isOpen = (unknown: OrderItem) =>
+    unknown.answeredAt === undefined || (event.outcome !== 'UNKNOWN' && !isKept(unknown, event.result));
   const applies =
     event.givenUpBy === undefined
-      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && event.outcome !== 'UNKNOWN')
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isOpen(item))
       : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
         isClaimedBy(order, event.givenUpBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
@@ -104,9 +117,22 @@ export function answered(order: Order, event: OrderEvent & { type: 'answered' },
   );
 }
 
+/** Whether an item keeps this very answer already: the commit of it may have gone unconfirmed. */
+function isKept(item: OrderItem, result: ItemResult): boolean {
+  const kept = wordsOf(item.result);
+  const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
+  return isAnswer && isDeepStrictEqual(kept, wordsOf(result));
+}
+
+/** What came from the service; the bot's own sentence changes when an item is doubted or settled. */
+function wordsOf(result: ItemResult | undefined) {
+  const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
+  return { code, text, stid, httpStatus, messages, errorKind };
+}
+
 /**
- * What was settled stays as it was settled, for people and later orders rest on it. What the service says is kept
- * beside that, and people are told.
+ * What has ended stays as it ended, for people and later orders rest on it. What became of the request is kept beside
+ * that, and people are told.
  */
 export function answeredLate(
   order: Order,
@@ -114,17 +140,20 @@ export function answeredLate(
   now: Date,
 ): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
-  const settled = item?.result;
-  if (item === undefined || settled?.settledBy === undefined || settled.late !== undefined) {
-    return refuse(order, 'answered');
-  }
-  const { summary, settledBy } = settled;
+  const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
+  if (item === undefined || !hasEnded) return refuse(order, 'answered');
+  const { summary, settledBy, late } = item.result ?? {};
+  // That the outcome is not known was known when it was settled.
+  const saysNothing = event.outcome === 'UNKNOWN' && settledBy !== undefined;
+  const wasLost = item.sentAt === undefined && settledBy === undefined;
+  const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
+  if (saysNothing || isRepeated || isKept(item, event.result)) return refuse(order, 'answered');
   const detail = {
     n: item.n,
     name: item.name,
     ctid: item.ctid,
     outcome: event.outcome,
-    settledBy,
+    ...(settledBy === undefined ? {} : { settledBy }),
     agrees: event.outcome === item.state,
     result: event.result,
   };
@@ -135,7 +164,12 @@ export function answeredLate(
     {
       items: replaceItem(order, event.n, {
         answeredAt: now,
-        result: { ...event.result, summary, settledBy, late: event.outcome },
+        result: {
+          ...event.result,
+          summary: wasLost || summary === undefined ? LOST_SENDING : summary,
+          ...(settledBy === undefined ? {} : { settledBy }),
+          late: event.outcome,
+        },
       }),
     },
   );
@@ -168,25 +202,47 @@ function stoppedItem(item: OrderItem, why: string): OrderItem {
     : { ...item, state: 'FAILED', result: { summary: why } };
 }
 
-/** Nobody knows any more what of the order was sent. */
-export function doubted(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {
-  if (order.state !== 'APPROVED' && order.state !== 'EXECUTING') return refuse(order, 'doubted');
-  const { summary } = event;
+/**
+ * Nobody knows any more what of the order was sent. Without a request that is known to have left this concerns what
+ * was to be sent; such a request stops whatever has not ended, an order that waits for its approval too.
+ */
+export function invalidated(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {
+  const { summary, known } = event;
+  const item = order.items.find(({ n }) => n === known?.n);
+  const applies =
+    known === undefined
+      ? order.state === 'APPROVED' || order.state === 'EXECUTING'
+      : !isFinal(order.state) && item !== undefined && !hasOutcome(item);
+  if (!applies) return refuse(order, 'doubted');
+  const sent =
+    known === undefined || item === undefined
+      ? {}
+      : { n: item.n, name: item.name, ctid: item.ctid, outcome: known.outcome, result: known.result };
   return finishIfSettled(
     change(
       order,
       now,
-      { kind: event.type, detail: { summary } },
+      { kind: event.type, detail: { summary, ...sent } },
       {
-        items: order.items.map((item) =>
-          item.state === 'WAITING' || item.state === 'SENT'
-            ? { ...item, state: 'UNKNOWN', result: { ...item.result, summary } }
-            : item,
-        ),
+        items: order.items.map((each): OrderItem => {
+          if (hasOutcome(each)) return each;
+          if (each.n !== known?.n) return unknownItem(each, summary);
+          const attempts = Math.max(each.attempts, known.attempts);
+          const { sentAt, result } = known;
+          return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
+        }),
       },
     ),
     now,
   );
+}
+
+function hasOutcome({ state }: OrderItem): boolean {
+  return state === 'SUCCEEDED' || state === 'FAILED';
+}
+
+function unknownItem(item: OrderItem, summary: string): OrderItem {
+  return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
 /** What was sent and has no answer is unknown; what was not sent goes on in another claim. */

@@ -88,8 +88,8 @@ export interface ItemResult {
   readonly hasSecret?: boolean;
   /** Set when a person or evidence settled an unknown outcome. */
   readonly settledBy?: string;
-  /** What the service answered after that, which changes nothing any more. */
-  readonly late?: 'SUCCEEDED' | 'FAILED';
+  /** What the service answered after the item had ended without it, which changes nothing any more. */
+  readonly late?: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
   /** Of an item that goes out again: an earlier request may have been carried out all the same. */
   readonly inDoubt?: boolean;
 }
@@ -206,17 +206,22 @@ export type OrderEvent =
       /** The worker that gave the item up before its request left; absent when it left. */
       readonly givenUpBy?: string;
     }
-  /** An answer that came after somebody, or evidence, had settled the item. */
+  /** The outcome of a request that left, after its item had ended without it: settled, denied, answered to another. */
   | {
       readonly type: 'answered_late';
       readonly n: number;
-      readonly outcome: 'SUCCEEDED' | 'FAILED';
+      readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
       readonly result: ItemResult;
     }
   /** What the order needs has gone: whatever has not been sent fails. */
   | { readonly type: 'stopped'; readonly summary: string }
-  /** The database was put back or slept: what it calls unsent may have been carried out since. */
-  | { readonly type: 'doubted'; readonly summary: string }
+  /** The database was put back, slept or lost commits: what it calls unsent may have been carried out. */
+  | {
+      readonly type: 'doubted';
+      readonly summary: string;
+      /** A request that left, of which the database knows nothing, and what became of it. */
+      readonly known?: LostRequest;
+    }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
@@ -228,6 +233,16 @@ export type OrderEvent =
       /** Only this item; all unknown ones when undefined. */
       readonly n?: number;
     };
+
+/** What a worker knows of a request that left and whose mark the database has lost. */
+export interface LostRequest {
+  readonly n: number;
+  /** As its item was marked. */
+  readonly sentAt: Date | undefined;
+  readonly attempts: number;
+  readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
+  readonly result: ItemResult;
+}
 
 /** One line of the audit log. */
 export interface LogEntry {
@@ -263,9 +278,11 @@ export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items that a retry asks for again: those that failed and that the service does not claim to have done since. */
+/** The items that a retry asks for again: those that failed, and of which no late answer says that they may be done. */
 export function retryableItems(order: Order): readonly OrderItem[] {
-  return order.items.filter((item) => item.state === 'FAILED' && item.result?.late !== 'SUCCEEDED');
+  return order.items.filter(
+    ({ state, result }) => state === 'FAILED' && (result?.late === undefined || result.late === 'FAILED'),
+  );
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */

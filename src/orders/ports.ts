@@ -92,7 +92,8 @@ export interface OrderStore {
   ): Promise<{ readonly conflictingOrderId: string } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
-   * sealed input and frees its names.
+   * sealed input and frees its names. A claim and a mark of sending fail while it is not known whether the database has
+   * lost commits (`restore-guard.ts`).
    * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
    *   order has the same task and name
    */
@@ -123,8 +124,8 @@ export interface OrderStore {
     /** Slack shows an older version. */
     readonly unshown: readonly string[];
   }>;
-  /** Ids of orders that are `APPROVED` or `EXECUTING` and have not changed after `moment`. */
-  unsent(moment: Date): Promise<readonly string[]>;
+  /** Ids of orders that are `APPROVED` or `EXECUTING`. */
+  unsent(): Promise<readonly string[]>;
   /** Ids of orders of which something may still be sent, that a person asked for or that use one of the accounts. */
   unfinishedOf(requesterId: string, accountIds: readonly string[]): Promise<readonly string[]>;
   /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */

@@ -1,8 +1,8 @@
 import {
   answered,
   answeredLate,
-  doubted,
   heldBack,
+  invalidated,
   released,
   sending,
   settled,
@@ -74,7 +74,7 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
     case 'stopped':
       return stopped(order, event, now);
     case 'doubted':
-      return doubted(order, event, now);
+      return invalidated(order, event, now);
     case 'released':
       return released(order, now);
     case 'settled':

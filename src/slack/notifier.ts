@@ -151,10 +151,11 @@ async function bringUpToDate(
   throw updated.problem;
 }
 
-/** A draft that was never confirmed is nobody's business but the requester's. */
+/** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */
 function wasAskedFor(history: readonly HistoryEntry[]): boolean {
   return history.some(
-    (entry) => entry.state !== 'DRAFT' && (entry.kind === 'requested' || entry.kind === 'confirmed'),
+    ({ state, kind }) =>
+      state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'doubted'),
   );
 }
 

@@ -3,8 +3,11 @@ import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
+import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
+import { DURABLE_COMMITS, SERVER } from './session.ts';
 
 export { Prisma } from './generated/client.ts';
+export { DatabaseUnverifiedError } from './known-server.ts';
 
 /** What runs inside a transaction. */
 export type Transaction = Prisma.TransactionClient;
@@ -28,16 +31,22 @@ export function named(name: string, { text, values }: Prisma.Sql): Statement {
 /** Runs one statement. @returns its rows, to be checked by whoever asked */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
+/** `verified`: only on a server of which it is known that it has lost nothing; else nothing is done. */
+export type Trust = 'any' | 'verified';
+
 /** The bot's connections to PostgreSQL, one pool for all ways of asking. */
 export interface Database {
   readonly prisma: PrismaClient;
   /**
    * Runs a statement without Prisma in between: a third of the processor time, for what every order needs many times
    * over. Moments come as `Date`, 64-bit numbers as text.
+   * @throws {DatabaseUnverifiedError} when it is to run on a verified server, and this one is not
    */
-  readonly run: RunStatement;
+  run(statement: Statement, trust?: Trust): Promise<unknown>;
   /** Runs statements in one transaction; what `work` throws rolls it back. */
-  transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T>;
+  transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
+  /** The server that {@link run} and {@link transaction} use. */
+  readonly server: KnownServer;
   /** Waits for the queries under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -67,15 +76,20 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * Prisma's adapter leaves the offset off the moments that it writes and passes over it in those that it reads, hence UTC.
  * Pages are in memory or on a disk without moving parts: an index is worth reading in a small table too, and a plan that
  * was made for a small one is kept for a while.
- *
- * Set by a statement and not as the connection starts, where PgBouncer refuses it.
  */
-const SESSION = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
+const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;
+
+const SESSION = `${SETTINGS}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
+/** Of {@link SESSION} the last statement's. */
+const sessionResults = z
+  .array(z.object({ rows: z.array(z.unknown()) }))
+  .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
 /** Opens the database; connects with the first query. No query hangs for ever, whatever the server does. */
 export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: DatabaseOptions): Database {
   const broken = (err: Error) => log?.warn({ err }, 'a connection to the database broke');
+  const server = new KnownServer();
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'domain-steward',
@@ -85,7 +99,7 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     query_timeout: ANSWER_MS,
     onConnect: async (client) => {
-      await client.query(SESSION);
+      server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },
   });
   // What breaks under a query is told to whoever runs it; without a listener it would end the process.
@@ -99,13 +113,38 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
     errorFormat: 'minimal',
     log: [],
   });
+
+  /** A connection to the latest server. Others may lead to one that another has taken the place of: they are closed. */
+  async function connect(trust: Trust): Promise<pg.PoolClient> {
+    const client = await pool.connect();
+    if (!server.isLatest(client)) {
+      client.release(true);
+      return connect(trust);
+    }
+    if (trust === 'any' || server.isVerified) return client;
+    client.release();
+    throw new DatabaseUnverifiedError();
+  }
+
   return {
     prisma,
+    server,
 
-    run: (statement) => runOn(pool, statement),
+    async run(statement, trust = 'any') {
+      const client = await connect(trust);
+      try {
+        const rows = await runOn(client, statement);
+        client.release();
+        return rows;
+      } catch (error) {
+        // What it left behind in the session is not known.
+        client.release(true);
+        throw error;
+      }
+    },
 
-    async transaction(work) {
-      const client = await pool.connect();
+    async transaction(work, trust = 'any') {
+      const client = await connect(trust);
       let broken = true;
       try {
         await client.query('BEGIN');
@@ -132,7 +171,7 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
   };
 }
 
-async function runOn(client: pg.Pool | pg.PoolClient, statement: Statement): Promise<unknown> {
+async function runOn(client: pg.PoolClient, statement: Statement): Promise<unknown> {
   const { name, text, values } = statement;
   try {
     return (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;

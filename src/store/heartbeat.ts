@@ -1,35 +1,103 @@
 import { z } from 'zod';
-import type { Heartbeat } from '../orders/wake.ts';
-import { type Database, during } from './database.ts';
+import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
+import { type Database, DatabaseUnverifiedError, during, Prisma } from './database.ts';
+import { LOG_POSITION, SERVER } from './session.ts';
 
 /** The only row. */
 const ID = 1;
+/** A process that has been silent for this long was killed: others have gone on since. */
+const SILENT_MS = 60_000;
 
-/** When a bot was last at work on this database, in PostgreSQL. @throws {StoreError} from every method */
-export function createHeartbeat({ prisma }: Database): Heartbeat {
+const SERVER_NAME = Prisma.raw(SERVER);
+
+/**
+ * What the bots write of themselves in PostgreSQL, and what the server tells of itself.
+ * @throws {StoreError} from every method
+ */
+export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
-    last: () =>
-      during('reading the heartbeat', async () => {
-        const row = await prisma.heartbeat.findUnique({ where: { id: ID } });
-        return row === null ? undefined : { seenAt: row.seenAt, database: row.database };
+    look: () =>
+      during('looking at the database', async () => {
+        const [row] = sightings.parse(await run(SELECT_SIGHTING));
+        return {
+          database: row.database,
+          server: row.server,
+          position: row.position,
+          isBehind: server.isBehind(row.server, row.checkpoint),
+          last: row.last,
+        } satisfies Sighting;
       }),
 
-    database: () =>
-      during('asking which database this is', async () => {
-        const [row] = identities.parse(
-          await prisma.$queryRaw`
-            SELECT concat_ws('/', s.system_identifier, d.oid, c.timeline_id) AS identity
-            FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d
-            WHERE d.datname = current_database()`,
-        );
-        return row.identity;
-      }),
-
-    beat: (beat) =>
+    beat: ({ at, seen, processId, isLast }) =>
       during('keeping the heartbeat', async () => {
-        await prisma.heartbeat.upsert({ where: { id: ID }, create: { id: ID, ...beat }, update: beat });
+        const [row] = beats.parse(await run(upsertBeat(at, seen, processId, isLast)));
+        if (row === undefined) throw new DatabaseUnverifiedError();
+        return row.beat;
       }),
+
+    verify: (seen) =>
+      during('taking the database for verified', async () => server.verify(seen.server, seen.position)),
+
+    suspend: () => server.suspend(),
+
+    onOtherServer: (listener) => server.onOther(listener),
   };
 }
 
-const identities = z.tuple([z.object({ identity: z.string() })]);
+/**
+ * The timeline is that of the log: the one of the last checkpoint follows a promotion late. A checkpoint ends each start of
+ * a server that did not stop cleanly, and each clean stop, so until the next one it tells where the log ended.
+ */
+const SELECT_SIGHTING = Prisma.sql`
+  SELECT
+    concat_ws('/', s.system_identifier, d.oid,
+      ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int) AS database,
+    ${SERVER_NAME} AS server, ${Prisma.raw(LOG_POSITION)} AS position,
+    pg_wal_lsn_diff(c.checkpoint_lsn, '0/0')::float8 AS checkpoint,
+    CASE WHEN h.id IS NOT NULL THEN json_build_object(
+      'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,
+      'isOriginal', coalesce(h.xact_id::numeric % 4294967296 = h.xmin::text::numeric, true),
+      'isAtWork', h.at_work <> '{}'
+    ) END AS last
+  FROM pg_control_system() s CROSS JOIN pg_control_checkpoint() c
+    JOIN pg_database d ON d.datname = current_database()
+    LEFT JOIN heartbeats h ON h.id = ${ID}`;
+
+const sightings = z.tuple([
+  z.object({
+    database: z.string(),
+    server: z.string(),
+    position: z.number(),
+    checkpoint: z.number(),
+    last: z
+      .object({
+        seenAt: z.coerce.date(),
+        database: z.string(),
+        server: z.string().nullable(),
+        count: z.number(),
+        isOriginal: z.boolean(),
+        isAtWork: z.boolean(),
+      })
+      .nullable()
+      .transform((last) => last ?? undefined),
+  }),
+]);
+
+/** Answers with the count; with nothing on a server that was not looked at. */
+function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean): Prisma.Sql {
+  const own = isLast ? {} : { [processId]: at };
+  return Prisma.sql`
+    INSERT INTO heartbeats AS h (id, seen_at, database, server, beat, xact_id, at_work)
+    VALUES (${ID}, ${at}, ${seen.database}, ${seen.server}, 1, pg_current_xact_id()::text, ${JSON.stringify(own)}::jsonb)
+    ON CONFLICT (id) DO UPDATE SET
+      seen_at = excluded.seen_at, database = excluded.database, server = excluded.server, beat = h.beat + 1,
+      xact_id = excluded.xact_id,
+      at_work = excluded.at_work || (
+        SELECT coalesce(jsonb_object_agg(other.key, other.value), '{}') FROM jsonb_each_text(h.at_work) other
+        WHERE other.key <> ${processId} AND other.value::timestamptz > ${new Date(at.getTime() - SILENT_MS)}
+      )
+    WHERE excluded.server = ${SERVER_NAME}
+    RETURNING beat`;
+}
+
+const beats = z.array(z.object({ beat: z.number() })).max(1);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
+import { DURABLE_COMMITS } from './session.ts';
 
 /** Why the database could not be brought to this release's schema. */
 export type MigrationProblem = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
@@ -189,6 +190,7 @@ async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined); // the query under way rejects with it
   try {
     await client.connect();
+    await client.query(DURABLE_COMMITS);
     return client;
   } catch (error) {
     throw new MigrationError(

@@ -11,7 +11,14 @@ import {
   type OrderStore,
 } from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
-import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
+import {
+  type Database,
+  during,
+  isUniqueViolation,
+  Prisma,
+  type RunStatement,
+  type Trust,
+} from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
   eventRows,
@@ -21,6 +28,7 @@ import {
   selectEvents,
   selectNeglected,
   selectOrders,
+  selectUnsent,
   whereFilter,
 } from './rows.ts';
 import {
@@ -61,18 +69,20 @@ export function createOrderStore(
    * one statement is a transaction by itself.
    * @param possible every job that the change may cause
    * @param make says what came of it and which jobs it did cause
+   * @param trust in the server that it is made on
    */
   const changeWithJobs = async <Outcome>(
     possible: readonly OrderJob[],
     make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
+    trust: Trust,
   ): Promise<Outcome> => {
     const { outcome, jobs } = possible.some(isForLater)
       ? await database.transaction(async (runInside) => {
           const made = await make(runInside);
           await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
           return made;
-        })
-      : await make(run);
+        }, trust)
+      : await make((statement) => run(statement, trust));
     deps.committed(jobs);
     return outcome;
   };
@@ -85,11 +95,14 @@ export function createOrderStore(
         async (runInside) => {
           // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
           const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
-          const changed = new Set(ids.parse(await runInside(updateOrders(sorted))));
+          const rows = changedRows.parse(await runInside(updateOrders(sorted)));
+          if (rows[0] !== undefined) database.server.note(rows[0].position);
+          const changed = new Set(rows.map(({ id }) => id));
           const isDone = ({ before }: OrderCommit) => changed.has(before.id);
           const done = commits.filter(isDone);
           return { outcome: commits.map(isDone), jobs: done.flatMap(({ jobs }) => jobs) };
         },
+        commits.some(startsWork) ? 'verified' : 'any',
       ),
     ({ before }) => before.id,
   );
@@ -120,10 +133,11 @@ export function createOrderStore(
       during(`keeping the new order ${order.id}`, async () => {
         for (let tries = 1; ; tries += 1) {
           try {
-            await changeWithJobs(jobs, async (runInside) => {
+            const insert = async (runInside: RunStatement) => {
               await runInside(insertOrder(order, sealedInput, log));
               return { outcome: undefined, jobs };
-            });
+            };
+            await changeWithJobs(jobs, insert, 'any');
             return undefined;
           } catch (error) {
             if (!isUniqueViolation(error)) throw error;
@@ -208,18 +222,8 @@ export function createOrderStore(
         };
       }),
 
-    unsent: (moment) =>
-      during('looking for orders that have not gone out', async () => {
-        const rows = await prisma.order.findMany({
-          where: {
-            state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] },
-            updatedAt: { lte: moment },
-          },
-          select: { id: true },
-          orderBy: { updatedAt: 'asc' },
-        });
-        return rows.map(({ id }) => id);
-      }),
+    unsent: () =>
+      during('looking for orders that have not gone out', async () => ids.parse(await run(selectUnsent()))),
 
     unfinishedOf: (requesterId, accountIds) =>
       during('looking for the orders that rest on a person', async () => {
@@ -276,6 +280,16 @@ export function createOrderStore(
       }),
   };
 }
+
+/** Whether a change claims an order, or marks a request as sent. */
+function startsWork({ before, after }: OrderCommit): boolean {
+  const isClaimed = after.claim !== undefined && after.claim !== before.claim;
+  return (
+    isClaimed || after.items.some((item, index) => item.state === 'SENT' && item !== before.items[index])
+  );
+}
+
+const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
 
 const ids = z.array(z.object({ id: z.string() }).transform((row) => row.id));
 

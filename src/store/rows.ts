@@ -51,7 +51,7 @@ const itemResult = z.looseObject({
   errorKind: z.string().exactOptional(),
   hasSecret: z.boolean().exactOptional(),
   settledBy: z.string().exactOptional(),
-  late: z.enum(['SUCCEEDED', 'FAILED']).exactOptional(),
+  late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   inDoubt: z.boolean().exactOptional(),
 });
 
@@ -327,6 +327,11 @@ export function whereFilter({ states, requesterId, name, limit }: OrderFilter): 
   ];
   return Prisma.sql`
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
+}
+
+/** Ids of orders that are approved and have not ended, the oldest change first. */
+export function selectUnsent(): Prisma.Sql {
+  return Prisma.sql`SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING') ORDER BY updated_at`;
 }
 
 /** Orders of each kind in one go. */

@@ -2,6 +2,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import { isOpen, type LogEntry, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { LOG_POSITION } from './session.ts';
 
 /*
  * Changing orders: all changes of a moment are one SQL statement, so one round trip and, where no jobs go with them, one
@@ -17,9 +18,9 @@ export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'
 }
 
 /**
- * Keeps a new order: answers with a row, or fails by a unique key that another order holds. All orders take
- * their open keys in the same sequence, so that of two for the same names one waits for the other, and not
- * each for each.
+ * Keeps a new order, or one that the database has lost: answers with a row, or fails by a unique key that another
+ * order holds. All orders take their open keys in the same sequence, so that of two for the same names one waits for
+ * the other, and not each for each.
  */
 export function insertOrder(
   order: Order,
@@ -43,17 +44,22 @@ export function insertOrder(
         ${order.createdAt}
       ) RETURNING id
     ), kept_items AS (
-      INSERT INTO order_items (order_id, n, name, client_tid, state, open_key, attempts)
-      SELECT changed.id, i.n, i.name, i.ctid, i.state, i.open_key, i.attempts
-      FROM changed JOIN ${asItems(itemRows(order, order.items))} ON i.order_id = changed.id
+      INSERT INTO order_items (
+        order_id, n, name, client_tid, state, open_key, attempts, not_before, sent_at, answered_at, result
+      )
+      SELECT changed.id, i.n, i.name, i.ctid, i.state, ${OPEN_KEY}, i.attempts, i.not_before, i.sent_at,
+        i.answered_at, i.result
+      FROM changed JOIN ${asItems(itemRows(order, order.items))}
+        ON i.order_id = changed.id
       ORDER BY i.open_key
-    ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))}
+    ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))},
+    ${insertApprovals(approvalRows(order.id, order.approvals))}
     SELECT id FROM changed`;
 }
 
 /**
  * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
- * were read. Of an order itself only what a transition changes is written, and the claim only where it changes: its
+ * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written, and the claim only where it changes: its
  * lease is extended beside all this.
  * @throws when a change has no line in the audit log
  */
@@ -65,6 +71,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
       id: before.id,
       was: before.version,
       was_state: before.state,
+      was_worker: before.claim?.workerId,
       version: after.version,
       state: after.state,
       expires_at: after.expiresAt,
@@ -84,9 +91,10 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     return itemRows(after, changed);
   });
   const approvals = commits.flatMap(({ before, after }) =>
-    after.approvals
-      .filter((approval) => !before.approvals.includes(approval))
-      .map(({ userId, at }) => ({ order_id: after.id, user_id: userId, at })),
+    approvalRows(
+      after.id,
+      after.approvals.filter((approval) => !before.approvals.includes(approval)),
+    ),
   );
   const secrets = commits.flatMap(({ after, revealable }) =>
     revealable === undefined
@@ -121,23 +129,18 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
-          id text, was int, was_state text, version int, state text, expires_at timestamptz, nudge_at timestamptz,
-          closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
+          id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
+          nudge_at timestamptz, closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
           lease_until timestamptz, keeps_input boolean)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
-          AND orders.state = c.was_state
+          AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
         RETURNING orders.id
       ), ${insertEvents(events)}, kept_items AS (
-        UPDATE order_items AS kept SET state = i.state, open_key = i.open_key, attempts = i.attempts,
+        UPDATE order_items AS kept SET state = i.state, open_key = ${OPEN_KEY}, attempts = i.attempts,
           not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result
         FROM changed JOIN ${asItems(items)} ON i.order_id = changed.id
         WHERE kept.order_id = i.order_id AND kept.n = i.n
-      ), kept_approvals AS (
-        INSERT INTO approvals (order_id, user_id, at)
-        SELECT changed.id, a.user_id, a.at
-        FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
-          AS a (order_id text, user_id text, at timestamptz) ON a.order_id = changed.id
-      ), kept_answers AS (
+      ), ${insertApprovals(approvals)}, kept_answers AS (
         INSERT INTO order_answers (order_id, n, version, at, answer)
         SELECT changed.id, a.n, a.version, a.at, a.answer::json
         FROM changed JOIN jsonb_to_recordset(${JSON.stringify(answers)}::jsonb)
@@ -150,7 +153,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
           expires_at = excluded.expires_at, revealed_at = NULL
       )
-      SELECT id FROM changed`,
+      SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`,
   );
 }
 
@@ -203,14 +206,35 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     answered_at: item.answeredAt,
     result: item.result,
     open_key: isOpen(order.state) ? openKey(order, item) : undefined,
+    // A draft, or an order that was lost, turns out to have been sent: another one may hold the name by now.
+    yields: order.state === 'UNKNOWN',
   }));
+}
+
+/** What an item of {@link asItems} holds while its order is open. */
+const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
+  SELECT FROM order_items other WHERE other.open_key = i.open_key AND other.order_id <> i.order_id
+) THEN NULL ELSE i.open_key END`;
+
+function approvalRows(orderId: string, approvals: Order['approvals']) {
+  return approvals.map(({ userId, at }) => ({ order_id: orderId, user_id: userId, at }));
+}
+
+/** A part of a `WITH`: who approved. */
+function insertApprovals(approvals: ReturnType<typeof approvalRows>): Prisma.Sql {
+  return Prisma.sql`kept_approvals AS (
+      INSERT INTO approvals (order_id, user_id, at)
+      SELECT changed.id, a.user_id, a.at
+      FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
+        AS a (order_id text, user_id text, at timestamptz) ON a.order_id = changed.id
+    )`;
 }
 
 /** A part of a `FROM`: items as rows of `i`. */
 function asItems(items: ReturnType<typeof itemRows>): Prisma.Sql {
   return Prisma.sql`jsonb_to_recordset(${storableJson(items)}::jsonb) AS i(
     order_id text, n int, name text, ctid text, state text, attempts int, not_before timestamptz,
-    sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text
+    sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text, yields boolean
   )`;
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
+import { DatabaseUnverifiedError } from './known-server.ts';
 
 /** More than this many never share a statement. */
 const MOST = 100;
@@ -90,5 +91,5 @@ const BLAME_OF_ONE: ReadonlySet<string> = new Set([
 /** Whether a statement failed for what one of many asked, so that the others would fare better without it. */
 function isOfOne(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return BLAME_OF_ONE.has(error.code?.slice(0, 2) ?? '');
-  return error instanceof z.ZodError;
+  return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createJobs, type Jobs } from '../../src/jobs/jobs.ts';
 import { recoverOrders } from '../../src/orders/recover.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
 import { until } from '../support/demo.ts';
 
@@ -15,7 +16,7 @@ let rig: Rig;
 let jobs: Jobs;
 beforeAll(async () => {
   rig = await startRig();
-  jobs = createJobs({ connectionString: rig.url, log, now: () => new Date() });
+  jobs = createJobs({ connectionString: rig.url, session: DURABLE_COMMITS, log, now: () => new Date() });
   await jobs.start();
 });
 afterAll(async () => {

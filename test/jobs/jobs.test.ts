@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createJobs, type Handlers, type Jobs } from '../../src/jobs/jobs.ts';
 import { isForLater, type LaterJob, type OrderJob } from '../../src/orders/ports.ts';
+import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/demo.ts';
 
@@ -24,7 +25,12 @@ afterEach(async () => {
 });
 
 function replica(now: () => Date = () => new Date(), url = database.url): Jobs {
-  const jobs = createJobs({ connectionString: url, log: pino({ level: 'silent' }), now });
+  const jobs = createJobs({
+    connectionString: url,
+    session: DURABLE_COMMITS,
+    log: pino({ level: 'silent' }),
+    now,
+  });
   replicas.push(jobs);
   return jobs;
 }

@@ -7,6 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { during, openDatabase, StoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { LATER, NO_JOBS, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
@@ -55,7 +56,12 @@ describe('a database that answers', () => {
     onTestFinished(() => database.close());
     await expect(database.run({ text: 'SELECT 1', values: [] })).rejects.toThrow();
     await expect(migrate({ url })).rejects.toThrow();
-    const jobs = createJobs({ connectionString: url, log: createLog('silent'), now: () => new Date() });
+    const jobs = createJobs({
+      connectionString: url,
+      session: DURABLE_COMMITS,
+      log: createLog('silent'),
+      now: () => new Date(),
+    });
     await expect(jobs.start()).rejects.toThrow();
     expect(started.length).toBeGreaterThanOrEqual(3);
     const known = ['user', 'database', 'client_encoding', 'application_name', ''];
@@ -80,7 +86,12 @@ describe('a database that answers', () => {
 
   test('keeps real jobs with the change that causes them, and drops them with it', async () => {
     const log = createLog('silent');
-    const jobs = createJobs({ connectionString: rig.url, log, now: () => new Date() });
+    const jobs = createJobs({
+      connectionString: rig.url,
+      session: DURABLE_COMMITS,
+      log,
+      now: () => new Date(),
+    });
     await jobs.start();
     onTestFinished(async () => {
       await jobs.stop(1_000);

@@ -10,6 +10,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
+import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newOrder } from './order-rig.ts';
 
@@ -41,7 +42,12 @@ beforeAll(async () => {
   await admin.connect();
   await fill();
   database = openDatabase({ url: testDatabase.url });
-  jobs = createJobs({ connectionString: testDatabase.url, log: pino({ level: 'silent' }), now: () => NOW });
+  jobs = createJobs({
+    connectionString: testDatabase.url,
+    session: DURABLE_COMMITS,
+    log: pino({ level: 'silent' }),
+    now: () => NOW,
+  });
   await jobs.start();
   takeStatements();
 }, 60_000);
@@ -233,7 +239,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
   'orders that need a hand': () => orders().neglected(NOW, 3_000),
   'what has run out': () => orders().sweep(NOW),
-  'what has not gone out': () => orders().unsent(ago(1)),
+  'what has not gone out': () => orders().unsent(),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
   'the latest orders': () => orders().list({ limit: 20 }),
   'the orders of a person': () => orders().list({ requesterId: 'U0PERSON7', limit: 20 }),

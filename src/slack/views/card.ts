@@ -1,5 +1,5 @@
 import { accountName } from '../../accounts/account.ts';
-import type { Order } from '../../orders/order.ts';
+import type { Order, OrderItem } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { COSTS_MONEY } from '../../zones/tasks.ts';
 import {
@@ -65,7 +65,7 @@ export function cardBlockId(orderId: string): string {
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
-  return message(`${escapeText(title)}: ${STATE_LINES[order.state]}`, [
+  return message(`${escapeText(title)}: ${stateWords(order)}`, [
     header(title),
     section(stateLine(order, extras.history ?? [])),
     section(
@@ -116,9 +116,19 @@ function notesOf(order: Order): AnyBlock[] {
   return notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))];
 }
 
+/** What the state means; not that nothing was sent where a request turned out to have left. */
+function stateWords(order: Order): string {
+  const words = STATE_LINES[order.state];
+  return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
+}
+
+function isKnownToBeSent({ result }: OrderItem): boolean {
+  return result?.late !== undefined;
+}
+
 /** Where the order stands, since when, and through whom. */
 function stateLine(order: Order, history: readonly Happening[]): string {
-  const state = `${ICONS[order.state]} *${STATE_LINES[order.state]}*${partInWords(order)}`;
+  const state = `${ICONS[order.state]} *${stateWords(order)}*${partInWords(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [
@@ -154,7 +164,7 @@ function itemTable(order: Order): AnyBlock[] {
   const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
   const rows = order.items.map((item) => ({
     name: itemName(order, item.name),
-    state: stopped ? 'Not sent' : ITEM_WORDS[item.state],
+    state: stopped ? (isKnownToBeSent(item) ? 'Sent' : 'Not sent') : ITEM_WORDS[item.state],
     said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
   }));
   let room = LIMITS.tableText - 100;

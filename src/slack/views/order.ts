@@ -244,9 +244,10 @@ function saysItAll(state: OrderItem['state'], result: ItemResult, said: string):
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
 }
 
-/** What an answer that came after the settling says of it. */
-function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
+/** What an answer that came after the end says of it. */
+function lateInWords(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
   if (agrees) return 'The service answered later, and agrees.';
+  if (late === 'UNKNOWN') return 'No answer to that request came, so it may have been carried out.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
 

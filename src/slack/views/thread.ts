@@ -117,12 +117,12 @@ function settledTitle(order: Order, { detail }: Happening): string {
 
 const lateDetail = z.object({
   n: z.number(),
-  outcome: z.enum(['SUCCEEDED', 'FAILED']),
-  settledBy: z.string(),
+  outcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']),
+  settledBy: z.string().optional(),
   agrees: z.boolean(),
 });
 
-/** The service answered after somebody had settled what became of the request. */
+/** The service answered after the order, or its name, had ended without that answer. */
 function lateReply(order: Order, happening: Happening, approvers: readonly string[]): Message | undefined {
   const late = lateDetail.safeParse(happening.detail).data;
   const item = order.items.find(({ n }) => n === late?.n);
@@ -130,6 +130,7 @@ function lateReply(order: Order, happening: Happening, approvers: readonly strin
   const { agrees, outcome, settledBy } = late;
   const name = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
   const title = `${name}*${escapeText(orderTitle(order))}*`;
+  if (settledBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
     const said = `:incoming_envelope: The service has answered after all, and agrees with what was settled: ${title}.`;
     const secret = item.result?.hasSecret === true;
@@ -151,6 +152,26 @@ function lateReply(order: Order, happening: Happening, approvers: readonly strin
       wasDone
         ? 'It is not asked for again: there is no Retry any more. If it was asked for again meanwhile, deny that order, or look at the domain service whether it was done twice.'
         : 'Look at the domain service. If it is still wanted, ask for it again with `/domain`.',
+    ),
+  ]);
+}
+
+/** A request had left of which the order knew nothing when it ended. */
+function lostReply(
+  order: Order,
+  item: OrderItem,
+  outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
+  title: string,
+  approvers: readonly string[],
+): Message {
+  const lead = `:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: my database has lost that a request was sent: ${title}.`;
+  return message(lead, [
+    section(lead),
+    ...lines(itemLines(order, item)),
+    section(
+      outcome === 'FAILED'
+        ? 'That request was not carried out. Look at the domain service before you ask for it again.'
+        : 'Look at the domain service whether it was carried out, and whether it was done twice. If it was asked for again meanwhile, deny that order.',
     ),
   ]);
 }
@@ -273,6 +294,17 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   finished: 'ended:',
 };
 
+/** Where the database had lost that a request was sent. */
+const LOST_EVENT_WORDS: Partial<Readonly<Record<HistoryEntry['kind'], string>>> = {
+  answered_late: 'end of a request that the database had lost',
+  doubted: 'stopped, because the database had lost that it was sent',
+};
+
+function eventWords({ kind, detail }: HistoryEntry): string {
+  const isLost = kind === 'doubted' ? 'ctid' in detail : !('settledBy' in detail);
+  return (isLost ? LOST_EVENT_WORDS[kind] : undefined) ?? EVENT_WORDS[kind];
+}
+
 /** Characters of an order's history that are shown: the newest. */
 const HISTORY_LENGTH = 5_000;
 
@@ -298,5 +330,5 @@ function historyLine(entry: HistoryEntry): string {
     typeof why === 'string' ? `(${escapeText(why)})` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');
-  return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
+  return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
 }

@@ -1,0 +1,63 @@
+import { LOST_SENDING } from './item-events.ts';
+import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
+
+/*
+ * What a worker makes of its request’s outcome. Nothing that is known of a request that left is thrown away,
+ * whatever the order says by then.
+ */
+
+export type Answered = OrderEvent & { readonly type: 'answered' };
+type HeldBack = OrderEvent & { readonly type: 'held_back' };
+
+/** How a try to carry an item out ended. */
+export interface SendOutcome {
+  readonly event: Answered | HeldBack;
+  /** The item as it was marked before its request left; undefined when nothing left. */
+  readonly sent: OrderItem | undefined;
+  /** Of a request that left and may go again: its end, should the item have been given up meanwhile. */
+  readonly end?: Answered;
+}
+
+/** What an outcome is to its order as that stands by now. Pure. */
+export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent {
+  const { event, sent, end } = outcome;
+  const item = current.items.find(({ n }) => n === event.n);
+  // What never left speaks for its own claim alone, and so does what was held back and is known to have been.
+  if (sent === undefined || item === undefined) return event;
+  if (event.type === 'held_back' && (item.state === 'SENT' || isHeldBack(item, event, sent))) return event;
+  const said = event.type === 'answered' ? event : (end ?? event);
+  if (said.type === 'held_back') return said;
+  const { n, outcome: became, result } = said;
+  // The connection was refused after the mark: nothing left, which is news only where it was taken for sent.
+  const isTakenForSent = item.state === 'UNKNOWN' || item.result?.settledBy !== undefined;
+  if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
+  if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
+    return { type: 'answered_late', n, outcome: became, result };
+  return item.state === 'WAITING' ? lostRequest(said, sent) : said;
+}
+
+/** Whether this very outcome was committed before: only that lets an item’s tries go on. */
+function isHeldBack(item: OrderItem, event: HeldBack, sent: OrderItem): boolean {
+  if (item.attempts !== sent.attempts) return item.attempts > sent.attempts;
+  return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
+}
+
+/** The doubt that stops an order whose row has lost that a request left. */
+export function lostRequest(said: Answered, sent: OrderItem): OrderEvent & { readonly type: 'doubted' } {
+  const { n, outcome, result } = said;
+  return {
+    type: 'doubted',
+    summary: 'The bot’s database has lost what was sent of this order, so this may have been sent too.',
+    known: {
+      n,
+      sentAt: sent.sentAt,
+      attempts: sent.attempts,
+      outcome,
+      result: { ...result, summary: `${LOST_SENDING} ${OUTCOME_WORDS[outcome] ?? result.summary}` },
+    },
+  };
+}
+
+const OUTCOME_WORDS: Readonly<Partial<Record<Answered['outcome'], string>>> = {
+  SUCCEEDED: 'The service answered that it was carried out.',
+};

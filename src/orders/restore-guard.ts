@@ -1,0 +1,199 @@
+import type { Log } from '../log.ts';
+import { changeOrder } from './change.ts';
+import type { OrderStore } from './ports.ts';
+
+/*
+ * A database may hold less than was committed: a backup was put back, a standby took over, a disk lied. What it calls
+ * approved and unsent may have been carried out; only a person can know.
+ */
+
+/** What the database tells of itself, and what the bots wrote in it. */
+export interface Sighting {
+  /** Names the database: a copy, another server and a promoted standby have another name. */
+  readonly database: string;
+  /** Names the run of the server: each start of it has another name. */
+  readonly server: string;
+  /** How far the server’s log reaches. */
+  readonly position: number;
+  /** The server was started since it was verified, from a log that lacks something that this process has seen. */
+  readonly isBehind: boolean;
+  /** Undefined before the first beat. */
+  readonly last: Beat | undefined;
+}
+
+/** What the bots wrote last. */
+export interface Beat {
+  readonly seenAt: Date;
+  readonly database: string;
+  /** Null in what an older release wrote. */
+  readonly server: string | null;
+  /** Grows with each beat of any process. */
+  readonly count: number;
+  /** Written by the transaction that it names; what was loaded from a dump was not. */
+  readonly isOriginal: boolean;
+  /** A process is at work, or was killed: not all have stopped cleanly. */
+  readonly isAtWork: boolean;
+}
+
+/** The sign of life that the bots leave in their database. Implemented by the store. */
+export interface Heartbeat {
+  look(): Promise<Sighting>;
+  /**
+   * Says that a process is at work.
+   * @param beat.seen what was looked at: on another server nothing is written
+   * @param beat.isLast the process stops cleanly
+   * @returns the count; throws when connections lead to another server by now
+   */
+  beat(beat: {
+    readonly at: Date;
+    readonly seen: Sighting;
+    readonly processId: string;
+    readonly isLast: boolean;
+  }): Promise<number>;
+  /** Lets orders be claimed and sent on the server that was seen. Throws when connections lead to another by now. */
+  verify(seen: Sighting): Promise<void>;
+  /** No order is claimed or sent until the server is verified. */
+  suspend(): void;
+  /** @param listener told when a connection leads to another server; it is suspended until it is verified */
+  onOtherServer(listener: () => void): void;
+}
+
+export interface GuardDeps {
+  readonly store: OrderStore;
+  readonly heartbeat: Heartbeat;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** Names this process among all that share the database. */
+  readonly processId: string;
+  /** {@link BEAT_MS} when left out. */
+  readonly beatMs?: number;
+}
+
+/** How often a bot says that it is at work, and looks. */
+const BEAT_MS = 15_000;
+const RETRY_MS = 1_000;
+/** After this long without a bot what the database says of orders under way is not taken for the truth. */
+const ASLEEP_MS = 15 * 60_000;
+
+const DOUBTED =
+  'It was approved, and not sent as far as the bot’s database knows. That database was put back from a backup, failed over to another server or slept for long, so it may have been carried out since. It is not sent by itself.';
+
+/** What a process has seen of its database. */
+export interface Known {
+  readonly database: string;
+  readonly count: number;
+}
+
+/**
+ * At start, before any work is taken: orders that the database calls approved and unsent become `UNKNOWN` where it may
+ * have been put back, or nobody worked on it for long.
+ * @returns what is known of the database, for {@link startHeartbeat}
+ */
+export async function markUnsentUnknown(deps: GuardDeps): Promise<Known> {
+  const seen = await deps.heartbeat.look();
+  const why = whyDoubtfulAtStart(seen, deps.now());
+  if (why !== undefined) await invalidateUnsent(deps, why);
+  return verify(deps, seen, false);
+}
+
+/** Why a database may have been put back while no bot was at work, for the log. */
+function whyDoubtfulAtStart({ database, server, last }: Sighting, now: Date): string | undefined {
+  if (last === undefined) return undefined;
+  if (last.database !== database) return 'another database, or a server that was promoted';
+  if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
+  if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'nobody was at work for long';
+  // A folder that was put back looks like this, and so does a machine that lost power.
+  if (last.isAtWork && last.server !== server) return 'the server was started after a bot had been killed';
+  return undefined;
+}
+
+/** Why a database holds less than this process has seen in it, for the log. */
+function whyRewound(known: Known, { database, isBehind, last }: Sighting): string | undefined {
+  if (database !== known.database) return 'another database, or a server that was promoted';
+  if (isBehind) return 'the server has lost commits';
+  if (last === undefined || last.count < known.count) return 'its heartbeat went back';
+  return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
+}
+
+/** Marks everything first, says so last: another process that starts meanwhile must come to the same. */
+async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise<Known> {
+  const { heartbeat, now, processId } = deps;
+  const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
+  await heartbeat.verify(seen);
+  return { database: seen.database, count };
+}
+
+async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
+  for (const orderId of await deps.store.unsent()) {
+    const outcome = await changeOrder(deps, orderId, (order) =>
+      order.state === 'APPROVED' || order.state === 'EXECUTING'
+        ? { event: { type: 'doubted', summary: DOUBTED } }
+        : { refusal: 'it has ended' },
+    );
+    if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have gone out before: it is not sent');
+  }
+}
+
+/** A heartbeat that was started. */
+export interface RunningHeartbeat {
+  stop(): void;
+  /** Stops, and says that this process leaves nothing behind that a start has to doubt. */
+  stopCleanly(): Promise<void>;
+}
+
+/**
+ * Says again and again that a bot is at work, and looks whether the database still holds what this process has seen:
+ * at each beat, and as soon as a connection leads to another server. Until then nothing is claimed or sent there.
+ */
+export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat {
+  const { heartbeat, log, beatMs = BEAT_MS } = deps;
+  let known = start;
+  let isStopped = false;
+  let isWanted = false;
+  let timer: NodeJS.Timeout | undefined;
+  let turn: Promise<void> | undefined;
+
+  const beat = async (isLast: boolean) => {
+    const seen = await heartbeat.look();
+    const why = whyRewound(known, seen);
+    if (why !== undefined) {
+      heartbeat.suspend();
+      log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');
+      await invalidateUnsent(deps, why);
+    }
+    known = await verify(deps, seen, isLast);
+  };
+
+  const beatAndGoOn = async () => {
+    let waitMs = beatMs;
+    isWanted = false;
+    await beat(false).catch((err: unknown) => {
+      waitMs = RETRY_MS;
+      log.warn({ err }, 'keeping the heartbeat');
+    });
+    turn = undefined;
+    if (!isStopped) timer = setTimeout(begin, isWanted ? 0 : waitMs);
+  };
+  const begin = () => {
+    clearTimeout(timer);
+    isWanted = true;
+    turn ??= beatAndGoOn();
+  };
+
+  heartbeat.onOtherServer(() => {
+    if (!isStopped) begin();
+  });
+  timer = setTimeout(begin, beatMs);
+  const stop = () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+  return {
+    stop,
+    async stopCleanly() {
+      stop();
+      await turn;
+      await beat(true);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Orders are neither claimed nor sent: a connection leads to another server, or to one that was started again, and
+ * nobody has looked yet whether it holds what the last one held. Passes by itself.
+ */
+export class DatabaseUnverifiedError extends Error {
+  override readonly name = 'DatabaseUnverifiedError';
+  readonly code = 'database_unverified';
+
+  constructor() {
+    super('the server was started again or is another one, and what it holds was not looked at yet');
+  }
+}
+
+/** Which server the connections lead to, and whether it holds what this process has seen committed. */
+export class KnownServer {
+  readonly #servers = new WeakMap<object, string>();
+  #latest: string | undefined;
+  #verified: string | undefined;
+  #isSuspended = false;
+  #position = 0;
+  #onOther: () => void = () => undefined;
+
+  /** Takes note of a new connection, before anybody uses it. The first one leads to the server that is trusted. */
+  connected(connection: object, server: string): void {
+    this.#servers.set(connection, server);
+    this.#verified ??= server;
+    this.#latest = server;
+    if (server !== this.#verified) this.#onOther();
+  }
+
+  /** @returns whether a connection leads to the server that the newest one leads to */
+  isLatest(connection: object): boolean {
+    return this.#servers.get(connection) === this.#latest;
+  }
+
+  get isVerified(): boolean {
+    return this.#latest === this.#verified && !this.#isSuspended;
+  }
+
+  /** Takes note of how far the log of the verified server reaches. */
+  note(position: number): void {
+    if (this.isVerified) this.#position = Math.max(this.#position, position);
+  }
+
+  /**
+   * Whether a server has lost something that this process has seen committed.
+   * @param startedFrom where its log ended when it was started, or later
+   */
+  isBehind(server: string, startedFrom: number): boolean {
+    return server !== this.#verified && startedFrom < this.#position;
+  }
+
+  /** Nothing is claimed or sent until the server is verified. */
+  suspend(): void {
+    this.#isSuspended = true;
+  }
+
+  /** @throws {DatabaseUnverifiedError} when connections lead to another one by now */
+  verify(server: string, position: number): void {
+    if (server !== this.#latest) throw new DatabaseUnverifiedError();
+    this.#verified = server;
+    this.#isSuspended = false;
+    this.#position = position;
+  }
+
+  /** @param listener told when a connection leads to a server that is not verified */
+  onOther(listener: () => void): void {
+    this.#onOther = listener;
+  }
+}

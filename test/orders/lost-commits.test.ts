@@ -1,0 +1,331 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { orderCard } from '../../src/slack/views/card.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * A database that loses its last commits while a request is out: what became of the request is kept all the same, and
+ * nothing is sent again.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const TABLES = ['orders', 'order_items', 'order_events', 'approvals'];
+
+/** @returns puts every order back as it is now, as a database does that loses what came after */
+async function remember(): Promise<() => Promise<void>> {
+  const kept = await Promise.all(
+    TABLES.map(async (table) => {
+      const [row] = await rig.sql(`SELECT coalesce(jsonb_agg(t), '[]')::text AS rows FROM ${table} t`);
+      return [table, String(row?.['rows'])] as const;
+    }),
+  );
+  return async () => {
+    for (const table of TABLES.toReversed()) await rig.sql(`DELETE FROM ${table}`);
+    for (const [table, rows] of kept) {
+      await rig.sql(
+        `INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`,
+        rows,
+      );
+    }
+  };
+}
+
+/** A process whose request for each name of a renewal is out, and how the database was at each moment before. */
+async function requestOut(...names: string[]) {
+  const answer = gate();
+  let said = async (): Promise<typeof DONE> => DONE;
+  rig.service.answer = async () => {
+    await answer.opened;
+    return said();
+  };
+  const empty = await remember();
+  const asked = await rig.ask('renew', { names, period: 1 });
+  const pending = await remember();
+  const approved = await rig.orders.approve(asked.id, 'U0BOB');
+  if (!approved.ok) throw new Error(approved.refusal);
+  const unsent = await remember();
+  const execution = rig.startProcess().execute(asked.id);
+  await until('its requests are out', () => rig.service.received.length === names.length);
+  return {
+    id: asked.id,
+    before: { asking: empty, approval: pending, sending: unsent },
+    /** The answer comes, and everybody else has another go at the order. */
+    async answers(what: () => Promise<typeof DONE> = async () => DONE) {
+      said = what;
+      answer.open();
+      await execution;
+      rig.pass(HOUR_MS);
+      await rig.recover();
+      await rig.runJobs();
+      return rig.read(asked.id);
+    },
+  };
+}
+
+const unreadable = async () => {
+  throw fails('unknown_outcome');
+};
+const refused = async () => {
+  throw fails('refused', { code: 'EF01017', text: 'No' });
+};
+const busy = async () => {
+  throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+};
+
+/** What the order's thread says, all of it. */
+async function threadOf(orderId: string): Promise<string> {
+  const order = await rig.read(orderId);
+  const history = await rig.store.history(orderId);
+  return JSON.stringify(history.map((entry) => orderReply(order, entry, ['U0BOB', 'S0LEADS'])));
+}
+
+describe('an order that is said to be unsent', () => {
+  const rows: readonly (readonly [
+    row: string,
+    rewind: (o: Awaited<ReturnType<typeof requestOut>>) => Promise<void>,
+  ])[] = [
+    ['approved', ({ before }) => before.sending()],
+    ['waiting for its approval', ({ before }) => before.approval()],
+    [
+      'a draft',
+      async ({ before, id }) => {
+        await before.approval();
+        await rig.sql(`UPDATE orders SET state = 'DRAFT' WHERE id = $1`, id);
+      },
+    ],
+    [
+      'claimed by the worker that has sent it',
+      async ({ before, id }) => {
+        const { claim } = await rig.read(id);
+        await before.sending();
+        await rig.sql(
+          `UPDATE orders SET state = 'EXECUTING', version = 3, worker_id = $2, lease_until = $3::timestamptz WHERE id = $1`,
+          id,
+          claim?.workerId,
+          claim?.leaseUntil.toISOString(),
+        );
+      },
+    ],
+    [
+      'claimed by another worker, which has sent nothing yet',
+      async ({ before, id }) => {
+        await before.sending();
+        await rig.sql(
+          `UPDATE orders SET state = 'EXECUTING', version = 4, worker_id = 'another', lease_until = $2::timestamptz
+             WHERE id = $1`,
+          id,
+          new Date(rig.now.getTime() + HOUR_MS).toISOString(),
+        );
+      },
+    ],
+  ];
+
+  test.each(rows)(
+    'and is %s: it is stopped with what the service said, and not sent again',
+    async (_row, rewind) => {
+      const order = await requestOut('cafe.rest');
+      const sentAt = rig.now;
+      await rewind(order);
+      const ended = await order.answers();
+      expect(ended).toMatchObject({
+        state: 'UNKNOWN',
+        claim: undefined,
+        closedAt: undefined,
+        items: [
+          {
+            state: 'UNKNOWN',
+            attempts: 1,
+            sentAt,
+            result: { code: 'S0100', text: 'Done by the service', stid: '20260301-test-1', httpStatus: 200 },
+          },
+        ],
+      });
+      expect(rig.service.timesSent(order.id), 'requests').toBe(1);
+      const said = await threadOf(order.id);
+      expect(said).toMatch(/<@U0ALICE>.*outcome is not known/);
+      expect(said).toMatch(
+        /database has lost that it was.*answered that it was carried out.*S0100.*not sent again by itself\. <@U0BOB>/,
+      );
+      expect(rig.logged()).toContain('the database has lost that this was sent');
+
+      const settled = await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
+      expect(settled.ok).toBe(true);
+      expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+    },
+  );
+
+  test.each([
+    ['nothing that can be read', unreadable, /no answer that can be read came back/],
+    ['that it refuses', refused, /The service refused.*EF01017/],
+    ['that it is busy', busy, /stayed busy/],
+  ])('and of which the service says %s: it is stopped all the same', async (_what, answer, words) => {
+    const order = await requestOut('cafe.rest');
+    await order.before.sending();
+    expect(await order.answers(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
+    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(await threadOf(order.id)).toMatch(words);
+  });
+
+  test('and of several names: none of them goes out again, and each keeps what was said of it', async () => {
+    const order = await requestOut('a.rest', 'b.rest', 'c.rest');
+    await order.before.sending();
+    let answers = 0;
+    const ended = await order.answers(async () => {
+      answers += 1;
+      return answers === 1 ? DONE : unreadable();
+    });
+    expect(ended.state).toBe('UNKNOWN');
+    expect(rig.service.received).toHaveLength(3);
+    expect(ended.items.map(({ result }) => result?.code ?? result?.errorKind).sort()).toEqual(
+      ['S0100', 'unknown_outcome', 'unknown_outcome'].sort(),
+    );
+  });
+
+  test('and whose end was kept without a confirmation: it stays stopped', async () => {
+    const order = await requestOut('cafe.rest');
+    await order.before.sending();
+    let broke = false;
+    rig.setCommitFault(({ log }) => {
+      if (broke || log[0]?.kind !== 'doubted') return undefined;
+      broke = true;
+      return 'after';
+    });
+    expect(await order.answers()).toMatchObject({ state: 'UNKNOWN' });
+    expect(broke).toBe(true);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'doubted')).toHaveLength(1);
+  });
+});
+
+test('what may be repeated stops as well: nobody knows that it was in doubt', async () => {
+  rig.service.answer = unreadable;
+  const order = await rig.ask('nameservers', {
+    name: 'cafe.rest',
+    nameServers: ['ns1.a.rest', 'ns2.a.rest'],
+  });
+  const unsent = await remember();
+  rig.setBeforeCommit(async ({ log }) => {
+    if (log[0]?.kind !== 'held_back') return;
+    rig.setBeforeCommit(undefined);
+    await unsent();
+  });
+  await rig.main.execute(order.id);
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'UNKNOWN',
+    items: [{ result: { errorKind: 'unknown_outcome' } }],
+  });
+});
+
+test('a refused connection after the mark is no request: the order goes on', async () => {
+  let tries = 0;
+  rig.service.answer = async () => {
+    tries += 1;
+    return tries === 1 ? Promise.reject(fails('not_sent')) : DONE;
+  };
+  const order = await rig.approvedRenewal('cafe.rest');
+  const unsent = await remember();
+  rig.setBeforeCommit(async ({ log }) => {
+    if (log[0]?.kind !== 'held_back') return;
+    rig.setBeforeCommit(undefined);
+    await unsent();
+  });
+  await rig.main.execute(order.id);
+  await rig.main.execute(order.id);
+  expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+});
+
+describe('an order that has ended without its request', () => {
+  test.each([
+    ['carried out', undefined, 'SUCCEEDED', /S0100.*done twice/],
+    ['refused', refused, 'FAILED', /EF01017.*not carried out/],
+    ['not answered', unreadable, 'UNKNOWN', /may have been carried out.*done twice/],
+  ] as const)(
+    'denied: people are told that it was %s, and no card says that nothing was sent',
+    async (_what, answer, late, words) => {
+      const order = await requestOut('cafe.rest');
+      await order.before.approval();
+      await rig.orders.deny(order.id, 'U0BOB', undefined);
+      const ended = await order.answers(answer);
+      expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { late } }] });
+      expect(rig.service.timesSent(order.id)).toBe(1);
+      const said = await threadOf(order.id);
+      expect(said).toMatch(
+        /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: my database has lost that a request was sent/,
+      );
+      expect(said).toMatch(words);
+      expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('nothing was sent');
+    },
+  );
+
+  test.each([
+    ['done', undefined, []],
+    ['perhaps done', unreadable, []],
+    ['not done', refused, ['cafe.rest']],
+  ] as const)(
+    'stopped: of what turns out to be %s there is a Retry only where it was not',
+    async (_what, answer, names) => {
+      const order = await requestOut('cafe.rest');
+      await order.before.sending();
+      rig.accounts.clear();
+      await rig.startProcess().execute(order.id);
+      expect((await rig.read(order.id)).state).toBe('FAILED');
+      const ended = await order.answers(answer);
+      expect(ended.state).toBe('FAILED');
+      const card = JSON.stringify(orderCard(ended, { approvers: [] }));
+      expect(card.includes('order_retry')).toBe(names.length > 0);
+    },
+  );
+
+  test('sent twice, for nobody could know: both answers are kept, and people are told', async () => {
+    const order = await requestOut('cafe.rest');
+    await order.before.sending();
+    rig.service.answer = async () => ({ ...DONE, stid: 'second' });
+    await rig.startProcess().execute(order.id);
+    expect((await rig.read(order.id)).items[0]?.result?.stid).toBe('second');
+    const ended = await order.answers();
+    expect(ended).toMatchObject({
+      state: 'SUCCEEDED',
+      items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
+    });
+    expect(await threadOf(order.id)).toMatch(/database has lost that a request was sent/);
+    const kept = (await rig.store.history(order.id)).map(({ detail }) => JSON.stringify(detail)).join();
+    expect(kept).toContain('second');
+    expect(kept).toContain('20260301-test-1');
+  });
+});
+
+describe('an order that the database knows nothing of', () => {
+  test('is written again, with who approved it and what the service said', async () => {
+    const order = await requestOut('a.rest', 'b.rest');
+    await order.before.asking();
+    const ended = await order.answers();
+    expect(ended).toMatchObject({
+      state: 'UNKNOWN',
+      requesterId: 'U0ALICE',
+      approvals: [{ userId: 'U0BOB' }],
+    });
+    expect(ended.items.map(({ ctid }) => ctid)).toEqual([`${order.id}.1`, `${order.id}.2`]);
+    expect(ended.items.map(({ result }) => result?.code)).toEqual(['S0100', 'S0100']);
+    expect(await threadOf(order.id)).toMatch(/database has lost that it was/);
+    const again = await rig.request('renew', { names: ['a.rest'], period: 1 });
+    expect(again, 'its names are taken').toMatchObject({ kind: 'open_already', order: { id: order.id } });
+  });
+
+  test('and was asked for again meanwhile is written beside the new one', async () => {
+    const order = await requestOut('cafe.rest');
+    const { deliveryId } = await rig.read(order.id);
+    await order.before.asking();
+    const again = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
+    expect(again.id).not.toBe(order.id);
+    expect(await order.answers()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
+    expect((await rig.read(again.id)).state, 'the new one').toBe('PENDING');
+    await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+});

@@ -1,0 +1,315 @@
+import { randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { changeOrder } from '../../src/orders/change.ts';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
+import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createHeartbeat } from '../../src/store/heartbeat.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { NO_JOBS, newOrder } from '../store/order-rig.ts';
+import { OwnServer } from '../support/own-server.ts';
+
+/*
+ * Servers that are killed, put back and promoted, before a bot starts and while it lives: what a database calls unsent
+ * though it may have been sent is not sent. What has only been restarted goes on.
+ */
+
+let server: OwnServer;
+let url: string;
+const processes: Process[] = [];
+
+beforeAll(async () => {
+  server = await OwnServer.open({ synchronous_commit: 'off' });
+}, 120_000);
+afterEach(async () => {
+  for (const each of processes.splice(0)) await each.die();
+});
+afterAll(() => server.close());
+
+const WITHIN = { timeout: 30_000, interval: 20 };
+
+/** Whether something works yet. */
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** What a process of the bot does with its database, as far as the guard is concerned. */
+class Process {
+  readonly #database: ReturnType<typeof openDatabase>;
+  readonly store: ReturnType<typeof createOrderStore>;
+  readonly #deps: Parameters<typeof markUnsentUnknown>[0];
+  #heartbeat: RunningHeartbeat | undefined;
+  logged = '';
+  /** The clock is so far ahead. */
+  aheadMs = 0;
+
+  constructor() {
+    this.#database = openDatabase({ url });
+    this.store = createOrderStore(this.#database, NO_JOBS);
+    const write = (chunk: unknown, _encoding: string, done: () => void) => {
+      this.logged += String(chunk);
+      done();
+    };
+    this.#deps = {
+      store: this.store,
+      heartbeat: createHeartbeat(this.#database),
+      now: this.now,
+      log: createLog('debug', new Writable({ write })),
+      processId: randomUUID(),
+      beatMs: 50,
+    };
+    processes.push(this);
+  }
+
+  readonly now = (): Date => new Date(Date.now() + this.aheadMs);
+
+  /** Looks, then takes work. */
+  async start(): Promise<this> {
+    const known = await markUnsentUnknown(this.#deps);
+    this.#heartbeat = startHeartbeat(this.#deps, known);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.#heartbeat?.stopCleanly();
+    await this.#end();
+  }
+
+  /** As when it is killed: it says nothing any more. */
+  async die(): Promise<void> {
+    this.#heartbeat?.stop();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    this.#heartbeat = undefined;
+    processes.splice(processes.indexOf(this), 1);
+    await this.#database.close();
+  }
+
+  async change(id: string, event: OrderEvent): Promise<Order> {
+    const outcome = await changeOrder(this, id, () => ({ event, jobs: [] }));
+    if (!outcome.ok) throw new Error(outcome.refusal);
+    return outcome.order;
+  }
+
+  async approvedOrder(): Promise<string> {
+    const order = newOrder({
+      id: `o${randomUUID()}`,
+      state: 'APPROVED',
+      expiresAt: undefined,
+      nudgeAt: undefined,
+    });
+    await vi.waitUntil(() => succeeds(this.store.create(order, undefined, [], [])), WITHIN);
+    return order.id;
+  }
+
+  async claim(id: string): Promise<Order> {
+    return this.change(id, { type: 'claimed', workerId: 'w', leaseUntil: new Date(Date.now() + 60_000) });
+  }
+
+  async send(id: string): Promise<void> {
+    await this.claim(id);
+    await this.change(id, { type: 'sending', workerId: 'w', n: 1 });
+  }
+
+  /** Tries until the database answers. */
+  async stateOf(id: string): Promise<string | undefined> {
+    return this.store.load(id).then(
+      (order) => order?.state,
+      () => undefined,
+    );
+  }
+
+  /** What comes of claiming an order again and again until it is claimed, or has ended. */
+  async tries(id: string): Promise<string> {
+    let outcome = '';
+    await vi.waitUntil(async () => {
+      const claimed = await this.claim(id).catch((error: unknown) => error);
+      outcome = claimed instanceof Error ? ((await this.stateOf(id)) ?? '') : 'EXECUTING';
+      return outcome === 'EXECUTING' || outcome === 'UNKNOWN';
+    }, WITHIN);
+    return outcome;
+  }
+}
+
+async function startProcess(): Promise<Process> {
+  return new Process().start();
+}
+
+/** Puts the rows back as they are, as loading a dump does that was just made. */
+async function loadDump(): Promise<void> {
+  await server.sql(
+    `BEGIN; LOCK TABLE heartbeats; CREATE TEMPORARY TABLE dump ON COMMIT DROP AS SELECT * FROM heartbeats;
+     DELETE FROM heartbeats; INSERT INTO heartbeats SELECT * FROM dump; COMMIT`,
+    url,
+  );
+}
+
+describe('while a bot lives', () => {
+  let living: Process;
+  let order: string;
+  const begin = async () => {
+    url = await server.database();
+    living = await startProcess();
+    order = await living.approvedOrder();
+  };
+
+  test('a server that is stopped and started goes on', async () => {
+    await begin();
+    await server.stop();
+    await server.start();
+    expect(await living.tries(order)).toBe('EXECUTING');
+  });
+
+  test('a server that is killed, with commits off, has lost nothing that was confirmed, and goes on', async () => {
+    await begin();
+    const more = await living.approvedOrder();
+    await server.restartKilled();
+    expect(await living.tries(more)).toBe('EXECUTING');
+    expect(await living.tries(order)).toBe('EXECUTING');
+    await server.restartKilled();
+    expect(await living.tries(await living.approvedOrder()), 'and again').toBe('EXECUTING');
+  });
+
+  test('a folder that is put back: what went out since is not sent again', async () => {
+    await begin();
+    const restore = await server.snapshot();
+    await vi.waitUntil(() => succeeds(living.send(order)), WITHIN);
+    await restore();
+    await server.start();
+    expect(await living.tries(order)).toBe('UNKNOWN');
+    expect(living.logged).toContain('the server has lost commits');
+    expect((await living.store.load(order))?.items[0]?.result?.summary).toMatch(/put back from a backup/);
+    expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
+  });
+
+  test('a standby that takes over: nothing is claimed while it is one, and what was unsent is unknown', async () => {
+    await begin();
+    await server.stop();
+    await server.becomeStandby();
+    await server.start();
+    await vi.waitUntil(async () => (await living.stateOf(order)) === 'APPROVED', WITHIN);
+    await expect(living.claim(order)).rejects.toThrow();
+    await server.sql('SELECT pg_promote()');
+    expect(await living.tries(order)).toBe('UNKNOWN');
+    expect(living.logged).toContain('a server that was promoted');
+  });
+
+  test('rows that are put back without any restart are noticed at the next beat', async () => {
+    await begin();
+    await loadDump();
+    await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
+    expect(living.logged).toContain('loaded from a dump');
+  });
+
+  test('a count that goes back is noticed at the next beat', async () => {
+    await begin();
+    await server.sql('UPDATE heartbeats SET beat = beat - 3, xact_id = pg_current_xact_id()::text', url);
+    await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
+    expect(living.logged).toContain('heartbeat went back');
+  });
+
+  test('until somebody has looked nothing is claimed or sent, and everything else goes on', async () => {
+    url = await server.database();
+    // Nobody looks.
+    const blind = new Process();
+    const [first, second] = [await blind.approvedOrder(), await blind.approvedOrder()];
+    await blind.claim(first);
+    await server.restartKilled();
+    await vi.waitUntil(async () => (await blind.stateOf(first)) !== undefined, WITHIN);
+    await expect(blind.claim(second)).rejects.toMatchObject({ code: 'database_unverified' });
+    const sending = { type: 'sending', workerId: 'w', n: 1 } as const;
+    await expect(blind.change(first, sending)).rejects.toMatchObject({ code: 'database_unverified' });
+    const third = await blind.approvedOrder();
+    const [released] = await Promise.all([
+      blind.change(first, { type: 'released' }),
+      expect(blind.claim(third), 'at the same moment').rejects.toMatchObject({ code: 'database_unverified' }),
+    ]);
+    expect(released.state).toBe('APPROVED');
+    await blind.start();
+    expect(await blind.tries(first)).toBe('EXECUTING');
+  });
+});
+
+describe('at a start', () => {
+  beforeEach(async () => {
+    url = await server.database();
+  });
+
+  /** An order that a process has left approved and unsent. */
+  const left = async (how: 'stop' | 'die'): Promise<string> => {
+    const before = await startProcess();
+    const order = await before.approvedOrder();
+    await before[how]();
+    return order;
+  };
+  const stateAfterStart = async (order: string): Promise<string | undefined> =>
+    (await startProcess()).stateOf(order);
+
+  test('a bot that was killed while its server went on goes on', async () => {
+    expect(await stateAfterStart(await left('die'))).toBe('APPROVED');
+  });
+
+  test('a bot and a server that were stopped go on', async () => {
+    const order = await left('stop');
+    await server.stop();
+    await server.start();
+    expect(await stateAfterStart(order)).toBe('APPROVED');
+  });
+
+  test('a bot that was killed, and its server started again since: as a machine that lost power, or a folder put back', async () => {
+    const order = await left('die');
+    await server.restartKilled();
+    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+  });
+
+  test('a folder that was put back within minutes, though the bot has stopped cleanly since', async () => {
+    const before = await startProcess();
+    const order = await before.approvedOrder();
+    const restore = await server.snapshot();
+    await vi.waitUntil(() => succeeds(before.send(order)), WITHIN);
+    await before.stop();
+    await restore();
+    await server.start();
+    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+  });
+
+  test('one that stopped cleanly while another was at work, which was killed with the server', async () => {
+    const other = await startProcess();
+    const order = await left('stop');
+    await other.die();
+    await server.restartKilled();
+    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+  });
+
+  test('one that was killed long before the last one stopped is forgotten', async () => {
+    const killed = await startProcess();
+    await killed.die();
+    const last = new Process();
+    last.aheadMs = 120_000;
+    await last.start();
+    const order = await last.approvedOrder();
+    await last.stop();
+    await server.restartKilled();
+    expect(await stateAfterStart(order)).toBe('APPROVED');
+  });
+
+  test('a dump that was loaded over it, though everybody had stopped cleanly', async () => {
+    const order = await left('stop');
+    await loadDump();
+    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+  });
+
+  test('while another bot is at work nothing is doubted', async () => {
+    const other = await startProcess();
+    const order = await other.approvedOrder();
+    expect(await stateAfterStart(order)).toBe('APPROVED');
+    expect(await other.tries(order)).toBe('EXECUTING');
+  });
+});

@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createJobs } from '../../src/jobs/jobs.ts';
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { DURABLE_COMMITS } from '../../src/store/session.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+/*
+ * A commit that the server confirms must be on its disk, whatever the server, the database or the role are set to.
+ */
+
+const SHOW = { text: `SELECT current_setting('synchronous_commit') AS value`, values: [] };
+const rows = z.array(z.object({ value: z.string() }).transform(({ value }) => value));
+
+/** A database in which sessions begin with a setting of its own. */
+async function databaseWith(set: string, template: 'migrated' | 'empty' = 'migrated') {
+  const created = await createTestDatabase(template);
+  onTestFinished(created.drop);
+  const before = openDatabase({ url: created.url });
+  const name = new URL(created.url).pathname.slice(1);
+  const user = new URL(created.url).username;
+  await before.run({ text: set.replace('$database', name).replace('$user', user), values: [] });
+  await before.close();
+  return created;
+}
+
+describe.each([
+  ['off for the database', 'ALTER DATABASE $database SET synchronous_commit = off', 'on'],
+  ['off for the role', 'ALTER ROLE $user IN DATABASE $database SET synchronous_commit = off', 'on'],
+  ['local', 'ALTER DATABASE $database SET synchronous_commit = local', 'on'],
+  ['remote_write', 'ALTER DATABASE $database SET synchronous_commit = remote_write', 'on'],
+  ['on', 'ALTER DATABASE $database SET synchronous_commit = on', 'on'],
+  ['remote_apply', 'ALTER DATABASE $database SET synchronous_commit = remote_apply', 'remote_apply'],
+])('where sessions begin with synchronous_commit %s', (_what, set, expected) => {
+  test(`each session of the pool has it ${expected}`, async () => {
+    const { url } = await databaseWith(set);
+    const database = openDatabase({ url });
+    onTestFinished(() => database.close());
+    const [alone, inTransaction, byPrisma] = await Promise.all([
+      database.run(SHOW),
+      database.transaction((run) => run(SHOW)),
+      database.prisma.$queryRaw`SELECT current_setting('synchronous_commit') AS value`,
+    ]);
+    for (const answer of [alone, inTransaction, byPrisma]) expect(rows.parse(answer)).toEqual([expected]);
+  });
+
+  test(`each session of the jobs has it ${expected}`, async () => {
+    const { url } = await databaseWith(set);
+    const database = openDatabase({ url });
+    onTestFinished(() => database.close());
+    for (const text of [
+      'CREATE TABLE seen (value text)',
+      `CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $fn$ BEGIN
+         INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN new; END $fn$`,
+      'CREATE TRIGGER see BEFORE INSERT ON pgboss.job FOR EACH ROW EXECUTE FUNCTION see()',
+    ])
+      await database.run({ text, values: [] });
+    const jobs = createJobs({
+      connectionString: url,
+      session: DURABLE_COMMITS,
+      log: createLog('silent'),
+      now: () => new Date(),
+    });
+    await jobs.start();
+    onTestFinished(() => jobs.close());
+    await jobs.send('expiry.refresh');
+    expect(rows.parse(await database.run({ text: 'SELECT DISTINCT value FROM seen', values: [] }))).toEqual([
+      expected,
+    ]);
+  });
+
+  test(`the session that migrates has it ${expected}`, async () => {
+    const { url } = await databaseWith(set, 'empty');
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-migrations-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await mkdir(join(folder, '1_see'));
+    await writeFile(join(folder, '1_see/migration.sql'), `CREATE TABLE seen AS ${SHOW.text}`);
+    await migrate({ url, folder });
+    const database = openDatabase({ url });
+    onTestFinished(() => database.close());
+    expect(rows.parse(await database.run({ text: 'SELECT value FROM seen', values: [] }))).toEqual([
+      expected,
+    ]);
+  });
+});

@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { type Binaries, findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
+import { type Home, prepareHome } from '../../packages/embedded-postgres/src/home.ts';
+import { ensureRunning, type Server, stopServer } from '../../packages/embedded-postgres/src/server.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+const run = promisify(execFile);
+const STOP_MS = 30_000;
+
+/** A PostgreSQL of a test's own, which can be killed, put back and promoted. Its address stays the same. */
+export class OwnServer {
+  readonly #dataDir: string;
+  readonly #home: Home;
+  readonly #binaries: Binaries;
+  readonly #settings: Readonly<Record<string, string>>;
+  #server: Server | undefined;
+  #port: number | undefined;
+
+  private constructor(
+    dataDir: string,
+    home: Home,
+    binaries: Binaries,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.#dataDir = dataDir;
+    this.#home = home;
+    this.#binaries = binaries;
+    this.#settings = settings;
+  }
+
+  /** Starts a server with the migrated schema. Nothing waits for the disk: its processes die, the machine does not. */
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-server-'));
+    await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
+    const server = new OwnServer(dataDir, await prepareHome(dataDir), await findBinaries(), {
+      fsync: 'off',
+      max_connections: '100',
+      ...settings,
+    });
+    await server.start();
+    await server.sql(`CREATE DATABASE template`);
+    await migrate({ url: server.#urlOf('template') });
+    return server;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await rm(this.#home.folder, { recursive: true, force: true });
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
+  async start(): Promise<void> {
+    const { server } = await ensureRunning(this.#home, this.#binaries, {
+      port: this.#port,
+      settings: this.#settings,
+    });
+    this.#server = server;
+    this.#port = server.port;
+  }
+
+  /** As an operator stops it: nothing is lost. */
+  async stop(): Promise<void> {
+    if (this.#server === undefined) return;
+    await stopServer(this.#home, this.#binaries, this.#server, STOP_MS);
+    this.#server = undefined;
+  }
+
+  /** All its processes end at once. What they had given to the system to write is there at the next start. */
+  kill(): void {
+    if (this.#server === undefined) throw new Error('the server does not run');
+    process.kill(this.#server.pid, 'SIGKILL');
+    this.#server = undefined;
+  }
+
+  /** Kills it and starts it again. */
+  async restartKilled(): Promise<void> {
+    this.kill();
+    await this.start();
+  }
+
+  /** Keeps a copy of its folder, for which it stops and starts again. @returns kills it and puts the copy back */
+  async snapshot(): Promise<() => Promise<void>> {
+    await this.stop();
+    const copy = `${this.#home.data}.${randomBytes(4).toString('hex')}`;
+    await run('cp', ['-a', this.#home.data, copy]);
+    await this.start();
+    return async () => {
+      this.kill();
+      // Its other processes notice within moments.
+      await rm(this.#home.data, { recursive: true, maxRetries: 50, retryDelay: 20 });
+      await run('cp', ['-a', copy, this.#home.data]);
+    };
+  }
+
+  /** The next start is that of a standby. */
+  async becomeStandby(): Promise<void> {
+    await writeFile(join(this.#home.data, 'standby.signal'), '');
+  }
+
+  /** A database with the schema and without rows. @returns its address */
+  async database(): Promise<string> {
+    const name = `own_${randomBytes(6).toString('hex')}`;
+    await this.sql(`CREATE DATABASE ${name} TEMPLATE template`);
+    return this.#urlOf(name);
+  }
+
+  #urlOf(name: string): string {
+    if (this.#server === undefined) throw new Error('the server does not run');
+    const url = new URL(this.#server.url);
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  /** Runs SQL on a connection of its own. */
+  async sql(text: string, url = this.#server?.url): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client(url);
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
