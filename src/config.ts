@@ -48,6 +48,9 @@ export interface Config {
     readonly jsonUrl: string;
     readonly xmlUrl: string | undefined;
     readonly auth: 'basic' | 'session';
+    readonly xmlAuth: 'auth' | 'session';
+    readonly sessionPlace: 'header' | 'cookie';
+    readonly sessionMinutes: number;
     /** milliseconds */
     readonly timeout: number;
     readonly replyTo: string | undefined;
@@ -204,6 +207,9 @@ const environment = z.object({
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
+  SERVICE_XML_AUTH: z.enum(['auth', 'session'], 'must be auth or session').default('auth'),
+  SERVICE_SESSION_PLACE: z.enum(['header', 'cookie'], 'must be header or cookie').default('header'),
+  SERVICE_SESSION_TIMEOUT: wholeNumber(1, 1_440).default(10),
   SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
   SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
@@ -251,6 +257,9 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
   SERVICE_AUTH: 'basic',
+  SERVICE_XML_AUTH: 'auth',
+  SERVICE_SESSION_PLACE: 'header',
+  SERVICE_SESSION_TIMEOUT: '10',
   SERVICE_TIMEOUT: '30s',
   SERVICE_REPLY_TO: 'domains@example.com',
   SERVICE_DEFAULT_CONTEXT: '4',
@@ -326,6 +335,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
       auth: e.SERVICE_AUTH,
+      xmlAuth: e.SERVICE_XML_AUTH,
+      sessionPlace: e.SERVICE_SESSION_PLACE,
+      sessionMinutes: e.SERVICE_SESSION_TIMEOUT,
       timeout: e.SERVICE_TIMEOUT,
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { CallOptions, ServiceClient } from '../client/client.ts';
 import type { Envelope } from '../client/envelope.ts';
 import type { Secret } from '../client/secret.ts';
-import type { Effect, ServiceTask } from '../client/task.ts';
+import type { Effect, Interface, ServiceTask, TaskOutline } from '../client/task.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { checkTask, describeTask, type ZoneTask } from '../zones/tasks.ts';
 import type { OrderTaskName } from './order.ts';
@@ -12,6 +12,20 @@ export interface Problem {
   readonly field: string;
   readonly problem: string;
 }
+
+/** Something in an input that one interface of the service documents alone. */
+export interface Tie {
+  /** The field that says it. */
+  readonly field: string;
+  /** In words, to follow "because of": `the mode frame`. */
+  readonly what: string;
+}
+
+/** What ties an input to an interface; nothing does where both lists are empty. */
+export type Ties = Readonly<Record<Interface, readonly Tie[]>>;
+
+/** The interfaces that an account reaches for a task. */
+export type Reach = Readonly<Record<Interface, boolean>>;
 
 /** One request of an order, about to go out. */
 export interface Sending {
@@ -49,6 +63,15 @@ export interface OrderTask {
   readonly secretResult: boolean;
   /** Why this account cannot do it and what to do instead, or undefined when it can. */
   unsupported(client: ServiceClient): string | undefined;
+  /** The interfaces that the account reaches for it. Sends nothing. */
+  reach(client: ServiceClient): Reach;
+  /**
+   * What in an input one interface alone documents: it picks the interface.
+   * @param input as typed, or as stored
+   */
+  ties(input: unknown): Ties;
+  /** What keeps an input from the interface that it asks for, at the fields that ask. */
+  routeProblems(client: ServiceClient, input: unknown): readonly Problem[];
   /**
    * Checks what a person asked for against the zone's rules, and again before it is sent.
    * @param input as typed, or as stored
@@ -82,6 +105,40 @@ interface Definition<Input, Wire, Output> {
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
+  /** What in an input one interface alone documents; nothing when left out. */
+  readonly ties?: (input: Readonly<Record<string, unknown>>) => Ties;
+}
+
+const UNTIED: Ties = { json: [], xml: [] };
+
+function routeProblems(service: TaskOutline, { json, xml }: Ties, client: ServiceClient): readonly Problem[] {
+  const [tiedToXml] = xml;
+  if (tiedToXml !== undefined && json.length > 0) {
+    return json.map(({ field, what }) => ({
+      field,
+      problem: `${capitalized(what)} goes over the JSON interface alone, and ${tiedToXml.what} over the XML interface alone. Leave one of them out.`,
+    }));
+  }
+  const problemsOf = (via: Interface, tied: readonly Tie[], why: string): Problem[] =>
+    tied.length === 0 || !('unsupported' in client.supports(service, via))
+      ? []
+      : tied.map(({ field, what }) => ({ field, problem: `${capitalized(what)} ${why}` }));
+  return [
+    ...problemsOf('xml', xml, NO_XML),
+    ...problemsOf('json', json, 'goes over the JSON interface alone, which takes no two-factor accounts.'),
+  ];
+}
+
+const NO_XML =
+  'goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Which interface an input asks for; undefined: whichever the account has. */
+function interfaceOf({ json, xml }: Ties): Interface | undefined {
+  return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
 
 /** An input without the fields that issues are about. */
@@ -98,6 +155,8 @@ const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
 /** Joins what is particular to a task with what all tasks do alike. */
 export function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
   const { service, zoneTask } = definition;
+  const ties = (raw: unknown): Ties =>
+    typeof raw === 'object' && raw !== null ? (definition.ties?.({ ...raw }) ?? UNTIED) : UNTIED;
   return {
     name: definition.name,
     effect: service.effect,
@@ -111,6 +170,15 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
       const support = client.supports(service);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
+
+    reach(client) {
+      const reaches = (via: Interface) => 'interface' in client.supports(service, via);
+      return { json: reaches('json'), xml: reaches('xml') };
+    },
+
+    ties,
+
+    routeProblems: (client, raw) => routeProblems(service, ties(raw), client),
 
     check(raw) {
       const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
@@ -150,7 +218,7 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
 
     async send(client, { input, name, secret, ctid, signal, beforeSend, beforeFirstByte }) {
       const wire = definition.wire(definition.input.parse(input), name, secret);
-      const call = { ctid, signal, beforeSend, beforeFirstByte };
+      const call = { ctid, signal, beforeSend, beforeFirstByte, interface: interfaceOf(ties(input)) };
       const { output, envelope, httpStatus } = await client.run(service, wire, call);
       return { envelope, httpStatus, secret: definition.secretOf?.(output) };
     },

@@ -5,6 +5,7 @@ import type { TeamSettings } from '../config.ts';
 import type { ChangeOutcome } from './change.ts';
 import * as decide from './decide.ts';
 import type { Order, OrderTaskName } from './order.ts';
+import type { Reach } from './order-task.ts';
 import type { FindAccount } from './parties.ts';
 import type { ApprovalPolicy } from './policy.ts';
 import type { Directory, HistoryEntry, KeptAnswer, OrderFilter, OrderStore } from './ports.ts';
@@ -13,6 +14,7 @@ import {
   confirmOrder,
   type OrderRequest,
   type RequestOutcome,
+  reachOfAccount,
   refusalOfAccount,
   requestOrder,
 } from './request.ts';
@@ -36,6 +38,8 @@ export interface Orders {
   request(request: OrderRequest): Promise<RequestOutcome>;
   /** Why an account cannot do a task, asked before a form opens; undefined when it can. */
   refusalOfAccount(task: OrderTaskName, account: Account): Promise<string | undefined>;
+  /** The interfaces of the service that an account reaches for a task. */
+  reach(task: OrderTaskName, account: Account): Promise<Reach>;
   confirm(orderId: string, userId: string): Promise<ConfirmOutcome>;
   approve(orderId: string, userId: string): Promise<ChangeOutcome>;
   deny(orderId: string, userId: string, reason: string | undefined): Promise<ChangeOutcome>;
@@ -66,6 +70,7 @@ export function createOrders(deps: OrdersDeps): Orders {
   return {
     request: (request) => requestOrder(deps, request),
     refusalOfAccount: (task, account) => refusalOfAccount(deps, taskNamed(task), account),
+    reach: (task, account) => reachOfAccount(deps, taskNamed(task), account),
     confirm: (orderId, userId) => confirmOrder(deps, orderId, userId),
     approve: (orderId, userId) => decide.approveOrder(deps, orderId, userId),
     deny: (orderId, userId, reason) => decide.denyOrder(deps, orderId, userId, reason),

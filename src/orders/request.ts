@@ -6,7 +6,7 @@ import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
 import { jobsAfter } from './jobs.ts';
 import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
-import type { OrderTask, Problem } from './order-task.ts';
+import type { OrderTask, Problem, Reach } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore } from './ports.ts';
 import { taskNamed } from './tasks.ts';
@@ -61,10 +61,13 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const task = taskNamed(request.task);
   const { account } = request;
   if (account === undefined) return { kind: 'not_linked' };
-  const why = await refusalOfAccount(deps, task, account);
+  const client = await deps.clientFor(account.id);
+  const why = client === undefined ? undefined : task.unsupported(client);
   if (why !== undefined) return { kind: 'unsupported', why };
   const checked = task.check(request.input);
   if (!checked.ok) return { kind: 'invalid', problems: checked.problems };
+  const unreachable = client === undefined ? [] : task.routeProblems(client, checked.input);
+  if (unreachable.length > 0) return { kind: 'invalid', problems: unreachable };
 
   const settings = await deps.settings();
   const now = deps.now();
@@ -152,6 +155,16 @@ export async function refusalOfAccount(
 ): Promise<string | undefined> {
   const client = await deps.clientFor(account.id);
   return client === undefined ? undefined : task.unsupported(client);
+}
+
+/** The interfaces that an account reaches for a task; none where the account is gone. */
+export async function reachOfAccount(
+  deps: Pick<RequestDeps, 'clientFor'>,
+  task: OrderTask,
+  account: Account,
+): Promise<Reach> {
+  const client = await deps.clientFor(account.id);
+  return client === undefined ? { json: false, xml: false } : task.reach(client);
 }
 
 export type ConfirmOutcome =

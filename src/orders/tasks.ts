@@ -30,7 +30,7 @@ import {
   years,
 } from './fields.ts';
 import type { OrderTaskName } from './order.ts';
-import { defineOrderTask, type OrderTask, type Problem } from './order-task.ts';
+import { defineOrderTask, type OrderTask, type Problem, type Tie } from './order-task.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
@@ -187,9 +187,23 @@ function targetProblems(
   return fits ? [] : [{ field, problem }];
 }
 
+/** Something that was given, as what it is called. */
+function tie(value: unknown, field: string, what: string): Tie[] {
+  return value === undefined || value === '' ? [] : [{ field, what }];
+}
+
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
+  ties: ({ type, mode, title, backup }) => ({
+    json: mode === 'HTTP' ? [{ field: 'mode', what: 'the mode HTTP' }] : [],
+    xml: [
+      ...(type === 'email' ? [{ field: 'type', what: 'an e-mail redirect' }] : []),
+      ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', what: `the mode ${mode}` }] : []),
+      ...tie(title, 'title', 'a title'),
+      ...tie(backup, 'backup', 'a backup target'),
+    ],
+  }),
   input: z.object({
     source: requiredText('Give the redirect’s source, such as www.cafe.rest.').transform((text, context) => {
       const host = parseHostName(text);
@@ -219,6 +233,10 @@ const redirect = defineOrderTask({
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
+  ties: ({ fname, lname }) => ({
+    json: [...tie(fname, 'fname', 'a first name'), ...tie(lname, 'lname', 'a last name')],
+    xml: [],
+  }),
   input: z.object({
     id: contactId,
     fname: optionalText(),
@@ -246,6 +264,18 @@ const user = defineOrderTask({
   name: 'user',
   service: userCreate,
   secretField: 'password',
+  ties: ({ parent, user_mail_key: mailKey }) => {
+    const superior: Readonly<Record<string, unknown>> =
+      typeof parent === 'object' && parent !== null ? { ...parent } : {};
+    return {
+      json: [
+        ...tie(superior['defaultEmail'], 'parent_defaultEmail', 'the superior user’s e-mail'),
+        ...tie(superior['status'], 'parent_status', 'the superior user’s status'),
+        ...tie(superior['substatus'], 'parent_substatus', 'the superior user’s substatus'),
+      ],
+      xml: tie(mailKey, 'user_mail_key', 'the mail key'),
+    };
+  },
   input: z.object({
     user: requiredText('Give the user’s name.').refine(
       (name) => !name.includes(':'),
@@ -265,9 +295,14 @@ const user = defineOrderTask({
         substatus: optionalNumber,
       })
       .optional(),
+    user_mail_key: optionalText(),
   }),
   names: (input) => [input.user],
-  wire: (input, _name, password) => ({ ...input, password }),
+  wire: ({ user_mail_key: userMailKey, ...input }, _name, password) => ({
+    ...input,
+    password,
+    userMailKey,
+  }),
   secretOf: (output) => output.password,
 });
 

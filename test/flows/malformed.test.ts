@@ -249,7 +249,7 @@ async function submitForged(
   values: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {
   const state: JsonObject = {};
-  for (const block of view.blocks) {
+  for (const block of view.blocks.filter(({ type }) => type === 'input')) {
     const name = String(block['block_id']);
     const element = z.object({ type: z.string() }).parse(block['element']);
     const value = values[name] ?? '';

@@ -1,6 +1,15 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 
 /*
@@ -40,19 +49,25 @@ test('TEXT searches at once, by name or by name and ending', async () => {
 
 test('the form asks for the extra data, and results are turned page by page in place', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
-  expect(fieldsOf(view)).toEqual(['sld', 'tld', 'keys']);
+  expect(fieldsOf(view)).toEqual([
+    ...['sld', 'tld', 'subtld', 'id', 'prereg_config.confirmation_start', 'prereg_config.confirmation_end'],
+    ...['prereg_config.period_start', 'prereg_config.period_end', 'operator', 'order', 'order_mode'],
+    ...['children', 'limit', 'keys', 'key'],
+  ]);
+  expect(textOf(view)).toContain('Goes over the service’s JSON interface.');
   expect(await t.alice.submit(view, { tld: 'rest', keys: ['tmch_mark', 'nsentry'] })).toEqual({
     outcome: 'closed',
   });
   const first = await page(t.alice, '1–20 of 100');
-  expect(textOf(first)).toMatch(/id: mark-9001.*ttl: 3600/s);
-  expect(buttonsOf(first), 'nothing is before the first page').toEqual(['prereg_next']);
+  expect(textOf(first)).toMatch(/mark-9001.*ttl: 3600/s);
+  expect(buttonsOf(first), 'nothing is before the first page').toEqual(['prereg_open', 'prereg_next']);
+  expect(textOf(first)).toContain('with EQUAL: a value has to be exactly the same');
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
   await t.alice.click(first, 'prereg_next');
   const second = await page(t.alice, '21–40 of 100');
   expect(second.ts, 'the page takes the place of the one before').toBe(first.ts);
-  expect(buttonsOf(second)).toEqual(['prereg_previous', 'prereg_next']);
+  expect(buttonsOf(second)).toEqual(['prereg_open', 'prereg_previous', 'prereg_next']);
   expect(searches().at(-1)).toMatchObject({
     query: { 'keys[]': ['tmch_mark', 'nsentry'] },
     body: { view: { children: true, offset: 20, limit: 20 }, filters: [{ key: 'tld', value: 'rest' }] },
@@ -64,7 +79,7 @@ test('the form asks for the extra data, and results are turned page by page in p
 test('the last page has no next one', async () => {
   await t.alice.command(DOMAINS, '/domain prereg .example');
   const only = await page(t.alice, '1–20 of 20');
-  expect(buttonsOf(only)).toEqual([]);
+  expect(buttonsOf(only)).toEqual(['prereg_open']);
 });
 
 test('over XML it is searched as that interface documents', async () => {
@@ -73,6 +88,104 @@ test('over XML it is searched as that interface documents', async () => {
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );
+});
+
+test('every filter, an order and further keys of a password account go over XML where they need it', async () => {
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  await t.alice.submit(view, {
+    tld: 'rest',
+    operator: 'like',
+    order: 'created',
+    order_mode: 'asc',
+    limit: '2',
+    keys: ['ownerc'],
+    key: 'zonec',
+    'prereg_config.period_end': '20%',
+  });
+  const found = await page(t.alice, '1–2 of 100');
+  expect(searches().at(-1)).toMatchObject({
+    interface: 'xml',
+    body: expect.stringMatching(
+      /<view><children>true<\/children><offset>0<\/offset><limit>2<\/limit><\/view><where>.*<key>prereg_config.period_end<\/key><operator>like<\/operator><value>20%<\/value>.*<key>ownerc<\/key><key>zonec<\/key><order><key>created<\/key><mode>asc<\/mode><\/order>/,
+    ),
+  });
+  for (const column of ['Owner contact', 'Zone contact', 'Updated by', 'Nameservers', 'Phase period']) {
+    expect(textOf(found), column).toContain(column);
+  }
+  expect(textOf(found), 'moments in full').toMatch(
+    /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d – \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/,
+  );
+  expect(textOf(found)).toContain('what counts as alike, and which sign stands for any text');
+  await t.alice.click(found, 'prereg_next');
+  await page(t.alice, '3–4 of 100');
+  expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);
+});
+
+test('children, an id and an ending of several parts are searched for as they are documented', async () => {
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  await t.alice.submit(view, { id: '9001', children: [], operator: 'EQUAL' });
+  await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('id 9001: 1–1 of 1'));
+  expect(searches().at(-1)?.body).toEqual({
+    view: { children: false, offset: 0, limit: 20 },
+    filters: [{ key: 'id', operator: 'EQUAL', value: 9001 }],
+  });
+  await answerTo(t.workspace, t.alice, '/domain prereg cafe.co.uk');
+  expect(searches().at(-1)?.body).toMatchObject({
+    filters: [
+      { key: 'sld', value: 'cafe' },
+      { key: 'subtld', value: 'co.uk' },
+    ],
+  });
+});
+
+test('one record is shown in full, with its phases and when each ends', async () => {
+  await t.alice.command(DOMAINS, '/domain prereg table-003.rest');
+  const one = await page(t.alice, 'of table-003.rest: 1–1 of 1');
+  const record = await openedAfter(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
+  const text = textOf(record);
+  expect(text).toMatch(/\*Confirmation\*: from \d{4}-.* until \d{4}-.*: it (?:has ended|ends)/);
+  expect(text).toMatch(/\*Phase period\*: from /);
+  for (const label of [
+    'Updated by',
+    'Owner contact',
+    'Admin contact',
+    'Tech contact',
+    'Zone contact',
+    'Confirmed',
+  ]) {
+    expect(text, label).toContain(label);
+  }
+  expect(text).toMatch(/mark-9003/);
+  await t.alice.close(record);
+
+  await answerTo(t.workspace, t.alice, '/domain prereg .example');
+  const many = await page(t.alice, '1–20 of 20');
+  const chosen = await openedAfter(t.workspace, t.alice, () =>
+    t.alice.select(many, 'prereg_open', 'table-105.example'),
+  );
+  expect(textOf(chosen)).toContain('*table-105.example*');
+  await t.alice.close(chosen);
+});
+
+test('% and * are not sent as if they stood for something', async () => {
+  const before = searches().length;
+  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
+    /exactly what is typed.*choose the operator like/s,
+  );
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  expect(await t.alice.submit(view, { sld: 'table*', limit: '101' })).toMatchObject({
+    errors: {
+      sld: expect.stringContaining('% and * stand for nothing'),
+      limit: expect.stringContaining('1 to 100'),
+    },
+  });
+  expect(
+    await t.alice.submit(view, { sld: 'table', limit: '', operator: 'EQUAL', order: 'name' }),
+  ).toMatchObject({
+    errors: { operator: expect.stringMatching(/EQUAL goes over the JSON.*an order over the XML/) },
+  });
+  await t.alice.close(view);
+  expect(searches()).toHaveLength(before);
 });
 
 test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64)}.rest`])(

@@ -38,9 +38,6 @@ const REST = 'reason';
 describe('redirect', () => {
   test('over JSON: the fields and values of that interface, sent as documented', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', REST]);
-    expect(choicesOf(view, 'type')).toEqual(['DOMAIN']);
-    expect(choicesOf(view, 'mode')).toEqual(['HTTP']);
     expect(filledOf(view)).toMatchObject({ source: 'www.cafe.rest', type: 'DOMAIN', mode: 'HTTP' });
 
     const order = await orderAfter(t.workspace, () =>

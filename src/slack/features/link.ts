@@ -3,13 +3,12 @@ import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/acco
 import type { LinkOutcome } from '../../accounts/accounts.ts';
 import type { Credential } from '../../client/auth.ts';
 import { Secret } from '../../client/secret.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
+import type { CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { formView } from '../views/form.ts';
 import { code, count, escapeText, moment, say, section } from '../views/kit.ts';
 import { contextInWords } from '../views/order.ts';
-import { done, SlackProblem } from '../web.ts';
 import { openForm } from './ordering.ts';
+import { refreshing } from './refresh-form.ts';
 
 /*
  * Linked accounts: each person works with their own credentials at the domain service.
@@ -291,20 +290,6 @@ async function runWhoami(call: CommandCall): Promise<void> {
   );
 }
 
-/** Shows the fields of the chosen method, with what was typed kept. */
-async function changeMethod(call: ActionCall): Promise<void> {
-  if (call.view === undefined) return;
-  const { id, values, origin } = call.view;
-  const view = formView(await linkForm.render(call, origin, { ...values, method: call.value }));
-  try {
-    // Without its hash: of two quick changes the later one counts, whatever the view showed in between.
-    await call.deps.web.call('views.update', { view_id: id, view }, done);
-  } catch (error) {
-    // Closed meanwhile: nobody waits for the fields.
-    if (!(error instanceof SlackProblem) || error.code !== 'not_found') throw error;
-  }
-}
-
 export const link: Feature = {
   commands: [
     {
@@ -341,5 +326,5 @@ export const link: Feature = {
     },
   ],
   forms: [linkForm],
-  actions: [{ id: 'method', needs: 'member', run: changeMethod }],
+  actions: [refreshing(linkForm, 'method')],
 };

@@ -1,7 +1,8 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import { Secret } from '../../client/secret.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import type { Problem } from '../../orders/order-task.ts';
+import type { Problem, Reach } from '../../orders/order-task.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import {
   activeAccount,
   type FormFeature,
@@ -11,13 +12,16 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
-import { code } from '../views/kit.ts';
+import { interfaceNote } from '../views/interface.ts';
+import { code, context } from '../views/kit.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
 
 /*
  * The form of a task that becomes an order: filled from the line and from what the person used last, and read
  * back with its errors at the fields.
  */
+
+const BOTH: Reach = { json: true, xml: true };
 
 const REASON_FIELD: Field = {
   name: 'reason',
@@ -31,8 +35,10 @@ export interface OrderFormOptions {
   readonly task: OrderTaskName;
   readonly title: string;
   readonly submit: string;
-  /** The fields for an account's interface; `reason` is added. */
-  readonly fields: readonly Field[] | ((account: Account | undefined) => readonly Field[]);
+  /** The fields for the interfaces that an account reaches; `reason` is added. */
+  readonly fields: readonly Field[] | ((reach: Reach) => readonly Field[]);
+  /** For tasks that both interfaces carry: what the XML one alone has, as the beginning of a sentence. */
+  readonly interfaces?: { readonly xmlHas?: string };
   /** The task's input from what was typed in these fields. */
   readonly input: (values: FormValues) => unknown;
   /** What to fill in that the line does not say. */
@@ -66,24 +72,32 @@ export function readSecret(typed: string): SecretRead {
 
 /** Declares the form of a task. */
 export function orderForm(options: OrderFormOptions): FormFeature {
-  const fieldsFor = (account: Account | undefined): readonly Field[] => [
-    ...(typeof options.fields === 'function' ? options.fields(account) : options.fields),
+  const fieldsFor = (reach: Reach): readonly Field[] => [
+    ...(typeof options.fields === 'function' ? options.fields(reach) : options.fields),
     REASON_FIELD,
   ];
+  const reachOf = async (call: Interaction, account: Account | undefined): Promise<Reach> =>
+    account === undefined ? BOTH : call.deps.orders.reach(options.task, account);
   const form = {
     name: options.task,
     title: options.title,
     submit: options.submit,
-    fields: fieldsFor(undefined),
+    fields: fieldsFor(BOTH),
   };
 
   async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
     const account = await activeAccount(call);
+    const reach = await reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
+    const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
+    const ties = taskNamed(options.task).ties(options.input(shown));
     return {
-      form: { ...form, fields: fieldsFor(account) },
+      form: { ...form, fields: fieldsFor(reach) },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },
-      values: { ...presets, ...(await recall(call, account, options, values)), ...values },
+      values: shown,
+      ...(options.interfaces === undefined
+        ? {}
+        : { intro: [context(interfaceNote(account, reach, ties, options.interfaces.xmlHas))] }),
     };
   }
 
@@ -111,7 +125,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { kind: 'done', say: refusal };
 
-      const fields = fieldsFor(account);
+      const fields = fieldsFor(await reachOf(call, account));
       const values = pick(call.values, ...fields.map(({ name }) => name));
       const { secret, problems: secretProblems } = secretOf(values, options.secretField);
       const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { ServiceClient } from '../../client/client.ts';
 import { ServiceError } from '../../client/errors.ts';
-import { type Preregistrations, preregSearch } from '../../client/tasks/prereg.ts';
+import type { Interface } from '../../client/task.ts';
+import { type Preregistration, type Preregistrations, preregSearch } from '../../client/tasks/prereg.ts';
+import type { Reach, Ties } from '../../orders/order-task.ts';
 import { parseHostName } from '../../zones/names.ts';
 import {
   type ActionCall,
@@ -13,92 +16,207 @@ import {
   textOf,
 } from '../feature.ts';
 import { NOT_LINKED } from '../serve.ts';
-import type { FormValues } from '../views/form.ts';
-import { code, escapeText, type Message, quote, say } from '../views/kit.ts';
-import { PREREG_KEYS, type PreregQuery, preregPage } from '../views/prereg.ts';
+import { type Field, type FormValues, noticeView } from '../views/form.ts';
+import { interfaceNote } from '../views/interface.ts';
+import { code, context, escapeText, type Message, message, quote, say } from '../views/kit.ts';
+import {
+  PREREG_FILTERS,
+  PREREG_KEYS,
+  type PreregFilter,
+  type PreregQuery,
+  preregPage,
+  preregRecords,
+} from '../views/prereg.ts';
 import { openFromLine } from './ordering.ts';
+import { refreshing } from './refresh-form.ts';
 
 /*
  * Preregistrations: searched with the person's own account, told to that person alone.
  */
 
 const PAGE = 20;
+/** Rows of a table in Slack. */
+const MAX_LIMIT = 100;
 /** A search only reads, so it is given up sooner than an order. */
 const SEARCH_MS = 20_000;
+/** A view has to open within 3 seconds of the click. */
+const OPEN_MS = 2_300;
+
+const BOTH: Reach = { json: true, xml: true };
+
+/** Fields of a record that the XML interface alone gives when they are asked for, by their names there. */
+const XML_KEYS = ['ownerc', 'zonec'] as const;
+
+/** Keys to sort by: the single values that a record has by default. The document names none. */
+const ORDER_KEYS = [
+  ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
+  ...['recommended', 'confirmed'],
+];
+
+const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
+const filterValue = z.string().min(1).max(253);
 
 /** What a paging button carries: the search again, from another place. It reads; nothing is bought with it. */
 const query = z.object({
-  sld: z.string().max(63).optional(),
-  tld: z.string().max(253).optional(),
-  keys: z.array(z.enum(PREREG_KEYS)),
+  filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
+  operator: z.enum(['EQUAL', 'like']).optional(),
+  order: keyName.optional(),
+  children: z.boolean(),
+  keys: z.array(keyName).max(20),
   offset: z.int().nonnegative(),
+  limit: z.int().positive().max(MAX_LIMIT),
 });
 
-const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
+/** What in a search one interface alone documents. */
+function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): Ties {
+  const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
+  return {
+    json: operator === 'EQUAL' ? [{ field: 'operator', what: 'the operator EQUAL' }] : [],
+    xml: [
+      ...(operator === 'like' ? [{ field: 'operator', what: 'the operator like' }] : []),
+      ...(order === undefined ? [] : [{ field: 'order', what: 'an order' }]),
+      ...(further === undefined ? [] : [{ field: 'key', what: `the key ${further}` }]),
+    ],
+  };
+}
 
-/** One label as it goes out; `%` and `*`, which some accounts may search with, stay. */
+const WILDCARD = /[%*]/;
+const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
+
+/** One label as it goes out. */
 function labelOf(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
-  if (/[%*]/.test(text)) return text.toLowerCase();
+  if (WILDCARD.test(text)) return text.toLowerCase();
   const host = parseHostName(`${text}.example`);
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-type ReadQuery =
-  | { readonly query: PreregQuery }
-  | { readonly errors: Readonly<Partial<Record<'sld' | 'tld', string>>> };
-
-function readQuery(sld: string | undefined, tld: string | undefined, keys: readonly string[]): ReadQuery {
-  const zone = tld?.replace(/\.$/, '');
-  const name = sld === undefined ? undefined : labelOf(sld);
-  const labels = zone === undefined || zone === '' ? [] : zone.split('.').map(labelOf);
-  const errors = {
-    ...(sld !== undefined && name === undefined
-      ? { sld: 'Give the name without its ending: letters, digits and hyphens, such as cafe.' }
-      : {}),
-    ...(labels.includes(undefined) ? { tld: 'Give the ending alone, such as rest.' } : {}),
-  };
-  if (Object.keys(errors).length > 0) return { errors };
-  return {
-    query: {
-      ...(name === undefined ? {} : { sld: name }),
-      ...(labels.length === 0 ? {} : { tld: labels.join('.') }),
-      keys: PREREG_KEYS.filter((key) => keys.includes(key)),
-      offset: 0,
-    },
-  };
+/** A filter's value as it goes out, or what is wrong with it. */
+function readFilter(
+  key: PreregFilter,
+  text: string,
+): { readonly value: string } | { readonly problem: string } {
+  if (key === 'sld') {
+    const value = labelOf(text);
+    return value === undefined
+      ? { problem: 'Give the name without its ending: letters, digits and hyphens, such as cafe.' }
+      : { value };
+  }
+  if (key === 'tld' || key === 'subtld') {
+    const labels = text.replace(/\.$/, '').split('.').map(labelOf);
+    if (labels.includes(undefined)) return { problem: 'Give the ending alone, such as rest.' };
+    return key === 'tld' && labels.length > 1
+      ? { problem: 'Give the last part alone, such as uk; co.uk belongs in the field below.' }
+      : { value: labels.join('.') };
+  }
+  if (key === 'id') {
+    return /^[\w%*-]{1,64}$/.test(text) ? { value: text } : { problem: 'Give the preregistration’s id.' };
+  }
+  const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
+  if (day !== undefined) return { value: `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}` };
+  return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text)
+    ? { value: text }
+    : { problem: 'Give the moment as 2027-03-01 12:00:00, or the day alone.' };
 }
 
-/** `cafe`, `cafe.rest` or `.rest`. */
-function queryOfText(text: string): ReadQuery {
+type ReadQuery =
+  | { readonly query: PreregQuery; readonly via: Interface }
+  | { readonly errors: Readonly<Record<string, string>> };
+
+const NO_WILDCARDS =
+  'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
+
+/** Checks a search as a whole: its values, and whether one interface carries all of it. */
+function checkQuery(typed: PreregQuery, reach: Reach): ReadQuery {
+  const errors: Record<string, string> = {};
+  const ties = tiesOf(typed);
+  const [xml] = ties.xml;
+  const via: Interface = xml !== undefined || !reach.json ? 'xml' : 'json';
+  if (xml !== undefined && ties.json.length > 0) {
+    errors['operator'] =
+      `EQUAL goes over the JSON interface alone, and ${xml.what} over the XML interface alone. Choose like, or leave the other out.`;
+  } else if (xml !== undefined && !reach.xml) {
+    errors[xml.field] =
+      'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+  }
+  const filters: Partial<Record<PreregFilter, string>> = {};
+  for (const key of PREREG_FILTERS) {
+    const text = typed.filters[key];
+    if (text === undefined) continue;
+    const read = readFilter(key, text);
+    if ('problem' in read) errors[key] = read.problem;
+    else if (via === 'json' && WILDCARD.test(read.value)) errors[key] = NO_WILDCARDS;
+    else filters[key] = read.value;
+  }
+  return Object.keys(errors).length > 0 ? { errors } : { query: { ...typed, filters }, via };
+}
+
+/** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
+function queryOfText(text: string, reach: Reach): ReadQuery {
   const at = text.indexOf('.');
   const sld = at === -1 ? text : text.slice(0, at);
-  return readQuery(sld === '' ? undefined : sld, at === -1 ? undefined : text.slice(at + 1), []);
+  const ending = at === -1 ? '' : text.slice(at + 1).replace(/\.$/, '');
+  const filters = {
+    ...(sld === '' ? {} : { sld }),
+    ...(at === -1 ? {} : { [ending.includes('.') ? 'subtld' : 'tld']: ending }),
+  };
+  return checkQuery({ filters, children: true, keys: [], offset: 0, limit: PAGE }, reach);
+}
+
+interface Searcher {
+  readonly accountId: string;
+  readonly client: ServiceClient;
+  readonly reach: Reach;
+}
+
+/** What the person's active account reaches; undefined when none is linked. */
+async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
+  const account = await activeAccount(call);
+  const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
+  if (account === undefined || client === undefined) return undefined;
+  const reaches = (via: Interface) => 'interface' in client.supports(preregSearch, via);
+  return { accountId: account.id, client, reach: { json: reaches('json'), xml: reaches('xml') } };
+}
+
+/** @throws {ServiceError} */
+async function ask(
+  call: Interaction,
+  { accountId, client }: Searcher,
+  { filters, order, children, keys, offset, limit }: PreregQuery,
+  via: Interface,
+): Promise<Preregistrations> {
+  const input = {
+    view: { children, offset, limit },
+    filters: PREREG_FILTERS.flatMap((key) => {
+      const value = filters[key];
+      return value === undefined
+        ? []
+        : [{ key, value: key === 'id' && isCount(value) ? Number(value) : value }];
+    }),
+    ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
+  };
+  const { output } = await client.run(preregSearch, input, { keys, interface: via, timeoutMs: SEARCH_MS });
+  await call.deps.accounts.accepted(accountId);
+  return output;
+}
+
+function isCount(text: string): boolean {
+  return /^\d{1,15}$/.test(text);
 }
 
 /** Searches and lays the page out, or says in words why there is none. */
-async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
-  const account = await activeAccount(call);
-  const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
-  if (account === undefined || client === undefined) {
-    return NOT_LINKED;
-  }
-  const { sld, tld, keys, offset } = wanted;
-  const filters = [
-    ...(sld === undefined ? [] : [{ key: 'sld' as const, value: sld }]),
-    ...(tld === undefined ? [] : [{ key: 'tld' as const, value: tld }]),
-  ];
-  let found: Preregistrations;
+async function search(call: Interaction, wanted: PreregQuery, via?: Interface): Promise<Message> {
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return NOT_LINKED;
+  const over = via ?? (tiesOf(wanted).xml.length > 0 || !searcher.reach.json ? 'xml' : 'json');
   try {
-    const input = { view: { children: true, offset, limit: PAGE }, filters };
-    found = (await client.run(preregSearch, input, { keys, timeoutMs: SEARCH_MS })).output;
+    return preregPage(wanted, await ask(call, searcher, wanted, over), over);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.deps.log.info({ err: error }, 'a search for preregistrations failed');
     return say(explain(error));
   }
-  await call.deps.accounts.accepted(account.id);
-  return preregPage(wanted, found, PAGE);
 }
 
 function explain(error: ServiceError): string {
@@ -127,15 +245,25 @@ function explain(error: ServiceError): string {
 async function runPrereg(call: CommandCall): Promise<void> {
   const [text, ...more] = call.words;
   if (text === undefined) return openFromLine(call, preregForm, {});
-  const read = more.length > 0 ? undefined : queryOfText(text);
-  if (read === undefined || 'errors' in read) {
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return call.tell(NOT_LINKED);
+  const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
+  if (read !== undefined && 'query' in read) return call.tell(await search(call, read.query, read.via));
+  if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
+    const advice = searcher.reach.xml
+      ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
+      : 'Give the whole name.';
     return call.tell(
       say(
-        'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
+        `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`,
       ),
     );
   }
-  await call.tell(await search(call, read.query));
+  await call.tell(
+    say(
+      'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
+    ),
+  );
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
@@ -148,18 +276,68 @@ async function turnPage(call: ActionCall): Promise<void> {
 
 function readButton(value: string): PreregQuery | undefined {
   try {
-    const { sld, tld, ...rest } = query.parse(JSON.parse(value));
-    return { ...rest, ...(sld === undefined ? {} : { sld }), ...(tld === undefined ? {} : { tld }) };
+    const { operator, order, filters, ...rest } = query.parse(JSON.parse(value));
+    return {
+      ...rest,
+      filters: definedOf(filters),
+      ...(operator === undefined ? {} : { operator }),
+      ...(order === undefined ? {} : { order }),
+    };
   } catch {
     return undefined;
   }
 }
 
-const form = {
-  name: 'prereg',
-  title: 'Find preregistrations',
-  submit: 'Search',
-  fields: [
+function definedOf(
+  filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>,
+): PreregQuery['filters'] {
+  const defined: Partial<Record<PreregFilter, string>> = {};
+  for (const key of PREREG_FILTERS) {
+    const value = filters[key];
+    if (value !== undefined) defined[key] = value;
+  }
+  return defined;
+}
+
+/** Shows all records of a name in full: looked up anew, for a click is no place for content. */
+async function openRecord(call: ActionCall): Promise<void> {
+  const clickedAt = performance.now();
+  const name = call.value;
+  const searcher = await searcherOf(call);
+  if (searcher === undefined) return call.tell(NOT_LINKED);
+  const [label = ''] = name.split('.');
+  const via: Interface = searcher.reach.json ? 'json' : 'xml';
+  const wanted: PreregQuery = {
+    filters: { sld: label },
+    children: true,
+    keys: [...PREREG_KEYS, ...(via === 'xml' ? XML_KEYS : [])],
+    offset: 0,
+    limit: MAX_LIMIT,
+  };
+  let records: readonly Preregistration[];
+  try {
+    records = (await ask(call, searcher, wanted, via)).records.filter((record) => record.name === name);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return call.tell(say(explain(error)));
+  }
+  if (records.length === 0) {
+    return call.tell(
+      say(`There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`),
+    );
+  }
+  const blocks = preregRecords(name, records, call.deps.now());
+  if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
+  await call.tell(message(`Preregistration ${escapeText(name)}`, blocks));
+}
+
+const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
+
+const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
+
+/** Every filter, and what each interface has beyond them (service API, section "Preregistration search"). */
+function fieldsFor({ json, xml }: Reach): readonly Field[] {
+  return [
     {
       name: 'sld',
       label: 'Name',
@@ -169,6 +347,58 @@ const form = {
       hint: 'Without its ending. Empty: all names.',
     },
     { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
+    { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
+    { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
+    { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
+    { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
+    { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
+    { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
+    {
+      name: 'operator',
+      label: 'How values are compared',
+      kind: 'choice',
+      optional: true,
+      options: [
+        ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
+        ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
+      ],
+      hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+      dispatches: true,
+    },
+    ...(xml
+      ? ([
+          {
+            name: 'order',
+            label: 'Sorted by',
+            kind: 'choice',
+            optional: true,
+            options: options(...ORDER_KEYS),
+            dispatches: true,
+          },
+          {
+            name: 'order_mode',
+            label: 'Direction',
+            kind: 'choice',
+            optional: true,
+            options: [{ value: 'asc', text: 'Ascending (asc)' }],
+            hint: 'The document shows no other direction.',
+          },
+        ] as const)
+      : []),
+    {
+      name: 'children',
+      label: 'Whose',
+      kind: 'choices',
+      optional: true,
+      options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
+    },
+    {
+      name: 'limit',
+      label: 'Records a page',
+      kind: 'number',
+      optional: true,
+      hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
+    },
     {
       name: 'keys',
       label: 'Show as well',
@@ -178,25 +408,89 @@ const form = {
         { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
         { value: 'extension', text: 'Extension data (extension)' },
         { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
+        ...(xml
+          ? [
+              { value: 'ownerc', text: 'Owner contact (ownerc)' },
+              { value: 'zonec', text: 'Zone contact (zonec)' },
+            ]
+          : []),
       ],
     },
-  ],
-} as const;
+    ...(xml
+      ? ([
+          {
+            name: 'key',
+            label: 'Other keys',
+            kind: 'lines',
+            optional: true,
+            hint: 'Further fields of a record by their names at the service, one a line.',
+          },
+        ] as const)
+      : []),
+  ];
+}
+
+/** People write an ending with its dot in front. */
+function typedFilter(values: FormValues, key: PreregFilter): string | undefined {
+  const text = textOf(values, key);
+  return key === 'tld' || key === 'subtld' ? text?.replace(/^\./, '') : text;
+}
+
+/** A search as it was typed, and what is wrong with its shape. */
+function typedQuery(values: FormValues): {
+  readonly typed: PreregQuery;
+  readonly errors: Record<string, string>;
+} {
+  const errors: Record<string, string> = {};
+  const limitText = textOf(values, 'limit');
+  const limit = limitText === undefined ? PAGE : Number(limitText);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT || !isCount(limitText ?? '1')) {
+    errors['limit'] = `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`;
+  }
+  const others = linesOf(values, 'key');
+  const wrong = others.find((key) => !keyName.safeParse(key).success);
+  if (wrong !== undefined || others.length > 10) {
+    errors['key'] = 'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.';
+  }
+  const operator = textOf(values, 'operator');
+  const order = textOf(values, 'order');
+  const typed: PreregQuery = {
+    filters: definedOf(Object.fromEntries(PREREG_FILTERS.map((key) => [key, typedFilter(values, key)]))),
+    ...(operator === 'EQUAL' || operator === 'like' ? { operator } : {}),
+    ...(order === undefined || !ORDER_KEYS.includes(order) ? {} : { order }),
+    children: values['children'] === undefined || linesOf(values, 'children').includes('true'),
+    keys: [...new Set([...linesOf(values, 'keys'), ...others])].filter(
+      (key) => keyName.safeParse(key).success,
+    ),
+    offset: 0,
+    limit: 'limit' in errors ? PAGE : limit,
+  };
+  return { typed, errors };
+}
 
 const preregForm: FormFeature = {
-  form,
+  form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
   needs: 'linked',
-  render: (_call, origin, values: FormValues) => ({ form, origin, values }),
+
+  async render(call, origin, values: FormValues) {
+    const account = await activeAccount(call);
+    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const ties = tiesOf(typedQuery(values).typed);
+    return {
+      form: { ...preregForm.form, fields: fieldsFor(reach) },
+      origin,
+      values: { children: ['true'], ...values },
+      intro: [context(interfaceNote(account, reach, ties, 'Searches with like, an order or further keys'))],
+    };
+  },
+
   async submit(call) {
-    const { values } = call;
-    const read = readQuery(
-      textOf(values, 'sld'),
-      textOf(values, 'tld')?.replace(/^\./, ''),
-      linesOf(values, 'keys'),
-    );
-    return 'errors' in read
-      ? { kind: 'errors', errors: read.errors }
-      : { kind: 'done', say: await search(call, read.query) };
+    const { typed, errors } = typedQuery(call.values);
+    const reach = (await searcherOf(call))?.reach ?? BOTH;
+    const read = checkQuery(typed, reach);
+    const all = { ...errors, ...('errors' in read ? read.errors : {}) };
+    if (Object.keys(all).length > 0 || 'errors' in read) return { kind: 'errors', errors: all };
+    return { kind: 'done', say: await search(call, read.query, read.via) };
   },
 };
 
@@ -215,5 +509,8 @@ export const prereg: Feature = {
   actions: [
     { id: 'prereg_next', needs: 'linked', run: turnPage },
     { id: 'prereg_previous', needs: 'linked', run: turnPage },
+    { id: 'prereg_open', needs: 'linked', run: openRecord },
+    refreshing(preregForm, 'operator'),
+    refreshing(preregForm, 'order'),
   ],
 };

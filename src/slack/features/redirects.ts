@@ -1,9 +1,10 @@
-import type { Account } from '../../accounts/account.ts';
+import type { Reach } from '../../orders/order-task.ts';
 import { parseHostName } from '../../zones/names.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, pick } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
+import { refreshing } from './refresh-form.ts';
 
 /*
  * Redirects: where a name or an address leads.
@@ -26,26 +27,32 @@ const TARGET: Field = {
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
 
-/** What the service API documents for JSON, section "Redirect update". */
-const JSON_FIELDS: readonly Field[] = [
-  SOURCE,
-  TARGET,
-  { name: 'type', label: 'Type', kind: 'choice', options: options('DOMAIN') },
-  { name: 'mode', label: 'Mode', kind: 'choice', options: options('HTTP') },
-];
-
-/** And for XML. */
-const XML_FIELDS: readonly Field[] = [
-  SOURCE,
-  { ...TARGET, hint: 'A web address, or an e-mail address for the type email.' },
-  { name: 'type', label: 'Type', kind: 'choice', options: options('domain', 'email') },
-  { name: 'mode', label: 'Mode', kind: 'choice', options: options('frame', 'single') },
-  { name: 'title', label: 'Title', kind: 'text', optional: true },
-  { name: 'backup', label: 'Backup target', kind: 'text', optional: true },
-];
-
-function hasXml(account: Account | undefined): boolean {
-  return account?.method === 'two_factor';
+/** Every type and mode that the document shows for the interfaces (service API, section "Redirect"). */
+function fieldsFor({ json, xml }: Reach): readonly Field[] {
+  return [
+    SOURCE,
+    xml ? { ...TARGET, hint: 'A web address, or an e-mail address for the type email.' } : TARGET,
+    {
+      name: 'type',
+      label: 'Type',
+      kind: 'choice',
+      options: options(...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])),
+      dispatches: true,
+    },
+    {
+      name: 'mode',
+      label: 'Mode',
+      kind: 'choice',
+      options: options(...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])),
+      dispatches: true,
+    },
+    ...(xml
+      ? ([
+          { name: 'title', label: 'Title', kind: 'text', optional: true },
+          { name: 'backup', label: 'Backup target', kind: 'text', optional: true },
+        ] as const)
+      : []),
+  ];
 }
 
 /** The host name in what was typed, which Slack may have made a link of; else what was typed. */
@@ -64,7 +71,8 @@ const redirectForm = orderForm({
   task: 'redirect',
   title: 'Change a redirect',
   submit: 'Change',
-  fields: (account) => (hasXml(account) ? XML_FIELDS : JSON_FIELDS),
+  fields: fieldsFor,
+  interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
   input: (values) => ({
     source: textOf(values, 'source'),
     target: textOf(values, 'target'),
@@ -73,7 +81,8 @@ const redirectForm = orderForm({
     title: textOf(values, 'title'),
     backup: textOf(values, 'backup'),
   }),
-  presets: (account) => (hasXml(account) ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' }),
+  presets: (account) =>
+    account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   recalls: recallRedirect,
 });
 
@@ -92,4 +101,5 @@ export const redirects: Feature = {
     },
   ],
   forms: [redirectForm],
+  actions: [refreshing(redirectForm, 'type'), refreshing(redirectForm, 'mode')],
 };

@@ -1,4 +1,4 @@
-import type { Account } from '../../accounts/account.ts';
+import type { Reach } from '../../orders/order-task.ts';
 import { type Feature, linesOf, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { code, say } from '../views/kit.ts';
@@ -41,8 +41,8 @@ const SHARED: readonly Field[] = [
   { name: 'email', label: 'E-mail', kind: 'email', optional: true },
 ];
 
-function fieldsFor(account: Account | undefined): readonly Field[] {
-  return account?.method === 'two_factor' ? [ID, ...SHARED] : [ID, ...PERSON, ...SHARED];
+function fieldsFor({ json }: Reach): readonly Field[] {
+  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED];
 }
 
 function contactInput(values: FormValues) {
@@ -65,6 +65,7 @@ const sslContactForm = orderForm({
   title: 'Change an SSL contact',
   submit: 'Change',
   fields: fieldsFor,
+  interfaces: {},
   input: contactInput,
   recalls: recallContact,
 });

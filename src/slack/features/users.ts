@@ -1,4 +1,4 @@
-import type { Account } from '../../accounts/account.ts';
+import type { Reach } from '../../orders/order-task.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
@@ -39,8 +39,17 @@ const JSON_PARENT_FIELDS: readonly Field[] = [
   { name: 'parent_substatus', label: 'Superior user’s substatus', kind: 'number', optional: true },
 ];
 
-function fieldsFor(account: Account | undefined): readonly Field[] {
-  return account?.method === 'two_factor' ? USER_FIELDS : [...USER_FIELDS, ...JSON_PARENT_FIELDS];
+/** The document shows that it may be given and that a notice about the user answers it, and nothing else. */
+const MAIL_KEY: Field = {
+  name: 'user_mail_key',
+  label: 'Mail key (user_mail_key)',
+  kind: 'text',
+  optional: true,
+  hint: 'What the service does with it is not documented; it answers with a notice about the user.',
+};
+
+function fieldsFor({ json, xml }: Reach): readonly Field[] {
+  return [...USER_FIELDS, ...(json ? JSON_PARENT_FIELDS : []), ...(xml ? [MAIL_KEY] : [])];
 }
 
 function userInput(values: FormValues) {
@@ -58,6 +67,7 @@ function userInput(values: FormValues) {
     language: textOf(values, 'language'),
     status: textOf(values, 'status'),
     substatus: textOf(values, 'substatus'),
+    user_mail_key: textOf(values, 'user_mail_key'),
     ...(Object.values(parent).every((value) => value === undefined) ? {} : { parent }),
   };
 }
@@ -67,6 +77,7 @@ export const userForm = orderForm({
   title: 'Create a user',
   submit: 'Create',
   fields: fieldsFor,
+  interfaces: { xmlHas: 'Users with a mail key' },
   input: userInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
   secretField: { name: 'password', read: readSecret },

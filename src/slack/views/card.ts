@@ -27,6 +27,7 @@ import {
   approverList,
   contextInWords,
   decisionButtons,
+  goesOverXml,
   type Happening,
   ICONS,
   ITEM_WORDS,
@@ -90,7 +91,8 @@ export function orderCard(order: Order, extras: CardExtras): Message {
 function sendingInWords(order: Order): string {
   const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
-  return `${approval} sends ${what} at once. What is shown here is all that is sent.`;
+  const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
+  return `${approval} sends ${what} at once${over}. What is shown here is all that is sent.`;
 }
 
 function cardFacts(order: Order, title: string): (readonly [string, string])[] {

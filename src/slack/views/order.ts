@@ -107,6 +107,7 @@ const LABELS: Readonly<Record<string, string>> = {
   language: 'Language',
   status: 'Status',
   substatus: 'Substatus',
+  user_mail_key: 'Mail key',
   parent: 'Superior user',
 };
 
@@ -163,6 +164,11 @@ export function inputFacts(order: Order): (readonly [string, string])[] {
     return [...pairs, ['Password', order.hasSecretInput ? 'given, kept sealed' : 'made by the service']];
   }
   return pairs;
+}
+
+/** Whether an order goes over the XML interface, which has no place for a client transaction. */
+export function goesOverXml({ task, account, input }: Order): boolean {
+  return account.method === 'two_factor' || taskNamed(task).ties(input).xml.length > 0;
 }
 
 /** LIVE or DEMO in plain sight. */

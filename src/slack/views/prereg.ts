@@ -1,95 +1,334 @@
+import type { KnownBlock } from '@slack/types';
+import type { Interface } from '../../client/task.ts';
 import type { Preregistration, Preregistrations } from '../../client/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
-import { actions, button, escapeText, type Message, message, section, table, truncate } from './kit.ts';
+import { factsOf } from './answer.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  context,
+  count,
+  divider,
+  escapeText,
+  facts,
+  LIMITS,
+  type Message,
+  message,
+  plainText,
+  quote,
+  section,
+  table,
+  truncate,
+} from './kit.ts';
+
+/*
+ * What a search for preregistrations found: a table, and one record in full.
+ */
 
 /** Data that a search adds to the records when asked to. Service API, section "Preregistration search". */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
-export type PreregKey = (typeof PREREG_KEYS)[number];
+
+/** What a record is filtered by, in the document's sequence. */
+export const PREREG_FILTERS = [
+  'sld',
+  'tld',
+  'subtld',
+  'id',
+  'prereg_config.confirmation_start',
+  'prereg_config.confirmation_end',
+  'prereg_config.period_start',
+  'prereg_config.period_end',
+] as const;
+export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
 /** A search, and from which record on it is shown. */
 export interface PreregQuery {
-  readonly sld?: string;
-  readonly tld?: string;
-  readonly keys: readonly PreregKey[];
+  readonly filters: Readonly<Partial<Record<PreregFilter, string>>>;
+  readonly operator?: 'EQUAL' | 'like';
+  /** The key to sort by; the document shows ascending order alone. */
+  readonly order?: string;
+  readonly children: boolean;
+  readonly keys: readonly string[];
   readonly offset: number;
+  readonly limit: number;
 }
 
-/** Under which names an interface may give the data. */
-const KEY_NAMES: Readonly<Record<PreregKey, readonly string[]>> = {
-  tmch_mark: ['tmch_mark', 'tmchMark'],
-  extension: ['extension'],
-  nsentry: ['nsentry'],
-};
-
-const KEY_LABELS: Readonly<Record<PreregKey, string>> = {
+const LABELS: Readonly<Record<string, string>> = {
+  name: 'Name',
+  status: 'Status',
+  phase: 'Phase',
+  period: 'Period',
+  owner: 'Owner',
+  created: 'Created',
+  updated: 'Updated',
+  updater: 'Updated by',
+  order_reference: 'Order',
+  ownerc: 'Owner contact',
+  adminc: 'Admin contact',
+  techc: 'Tech contact',
+  zonec: 'Zone contact',
+  nserver: 'Nameservers',
+  recommended: 'Recommended',
+  confirmed: 'Confirmed',
+  confirmation: 'Confirmation',
+  phase_period: 'Phase period',
   tmch_mark: 'Trademark claim',
   extension: 'Extension',
   nsentry: 'Nameserver entries',
 };
 
-const CELL = 80;
+/** The columns that the service gives by default, in the sequence in which they are read. */
+const DEFAULT_COLUMNS = [
+  ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
+  ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
+] as const;
 
-/** One page of what a search found, with the buttons to the pages beside it. */
-export function preregPage(query: PreregQuery, found: Preregistrations, pageLength: number): Message {
+/** A table of Slack's has no more columns than this. */
+const MAX_COLUMNS = 20;
+
+/** A record's value of a column, as text. */
+function cellOf(record: Preregistration, column: string): string {
+  switch (column) {
+    case 'name':
+      return record.name === undefined ? '' : displayName(record.name);
+    case 'owner':
+      return dataInWords(record.owner);
+    case 'order_reference':
+      return record.orderReference ?? '';
+    case 'nserver':
+      return (record.nameServers ?? []).map(({ name }) => name).join(', ');
+    case 'confirmation':
+      return spanOf(record, 'confirmation');
+    case 'phase_period':
+      return spanOf(record, 'period');
+    case 'ownerc':
+    case 'adminc':
+    case 'techc':
+    case 'zonec':
+      return record[column]?.id === undefined ? '' : String(record[column].id);
+    case 'status':
+    case 'phase':
+    case 'created':
+    case 'updated':
+      return record[column] ?? dataInWords(record.more[column]);
+    case 'recommended':
+      return record.recommended === undefined ? '' : record.recommended ? 'yes' : 'no';
+    default:
+      return dataInWords(
+        spellingsOf(column)
+          .map((name) => record.more[name])
+          .find(isGiven),
+      );
+  }
+}
+
+/** `tmch_mark` and `tmchMark`: the interfaces spell differently. */
+function spellingsOf(name: string): readonly string[] {
+  return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+}
+
+function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
+  return spellingsOf(name)
+    .map((spelling) => preregConfig?.[spelling])
+    .find(isGiven);
+}
+
+/** From when until when a phase goes, as the service writes moments. */
+function spanOf(record: Preregistration, phase: 'confirmation' | 'period'): string {
+  const start = configOf(record, `${phase}_start`);
+  const end = configOf(record, `${phase}_end`);
+  if (start === undefined && end === undefined) return '';
+  return `${start ?? '?'} – ${end ?? '?'}`;
+}
+
+/** One page of what a search found, with the buttons to the pages beside it and to the records in full. */
+export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
   const { records, summary } = found;
   const what = `preregistrations${inWords(query)}`;
-  const buttons = actions('prereg', pageButtons(query, found, pageLength));
+  const buttons = actions('prereg', pageButtons(query, found));
   if (records.length === 0) {
     const none = `There are no ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
-    return message(none, [section(none), ...buttons]);
+    return message(none, [section(none), context(meaningOf(query, via)), ...buttons]);
   }
   const from = query.offset + 1;
   const until = query.offset + records.length;
   const range = `${from}–${until}${summary === undefined ? '' : ` of ${summary}`}`;
   const title = `P${what.slice(1)}: ${range}`;
+  const { columns, left } = columnsOf(records, query.keys);
   return message(escapeText(title), [
     section(`*${escapeText(title)}*`),
     table({
       caption: title,
-      columns: [
-        'Name',
-        'Status',
-        'Phase',
-        'Owner',
-        'Created',
-        'Order',
-        ...query.keys.map((key) => KEY_LABELS[key]),
-      ],
-      rows: records.map((record) => rowOf(record, query.keys)),
-      pageSize: pageLength,
+      columns: columns.map((column) => LABELS[column] ?? column),
+      rows: records.map((record) => columns.map((column) => cellOf(record, column))),
+      pageSize: query.limit,
     }),
+    ...(left.length === 0
+      ? []
+      : [
+          context(
+            `There is no room here for ${left.map((column) => LABELS[column] ?? escapeText(column)).join(', ')}: open a record to see them, or ask for fewer records.`,
+          ),
+        ]),
+    context(meaningOf(query, via)),
+    ...openMenu(records),
     ...buttons,
   ]);
 }
 
-function inWords({ sld, tld }: PreregQuery): string {
-  if (sld === undefined) return tld === undefined ? '' : ` in .${tld}`;
-  return tld === undefined ? ` of the name ${sld}` : ` of ${sld}.${tld}`;
+/** The columns that were asked for and hold something, as many as a table takes; a name always stands first. */
+function columnsOf(
+  records: readonly Preregistration[],
+  keys: readonly string[],
+): { readonly columns: readonly string[]; readonly left: readonly string[] } {
+  const [name, ...others] = DEFAULT_COLUMNS;
+  const asked = [...new Set([name, ...keys, ...others])].filter(
+    (column) => keys.includes(column) || records.some((record) => cellOf(record, column) !== ''),
+  );
+  let room = LIMITS.tableText - 200;
+  const columns: string[] = [];
+  for (const column of asked) {
+    const length = records.reduce((sum, record) => sum + cellOf(record, column).length + 1, 0);
+    if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
+    room -= length;
+    columns.push(column);
+  }
+  return { columns, left: asked.filter((column) => !columns.includes(column)) };
 }
 
-function pageButtons(query: PreregQuery, { records, summary }: Preregistrations, pageLength: number) {
-  const { offset } = query;
+function inWords({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
+  const ending = subtld ?? tld;
+  const name =
+    sld === undefined
+      ? ending === undefined
+        ? ''
+        : ` in .${ending}`
+      : ending === undefined
+        ? ` of the name ${sld}`
+        : ` of ${sld}.${ending}`;
+  const more = Object.entries(others).map(([key, value]) => `${key} ${value}`);
+  return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
+}
+
+/** What the operator means on the interface that was searched over. */
+function meaningOf({ filters }: PreregQuery, via: Interface): string {
+  const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+  if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
+  return via === 'json'
+    ? `${over} with EQUAL: a value has to be exactly the same.`
+    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.`;
+}
+
+function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
+  const { offset, limit } = query;
   const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
   const next = offset + records.length;
-  const more = summary === undefined ? records.length === pageLength : records.length > 0 && next < summary;
-  const previous = Math.max(0, offset - pageLength);
+  const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
+  const previous = Math.max(0, offset - limit);
   return [
     ...(offset > 0 ? [button({ actionId: 'prereg_previous', text: 'Previous', value: at(previous) })] : []),
     ...(more ? [button({ actionId: 'prereg_next', text: 'Next', value: at(next) })] : []),
   ];
 }
 
-function rowOf(record: Preregistration, keys: readonly PreregKey[]): string[] {
-  const owner = [record.owner?.user, record.owner?.context].filter((part) => part !== undefined).join(', ');
+/** Characters of an option's value. */
+const MAX_OPTION = 150;
+
+/** A button for the only record, a menu for several: each is found again by its name. */
+function openMenu(records: readonly Preregistration[]): AnyBlock[] {
+  const names = [...new Set(records.flatMap(({ name }) => (name === undefined ? [] : [name])))].filter(
+    (name) => name.length <= MAX_OPTION,
+  );
+  const [only, second] = names;
+  if (only === undefined) return [];
+  if (second === undefined) {
+    return actions('prereg_records', [
+      button({ actionId: 'prereg_open', text: 'Open in full', value: only, label: `Open in full: ${only}` }),
+    ]);
+  }
   return [
-    record.name === undefined ? '' : displayName(record.name),
-    record.status ?? '',
-    record.phase ?? '',
-    owner,
-    record.created?.slice(0, 10) ?? '',
-    record.orderReference ?? '',
-    ...keys.map((key) => dataInWords(KEY_NAMES[key].map((name) => record.more[name]).find(isGiven))),
-  ].map((text) => truncate(text, CELL));
+    {
+      type: 'actions',
+      block_id: 'prereg_records',
+      elements: [
+        {
+          type: 'static_select',
+          action_id: 'prereg_open',
+          placeholder: plainText('Open one in full', LIMITS.placeholder),
+          options: names.slice(0, LIMITS.options).map((name) => ({
+            text: plainText(truncate(displayName(name), LIMITS.optionText), LIMITS.optionText),
+            value: name,
+          })),
+        },
+      ],
+    },
+  ];
+}
+
+/** Records that a view shows in full; more of one name there hardly are. */
+const MAX_RECORDS = 8;
+
+/** All records of one name, in full. */
+export function preregRecords(
+  name: string,
+  records: readonly Preregistration[],
+  now: Date,
+): readonly KnownBlock[] {
+  const shown = records.slice(0, MAX_RECORDS);
+  return [
+    section(
+      `*${escapeText(displayName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
+    ),
+    ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
+  ];
+}
+
+function recordBlocks(record: Preregistration, now: Date) {
+  const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
+    (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
+  );
+  const known = new Set(columns.flatMap(spellingsOf));
+  const rest = Object.fromEntries(Object.entries(record.more).filter(([key]) => !known.has(key)));
+  const pairs = [
+    ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
+    ...factsOf(rest),
+  ].filter(([, value]) => value !== '');
+  const phases = [
+    phaseLine('Confirmation', record, 'confirmation', now),
+    phaseLine('Phase period', record, 'period', now),
+  ].filter((line) => line !== undefined);
+  return [
+    ...(phases.length === 0 ? [] : [section(phases.join('\n'))]),
+    ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
+  ];
+}
+
+/** `Confirmation: from … until …, which is in 3 days`. */
+function phaseLine(
+  label: string,
+  record: Preregistration,
+  phase: 'confirmation' | 'period',
+  now: Date,
+): string | undefined {
+  const start = configOf(record, `${phase}_start`);
+  const end = configOf(record, `${phase}_end`);
+  if (start === undefined && end === undefined) return undefined;
+  return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${endInWords(end, now)}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** How far away an end is, in days: the time zone of a moment over XML is not documented, so no hours are told. */
+function endInWords(end: string | undefined, now: Date): string {
+  const at =
+    end === undefined
+      ? Number.NaN
+      : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(end) ? end : `${end.replace(' ', 'T')}Z`);
+  if (Number.isNaN(at)) return '.';
+  const days = Math.floor((at - now.getTime()) / DAY_MS);
+  if (days < 0) return ': it has ended.';
+  return days === 0 ? ': it ends within a day.' : `: it ends in ${count(days, 'day')}.`;
 }
 
 function isGiven(value: unknown): boolean {
@@ -99,10 +338,8 @@ function isGiven(value: unknown): boolean {
 /** Data whose shape nothing documents: its values, with their names. */
 function dataInWords(value: unknown): string {
   if (!isGiven(value)) return '';
-  if (Array.isArray(value)) return value.map(dataInWords).filter(isGiven).join('; ');
-  if (typeof value !== 'object' || value === null) return String(value);
-  return Object.entries(value)
-    .filter(([, inner]) => isGiven(inner))
-    .map(([name, inner]) => `${name}: ${dataInWords(inner)}`)
+  if (typeof value !== 'object') return String(value);
+  return factsOf(value)
+    .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
     .join(', ');
 }

@@ -21,6 +21,7 @@ import {
 } from './kit.ts';
 import {
   approverList,
+  goesOverXml,
   type Happening,
   ICONS,
   ITEM_WORDS,
@@ -262,10 +263,13 @@ const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
 
 function unknownHelp(order: Order, approvers: readonly string[]): AnyBlock[] {
   const unknown = order.items.filter((item) => item.state === 'UNKNOWN');
-  const known = unknown.map(
-    (item) =>
-      `${escapeText(itemName(order, item.name))}: client transaction ${code(item.ctid)}${item.sentAt === undefined ? '' : `, sent ${moment(item.sentAt)}`}`,
-  );
+  const overXml = goesOverXml(order);
+  const known = unknown.map((item) => {
+    const how = overXml
+      ? 'sent over XML, where a client transaction has no place'
+      : `client transaction ${code(item.ctid)}`;
+    return `${escapeText(itemName(order, item.name))}: ${how}${item.sentAt === undefined ? '' : `, sent ${moment(item.sentAt)}`}`;
+  });
   return [
     ...lines(known.map((line) => truncateMarkup(line, 300)).slice(0, 20)),
     section(

@@ -44,10 +44,16 @@ describe('rules', () => {
 });
 
 describe('a page of preregistrations', () => {
-  const query = { sld: 'cafe', tld: 'rest', keys: ['tmch_mark' as const], offset: 0 };
+  const query = {
+    filters: { sld: 'cafe', tld: 'rest' },
+    children: true,
+    keys: ['tmch_mark'],
+    offset: 0,
+    limit: 20,
+  };
 
   it('with nothing found says so', () => {
-    const message = preregPage(query, { records: [], summary: 0 }, 20);
+    const message = preregPage(query, { records: [], summary: 0 }, 'json');
     expectMessage(message);
     expect(message).toMatchSnapshot();
   });
@@ -59,6 +65,6 @@ describe('a page of preregistrations', () => {
       phase: 'sunrise1',
       more: {},
     }));
-    expectMessage(preregPage(query, { records, summary: 120 }, 20));
+    expectMessage(preregPage(query, { records, summary: 120 }, 'json'));
   });
 });

@@ -32,7 +32,7 @@ export interface PreregSearch {
   readonly orderBy?: PreregOrderKey | undefined;
 }
 
-export const PREREG_ORDER_KEYS = ['name', 'created', 'updated', 'status', 'phase'] as const;
+export const PREREG_ORDER_KEYS = ['name', 'created', 'updated', 'status', 'phase', 'period'] as const;
 type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
 
 const MAX_LIMIT = 1000;

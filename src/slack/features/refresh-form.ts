@@ -1,0 +1,26 @@
+import type { Action, ActionCall, FormFeature } from '../feature.ts';
+import { formView } from '../views/form.ts';
+import { done, SlackProblem } from '../web.ts';
+
+/*
+ * Menus of a form whose choice changes the form.
+ */
+
+/** Shows the open form as it stands with what was chosen; what was typed is kept. */
+export async function refreshForm(call: ActionCall, feature: FormFeature, field: string): Promise<void> {
+  if (call.view === undefined) return;
+  const { id, values, origin } = call.view;
+  const view = formView(await feature.render(call, origin, { ...values, [field]: call.value }));
+  try {
+    // Without its hash: of two quick changes the later one counts, whatever the view showed in between.
+    await call.deps.web.call('views.update', { view_id: id, view }, done);
+  } catch (error) {
+    // Closed meanwhile: nobody waits for the fields.
+    if (!(error instanceof SlackProblem) || error.code !== 'not_found') throw error;
+  }
+}
+
+/** The action of a menu that {@link Field.dispatches}. */
+export function refreshing(feature: FormFeature, field: string): Action {
+  return { id: field, needs: feature.needs, run: (call) => refreshForm(call, feature, field) };
+}

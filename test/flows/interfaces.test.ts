@@ -1,0 +1,143 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { answerTo, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { choicesOf, fieldsOf, linkApplication } from '../support/people.ts';
+
+/*
+ * The interface of the service is picked by what is asked for, whichever way the account signs in.
+ */
+
+describe('with both interfaces', () => {
+  const t = useTestDemo();
+
+  beforeAll(() => linkApplication(t.workspace, t.ada));
+
+  const redirects = () => t.service.requestsFor({ task: 'redirect.update' });
+
+  test('a password account gets every redirect that the document shows, and sees what carries it', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
+    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', 'reason']);
+    expect(choicesOf(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
+    expect(choicesOf(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
+    expect(textOf(view)).toContain('Goes over the service’s JSON interface.');
+
+    const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
+    await t.alice.changeInput(view, 'mode', 'single');
+    await t.workspace.waitFor(
+      () => shown().includes('XML interface, because of the mode single') || undefined,
+      {
+        what: 'the form to say that it goes over XML',
+      },
+    );
+    await t.alice.changeInput(view, 'type', 'email');
+    await t.workspace.waitFor(() => shown().includes('because of an e-mail redirect') || undefined, {
+      what: 'the form to say why it goes over XML',
+    });
+    const typed = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
+    const order = await orderAfter(t.workspace, () => t.alice.submit(view, typed));
+    await order.ends('SUCCEEDED');
+    expect(redirects().at(-1)).toMatchObject({
+      interface: 'xml',
+      body: expect.stringMatching(
+        /<auth><user>alice<\/user><context>4<\/context><password>.*<redirect><type>email<\/type><mode>single<\/mode><title>Hello<\/title>/,
+      ),
+    });
+  });
+
+  test('what only one interface has does not go with what only the other has', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
+    const typed = {
+      target: 'https://cafe.example/',
+      type: 'DOMAIN',
+      mode: 'HTTP',
+      backup: 'https://b.example/',
+    };
+    expect(await t.alice.submit(view, typed)).toMatchObject({
+      errors: { mode: expect.stringMatching(/mode HTTP goes over the JSON.*a backup target over the XML/) },
+    });
+    const order = await orderAfter(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
+    await order.ends('SUCCEEDED');
+    expect(redirects().at(-1)).toMatchObject({ interface: 'json', body: { type: 'DOMAIN', mode: 'HTTP' } });
+  });
+
+  test('a trusted application signs XML with its name', async () => {
+    const view = await openForm(t.workspace, t.ada, '/domain redirect shop.cafe.rest');
+    const typed = { target: 'https://shop.example/2', type: 'DOMAIN', mode: 'frame', title: 'Shop' };
+    const order = await orderAfter(t.workspace, () => t.ada.submit(view, typed));
+    await order.ends('SUCCEEDED');
+    expect(redirects().at(-1)?.body).toMatch(
+      /<authentication><trusted_application><uuid>.*<application><name>steward-sandbox<\/name><\/application>.*<type>domain<\/type><mode>frame<\/mode>/,
+    );
+  });
+
+  test('a mail key takes a user over XML, and its notice names the user', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain user');
+    expect(fieldsOf(view)).toContain('user_mail_key');
+    const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
+    expect(
+      await t.alice.submit(view, {
+        ...typed,
+        parent_user: 'frontdesk',
+        parent_context: '4',
+        parent_defaultEmail: 'f@team.example',
+      }),
+    ).toMatchObject({
+      errors: {
+        parent_defaultEmail: expect.stringMatching(/e-mail goes over the JSON.*the mail key over the XML/),
+      },
+    });
+    const order = await orderAfter(t.workspace, () => t.alice.submit(view, { parent_defaultEmail: '' }));
+    const reply = textOf(await order.ends('SUCCEEDED'));
+    expect(reply).toContain('*NOTICE* `MSG13003`');
+    expect(reply).toContain('(user olga, 4)');
+    expect(t.service.requestsFor({ task: 'user.create', name: 'olga' })).toMatchObject([
+      {
+        body: expect.stringMatching(
+          /<owner><user>frontdesk<\/user>.*<user_mail_key>welcome<\/user_mail_key>/,
+        ),
+      },
+    ]);
+  });
+});
+
+describe('without an address of the XML interface', () => {
+  const t = useTestDemo({ settings: { SERVICE_XML_URL: '' } });
+
+  test('the form offers what JSON has, and says what it takes to have more', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
+    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason']);
+    expect(textOf(view)).toMatch(/E-mail redirects.*need the XML interface.*SERVICE_XML_URL/);
+    await t.alice.close(view);
+    expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');
+  });
+});
+
+describe('with sessions on both interfaces', () => {
+  const t = useTestDemo({
+    settings: {
+      SERVICE_AUTH: 'session',
+      SERVICE_XML_AUTH: 'session',
+      SERVICE_SESSION_PLACE: 'cookie',
+      SERVICE_SESSION_TIMEOUT: '7',
+    },
+  });
+
+  test('JSON carries the session in its cookie, for as long as was set, and XML in its block', async () => {
+    const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew pasta.rest'));
+    await renewal.ends('SUCCEEDED');
+    expect(t.service.requestsFor({ task: 'session.create' }).at(-1)).toMatchObject({
+      path: '/v1/login',
+      query: { timeout: ['7'] },
+    });
+    const [request] = requestsOf(t.service, renewal);
+    expect(request?.headers).toHaveProperty('cookie');
+    expect(request?.headers).not.toHaveProperty('x-service-sessionid');
+
+    const view = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
+    const typed = { target: 'https://shop.example/3', type: 'domain', mode: 'frame' };
+    const order = await orderAfter(t.workspace, () => t.alice.submit(view, typed));
+    await order.ends('SUCCEEDED');
+    expect(t.service.requestsFor({ task: 'redirect.update' }).at(-1)?.body).toContain('<auth_session><hash>');
+    expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toContain('table-001.rest');
+  });
+});
