@@ -33,6 +33,8 @@ export interface Beat {
   readonly isOriginal: boolean;
   /** A process is at work, or was killed: not all have stopped cleanly. */
   readonly isAtWork: boolean;
+  /** Each writing of it has another. */
+  readonly version: string;
 }
 
 /** The sign of life that the bots leave in their database. Implemented by the store. */
@@ -40,9 +42,9 @@ export interface Heartbeat {
   look(): Promise<Sighting>;
   /**
    * Says that a process is at work.
-   * @param beat.seen what was looked at: on another server nothing is written
+   * @param beat.seen what was looked at
    * @param beat.isLast the process stops cleanly
-   * @returns the count; throws when connections lead to another server by now
+   * @returns the count; throws when it is not as it was seen any more: another beat came between, or another server
    */
   beat(beat: {
     readonly at: Date;
@@ -72,6 +74,8 @@ export interface GuardDeps {
 /** How often a bot says that it is at work, and looks. */
 const BEAT_MS = 15_000;
 const RETRY_MS = 1_000;
+/** To say that a process stops. */
+const LAST_TRIES = 5;
 /** After this long without a bot what the database says of orders under way is not taken for the truth. */
 const ASLEEP_MS = 15 * 60_000;
 
@@ -193,7 +197,14 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
     async stopCleanly() {
       stop();
       await turn;
-      await beat(true);
+      // Others that stop at the same moment come between.
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await beat(true);
+        } catch (error) {
+          if (tries === LAST_TRIES) throw error;
+        }
+      }
     },
   };
 }

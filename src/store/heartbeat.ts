@@ -57,7 +57,7 @@ const SELECT_SIGHTING = Prisma.sql`
     CASE WHEN h.id IS NOT NULL THEN json_build_object(
       'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,
       'isOriginal', coalesce(h.xact_id::numeric % 4294967296 = h.xmin::text::numeric, true),
-      'isAtWork', h.at_work <> '{}'
+      'isAtWork', h.at_work <> '{}', 'version', h.xmin::text
     ) END AS last
   FROM pg_control_system() s CROSS JOIN pg_control_checkpoint() c
     JOIN pg_database d ON d.datname = current_database()
@@ -77,13 +77,14 @@ const sightings = z.tuple([
         count: z.number(),
         isOriginal: z.boolean(),
         isAtWork: z.boolean(),
+        version: z.string(),
       })
       .nullable()
       .transform((last) => last ?? undefined),
   }),
 ]);
 
-/** Answers with the count; with nothing on a server that was not looked at. */
+/** Answers with the count; with nothing where the row or the server is not the one that was looked at. */
 function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`
@@ -96,7 +97,7 @@ function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean
         SELECT coalesce(jsonb_object_agg(other.key, other.value), '{}') FROM jsonb_each_text(h.at_work) other
         WHERE other.key <> ${processId} AND other.value::timestamptz > ${new Date(at.getTime() - SILENT_MS)}
       )
-    WHERE excluded.server = ${SERVER_NAME}
+    WHERE excluded.server = ${SERVER_NAME} AND h.xmin::text = ${seen.last?.version ?? null}
     RETURNING beat`;
 }
 

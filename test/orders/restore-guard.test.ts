@@ -48,7 +48,7 @@ class Process {
   /** The clock is so far ahead. */
   aheadMs = 0;
 
-  constructor() {
+  constructor(beatMs: number) {
     this.#database = openDatabase({ url });
     this.store = createOrderStore(this.#database, NO_JOBS);
     const write = (chunk: unknown, _encoding: string, done: () => void) => {
@@ -61,7 +61,7 @@ class Process {
       now: this.now,
       log: createLog('debug', new Writable({ write })),
       processId: randomUUID(),
-      beatMs: 50,
+      beatMs,
     };
     processes.push(this);
   }
@@ -70,7 +70,9 @@ class Process {
 
   /** Looks, then takes work. */
   async start(): Promise<this> {
-    const known = await markUnsentUnknown(this.#deps);
+    let known: Awaited<ReturnType<typeof markUnsentUnknown>> | undefined;
+    // A beat of another process may come between: the bot tries again, too.
+    while (known === undefined) known = await markUnsentUnknown(this.#deps).catch(() => undefined);
     this.#heartbeat = startHeartbeat(this.#deps, known);
     return this;
   }
@@ -138,8 +140,11 @@ class Process {
   }
 }
 
-async function startProcess(): Promise<Process> {
-  return new Process().start();
+const OFTEN_MS = 50;
+const SELDOM_MS = 3_600_000;
+
+async function startProcess(beatMs = OFTEN_MS): Promise<Process> {
+  return new Process(beatMs).start();
 }
 
 /** Puts the rows back as they are, as loading a dump does that was just made. */
@@ -154,9 +159,9 @@ async function loadDump(): Promise<void> {
 describe('while a bot lives', () => {
   let living: Process;
   let order: string;
-  const begin = async () => {
+  const begin = async (beatMs?: number) => {
     url = await server.database();
-    living = await startProcess();
+    living = await startProcess(beatMs);
     order = await living.approvedOrder();
   };
 
@@ -177,10 +182,10 @@ describe('while a bot lives', () => {
     expect(await living.tries(await living.approvedOrder()), 'and again').toBe('EXECUTING');
   });
 
-  test('a folder that is put back: what went out since is not sent again', async () => {
-    await begin();
+  test('a folder that is put back: what went out since is not sent again, however lately', async () => {
+    await begin(SELDOM_MS);
     const restore = await server.snapshot();
-    await vi.waitUntil(() => succeeds(living.send(order)), WITHIN);
+    await living.send(order);
     await restore();
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
@@ -218,7 +223,7 @@ describe('while a bot lives', () => {
   test('until somebody has looked nothing is claimed or sent, and everything else goes on', async () => {
     url = await server.database();
     // Nobody looks.
-    const blind = new Process();
+    const blind = new Process(OFTEN_MS);
     const [first, second] = [await blind.approvedOrder(), await blind.approvedOrder()];
     await blind.claim(first);
     await server.restartKilled();
@@ -273,7 +278,7 @@ describe('at a start', () => {
     const before = await startProcess();
     const order = await before.approvedOrder();
     const restore = await server.snapshot();
-    await vi.waitUntil(() => succeeds(before.send(order)), WITHIN);
+    await before.send(order);
     await before.stop();
     await restore();
     await server.start();
@@ -291,7 +296,7 @@ describe('at a start', () => {
   test('one that was killed long before the last one stopped is forgotten', async () => {
     const killed = await startProcess();
     await killed.die();
-    const last = new Process();
+    const last = new Process(OFTEN_MS);
     last.aheadMs = 120_000;
     await last.start();
     const order = await last.approvedOrder();

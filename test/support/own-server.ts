@@ -84,12 +84,13 @@ export class OwnServer {
     await this.start();
   }
 
-  /** Keeps a copy of its folder, for which it stops and starts again. @returns kills it and puts the copy back */
+  /** Keeps a copy of its folder while it runs, as a disk's snapshot does. @returns kills it and puts the copy back */
   async snapshot(): Promise<() => Promise<void>> {
-    await this.stop();
+    // Hardly anything is left to be written while it is copied.
+    await this.sql('CHECKPOINT');
     const copy = `${this.#home.data}.${randomBytes(4).toString('hex')}`;
     await run('cp', ['-a', this.#home.data, copy]);
-    await this.start();
+    await rm(join(copy, 'postmaster.pid'));
     return async () => {
       this.kill();
       // Its other processes notice within moments.
