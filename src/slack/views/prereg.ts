@@ -15,9 +15,11 @@ import {
   LIMITS,
   type Message,
   message,
+  plainText,
   quote,
   section,
   table,
+  truncate,
 } from './kit.ts';
 
 /*
@@ -170,7 +172,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
           ),
         ]),
     context(meaningOf(query, via)),
-    ...openButtons(records),
+    ...openMenu(records),
     ...buttons,
   ]);
 }
@@ -230,20 +232,38 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   ];
 }
 
-/** A button for each name; its records are found again by it. */
-function openButtons(records: readonly Preregistration[]): AnyBlock[] {
-  const names = [...new Set(records.flatMap(({ name }) => name ?? []))];
-  const buttons = names.map((name) =>
-    button({
-      actionId: 'prereg_open',
-      text: names.length === 1 ? 'Open in full' : displayName(name),
-      value: name,
-      label: `Open in full: ${name}`,
-    }),
+/** Characters of an option's value. */
+const MAX_OPTION = 150;
+
+/** A button for the only record, a menu for several: each is found again by its name. */
+function openMenu(records: readonly Preregistration[]): AnyBlock[] {
+  const names = [...new Set(records.flatMap(({ name }) => (name === undefined ? [] : [name])))].filter(
+    (name) => name.length <= MAX_OPTION,
   );
-  return Array.from({ length: Math.ceil(buttons.length / LIMITS.actions) }, (_, row) =>
-    actions(`prereg_records:${row}`, buttons.slice(row * LIMITS.actions, (row + 1) * LIMITS.actions)),
-  ).flat();
+  const [only, second] = names;
+  if (only === undefined) return [];
+  if (second === undefined) {
+    return actions('prereg_records', [
+      button({ actionId: 'prereg_open', text: 'Open in full', value: only, label: `Open in full: ${only}` }),
+    ]);
+  }
+  return [
+    {
+      type: 'actions',
+      block_id: 'prereg_records',
+      elements: [
+        {
+          type: 'static_select',
+          action_id: 'prereg_open',
+          placeholder: plainText('Open one in full', LIMITS.placeholder),
+          options: names.slice(0, LIMITS.options).map((name) => ({
+            text: plainText(truncate(displayName(name), LIMITS.optionText), LIMITS.optionText),
+            value: name,
+          })),
+        },
+      ],
+    },
+  ];
 }
 
 /** Records that a view shows in full; more of one name there hardly are. */
