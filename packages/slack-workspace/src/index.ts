@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
@@ -69,7 +70,7 @@ export interface WorkspaceOptions {
   eventRetryDelaysMs?: readonly number[];
   /** Messages per second that a channel takes from the app; no limit when left out. */
   postsPerSecond?: number;
-  /** Folder of the page, served at `/`. */
+  /** Folder of the page, served at `/`; the workspace's own when left out. */
   pageDir?: string;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
@@ -107,13 +108,15 @@ export interface Workspace {
   /** Socket Mode from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Tells the pages to read the state again. */
-  announce(topic: string): void;
+  /** Tells what the host has added to the page, under the topic `host.` and the word. */
+  announce(word: string): void;
   setUsergroup(id: string, users: string[]): void;
   close(): Promise<void>;
 }
 
 const DEFAULT_WAIT_MS = 5_000;
+/** Built beside the program; the same whether that runs as source or built. */
+const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
 /** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
@@ -157,7 +160,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     core,
     actors,
     extraRoutes: options.extraRoutes ?? {},
-    ...(options.pageDir !== undefined && { pageDir: options.pageDir }),
+    pageDir: options.pageDir ?? OWN_PAGE,
   });
   const server = createServer((request, response) => {
     route(core, browser, options.open ?? (() => true), request, response).catch((error: unknown) =>
@@ -207,7 +210,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
     socket,
     onChange: (listener) => state.onChange(listener),
-    announce: (topic) => state.changed(topic),
+    announce: (word) => state.changed(`host.${word}`),
     setUsergroup: (id, users) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
