@@ -27,13 +27,13 @@ const LOGIN: RecordedRequest = {
 };
 
 function snapshotFor(me: string, messages: readonly Message[] = []): Snapshot {
-  const { users, channels } = defaultSeed();
+  const { users, channels, teamName, appName } = defaultSeed();
   return {
     version: 1,
     now: 0,
-    team: { ...TEAM },
+    team: { ...TEAM, name: teamName },
     me,
-    bot: { user_id: APP.botUserId, name: APP.botName },
+    bot: { user_id: APP.botUserId, name: appName },
     commands: [],
     shortcuts: [],
     users,

@@ -151,9 +151,9 @@ function snapshot(core: Core, actor: Actor): Snapshot {
   return {
     version: state.version,
     now: state.now(),
-    team: { ...TEAM },
+    team: { ...TEAM, name: state.teamName },
     me: actor.user.id,
-    bot: { user_id: APP.botUserId, name: APP.botName },
+    bot: { user_id: APP.botUserId, name: state.appName },
     commands: [...core.commands],
     shortcuts: [...core.shortcuts],
     users: [...state.users.values()],

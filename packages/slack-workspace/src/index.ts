@@ -258,8 +258,8 @@ const STARTING = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="1">
-<title>Domain Steward is starting</title>
-<p>Domain Steward is starting. This page opens as soon as it can be used.</p>
+<title>Starting</title>
+<p>The app is starting. This page opens as soon as it can be used.</p>
 </html>
 `;
 
