@@ -73,6 +73,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     port: options.port,
     now: () => Date.now(),
     bot: { scopes: BOT_SCOPES },
+    seed: { teamName: 'Steward & Co', appName: 'Domain Steward' },
     stateFile: join(options.dataDir, 'workspace.json'),
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
       command: '/domain',

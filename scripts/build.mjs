@@ -1,4 +1,4 @@
-// Builds the program, the packages and the demo; and the demo's page with rolldown. With `--page`, the page alone.
+// Builds the program, the packages and the demo, and their pages with rolldown. With `--page`, the pages alone.
 import { spawnSync } from 'node:child_process';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,9 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const workspacePage = join(root, 'packages/slack-workspace/page');
+const demoPage = join(root, 'demo/page');
 
 if (!process.argv.includes('--page')) compile();
-await buildPage(join(root, 'packages/slack-workspace/page'), join(root, 'dist/demo/page'));
+await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
+await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
 
 function compile() {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
@@ -19,16 +22,23 @@ function compile() {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** The page in one script, and the files that a browser reads as they are. */
-async function buildPage(sources, target) {
+/**
+ * A page in one script, and the files that a browser reads as they are.
+ *
+ * @param folders what the last one has goes before what those before it have
+ */
+async function buildPage(folders, target) {
   await build({
-    input: join(sources, 'main.tsx'),
+    input: join(folders.at(-1), 'main.tsx'),
     platform: 'browser',
+    resolve: { conditionNames: ['source', 'browser', 'import', 'default'] },
     transform: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     logLevel: 'warn',
     output: { file: join(target, 'main.js'), format: 'esm', codeSplitting: false, sourcemap: true },
   });
-  const files = await readdir(sources, { recursive: true });
-  const assets = files.filter((file) => /\.(html|css|svg)$/.test(file));
-  await Promise.all(assets.map((file) => cp(join(sources, file), join(target, file))));
+  for (const folder of folders) {
+    const files = await readdir(folder, { recursive: true });
+    const assets = files.filter((file) => /\.(html|css|svg)$/.test(file));
+    await Promise.all(assets.map((file) => cp(join(folder, file), join(target, file))));
+  }
 }

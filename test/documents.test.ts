@@ -14,6 +14,7 @@ const DOCUMENTS = [
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(ROOT, 'docs', name)),
+  ...readdirSync(join(ROOT, 'packages')).map((name) => join(ROOT, 'packages', name, 'README.md')),
 ].map((path) => [relative(ROOT, path), path] as const);
 
 const { scripts } = z
@@ -39,7 +40,8 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
       .map(([, file = '']) => file)
       .filter(
         (file) =>
-          file.includes('/') && ![ROOT, join(ROOT, 'src')].some((from) => existsSync(join(from, file))),
+          file.includes('/') &&
+          ![ROOT, join(ROOT, 'src'), dirname(path)].some((from) => existsSync(join(from, file))),
       );
     expect(missing).toEqual([]);
   });

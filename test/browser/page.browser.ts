@@ -1,7 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { pageDir } from '../../demo/page-files.ts';
 import { httpApp, type RunningApp } from '../../packages/slack-workspace/test/bolt-app.ts';
 import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
@@ -21,23 +20,12 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   workspace = await startWorkspace({
-    pageDir,
     commands: [
       { command: '/domain', usage_hint: 'renew NAME… [PERIOD]', description: 'Renew domains' },
       { command: '/domain', usage_hint: 'restore NAME', description: 'Restore a domain' },
       { command: '/domain', usage_hint: 'help', description: 'Show what I can do' },
     ],
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
-    extraRoutes: {
-      'GET /local/requests': () => ({ requests: [] }),
-      'GET /local/time': () => ({ aheadMs: 0 }),
-      'GET /local/hints': () => ({
-        accounts: {},
-        transfer: { name: '', authCode: '' },
-        contacts: [],
-        nameServers: [],
-      }),
-    },
   });
   running = await httpApp(workspace);
   alice = await Window.open(browser, workspace.url, 'U0ALICE');
@@ -341,7 +329,7 @@ test('says that the workspace is away, and goes on when it is back', async () =>
   const port = Number(new URL(workspace.url).port);
   await workspace.close();
   await alice.page.getByRole('alert').getByText('does not answer').waitFor();
-  workspace = await startWorkspace({ pageDir, port });
+  workspace = await startWorkspace({ port });
   workspace.as('U0BOB').say(CHANNEL, 'back again');
   await alice.message('back again').waitFor();
   await alice.page.getByRole('alert').waitFor({ state: 'detached' });

@@ -1,6 +1,6 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
-import { hintsFor } from '../../packages/slack-workspace/page/form-hints.ts';
+import { hintsFor } from '../../demo/page/form-hints.ts';
 import { inputKey, inputsOf, optionsOf, stateValue } from '../../packages/slack-workspace/page/forms.ts';
 import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
 import { filled } from '../../packages/slack-workspace/src/forms.ts';

@@ -1,8 +1,8 @@
 import type { RecordedRequest } from '@domain-steward/sandbox-service';
 import { APP, defaultSeed, type Message, type Snapshot, TEAM } from '@domain-steward/slack-workspace';
 import { beforeEach, expect, test } from 'vitest';
-import { progressOf, type Situation, type Target } from '../../packages/slack-workspace/page/guide-steps.ts';
-import type { SeenRequest } from '../../packages/slack-workspace/page/host.ts';
+import { type NextTarget, progressOf, type Situation } from '../../demo/page/guide-steps.ts';
+import type { SeenRequest } from '../../demo/page/host.ts';
 
 const LOGIN: RecordedRequest = {
   n: 1,
@@ -27,13 +27,13 @@ const LOGIN: RecordedRequest = {
 };
 
 function snapshotFor(me: string, messages: readonly Message[] = []): Snapshot {
-  const { users, channels } = defaultSeed();
+  const { users, channels, teamName, appName } = defaultSeed();
   return {
     version: 1,
     now: 0,
-    team: { ...TEAM },
+    team: { ...TEAM, name: teamName },
     me,
-    bot: { user_id: APP.botUserId, name: APP.botName },
+    bot: { user_id: APP.botUserId, name: appName },
     commands: [],
     shortcuts: [],
     users,
@@ -77,7 +77,7 @@ beforeEach(() => {
   situation = { snapshot: snapshotFor('U0ALICE'), place: { channel: 'C0DOMAINS' }, requests: [], seen: [] };
 });
 
-function next(changes: Partial<Situation>): [step: string | undefined, target: Target | undefined] {
+function next(changes: Partial<Situation>): [step: string | undefined, target: NextTarget | undefined] {
   const { current, target } = progressOf({ ...situation, ...changes });
   return [current, target];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { SeenRequest } from '../../packages/slack-workspace/page/host.ts';
-import { mergeRequests, requestsReadFrom } from '../../packages/slack-workspace/page/requests.ts';
+import type { SeenRequest } from '../../demo/page/host.ts';
+import { mergeRequests, requestsReadFrom } from '../../demo/page/requests.ts';
 
 function request(n: number, durationMs: number | null): SeenRequest {
   return {

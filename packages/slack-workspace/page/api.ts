@@ -8,7 +8,6 @@ import type {
   Snapshot,
   SubmitResult,
 } from '../src/protocol.ts';
-import type { ClockState, Hints, RequestsAnswer, SeenRequest } from './host.ts';
 
 /*
  * The requests of the page. What comes back was made by this package's own server, so its shape is taken as given.
@@ -38,23 +37,14 @@ export async function fetchSnapshot(user: string): Promise<Snapshot> {
   return read(await fetch(`/local/state?user=${encodeURIComponent(user)}`));
 }
 
-/** The requests that reached the sandbox after number `after`, newest first. */
-export async function fetchRequests(after: number): Promise<readonly SeenRequest[]> {
-  const { requests } = await read<RequestsAnswer>(await fetch(`/local/requests?after=${after}`));
-  return requests;
+/** Asks a route of the host. */
+export async function getJson<T>(path: string): Promise<T> {
+  return read(await fetch(path));
 }
 
-export async function fetchClock(): Promise<ClockState> {
-  return read(await fetch('/local/time'));
-}
-
-/** Moves the clock of the bot and the sandbox by so many milliseconds, or back to real time. */
-export async function moveClock(move: { addMs: number } | { reset: true }): Promise<ClockState> {
-  return read(await post('/local/time', move));
-}
-
-export async function fetchHints(): Promise<Hints> {
-  return read(await fetch('/local/hints'));
+/** Posts to a route of the host. */
+export async function postJson<T>(path: string, body: unknown): Promise<T> {
+  return read(await post(path, body));
 }
 
 function post(path: string, body: unknown): Promise<Response> {
@@ -92,7 +82,7 @@ export function listen({ changed, connected }: Listener): () => void {
     source.onopen = () => connected(true);
     source.onerror = () => {
       connected(false);
-      // After an answer that is no stream, such as that of a demo that is starting, browsers give up for good.
+      // After an answer that is no stream, such as that of a workspace that is starting, browsers give up for good.
       if (source.readyState !== EventSource.CLOSED) return;
       again = window.setTimeout(() => {
         events = connect();

@@ -2,26 +2,24 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Snapshot } from '../src/protocol.ts';
 import { ChannelPane, ThreadPane } from './channel.tsx';
 import { type Chat, ChatProvider } from './chat.ts';
+import { firstChannel } from './conversation.ts';
 import { FormDialog } from './form-dialog.tsx';
-import { Guide, HintsProvider } from './guide.tsx';
-import { latestDigest, latestRenewal, progressOf, storyChannel } from './guide-steps.ts';
-import { type Live, useHints, useLive, usePlace, useStored } from './hooks.ts';
+import { type Live, useLive, usePlace, useStored } from './hooks.ts';
+import type { UseHost } from './host.ts';
 import { CloseIcon } from './icons.tsx';
 import { type Place, readPerson } from './place.ts';
-import { isLookup, RequestsPanel } from './requests-panel.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { Topbar } from './topbar.tsx';
 
-/** The one who asks opens the page first. */
-const FIRST_PERSON = 'U0ALICE';
-const PERSON_KEY = 'steward.person';
+const PERSON_KEY = 'workspace.person';
+const addNothing: UseHost = () => ({});
 
 function personAtStart(): string {
-  return readPerson(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? FIRST_PERSON;
+  return readPerson(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? '';
 }
 
 /** The page: reads what there is for a person, and waits until it is there. */
-export function App() {
+export function App({ useHost = addNothing }: { useHost?: UseHost }) {
   const [person, setPerson] = useState(personAtStart);
   const live = useLive(person);
   const { snapshot } = live;
@@ -37,24 +35,19 @@ export function App() {
     return (
       <p class="starting">{live.online ? 'Opening the workspace…' : 'The workspace does not answer.'}</p>
     );
-  return <Workspace snapshot={shown} live={live} become={become} />;
+  return <Workspace snapshot={shown} live={live} become={become} useHost={useHost} />;
 }
 
 interface WorkspaceProps {
   snapshot: Snapshot;
   live: Live;
   become(id: string): void;
+  useHost: UseHost;
 }
 
-interface GuideMemory {
-  closed: boolean;
-  /** `ts` of results and digests that were looked at. */
-  seen: readonly string[];
-}
-const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };
 const NO_READS: Readonly<Record<string, string>> = {};
 
-function Workspace({ snapshot, live, become }: WorkspaceProps) {
+function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
   const users = useMemo(() => new Map(snapshot.users.map((user) => [user.id, user])), [snapshot.users]);
   const channels = useMemo(
     () => new Map(snapshot.channels.map((channel) => [channel.id, channel])),
@@ -62,17 +55,14 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
   );
   const me = users.get(snapshot.me);
   const { place: wanted, go } = usePlace(snapshot.me);
-  const [reads, changeReads] = useStored(`steward.reads.${snapshot.me}`, NO_READS);
-  const [guide, changeGuide] = useStored('steward.guide', NEW_GUIDE);
-  const [panelOpen, setPanelOpen] = useState(false);
+  const [reads, changeReads] = useStored(`workspace.reads.${snapshot.me}`, NO_READS);
   const [listShown, setListShown] = useState(false);
   const [warning, setWarning] = useState<string>();
-  const hints = useHints();
 
   const place: Place =
     wanted.channel !== undefined && channels.has(wanted.channel)
       ? wanted
-      : { channel: storyChannel(snapshot) ?? snapshot.channels[0]?.id ?? '' };
+      : { channel: firstChannel(snapshot) ?? '' };
   // The address says who one is, so that it can be opened again.
   useEffect(() => {
     const named = new URLSearchParams(location.hash.slice(1));
@@ -84,13 +74,7 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
     document.title = `${channels.get(place.channel ?? '')?.name ?? ''} · ${me?.real_name ?? ''} · ${snapshot.team.name}`;
   }, [place.channel, me, channels, snapshot.team.name]);
 
-  const progress = progressOf({ snapshot, place, requests: live.requests, seen: guide.seen });
-  useSeen(snapshot, place, (ts) =>
-    changeGuide((before) =>
-      before.seen.includes(ts) ? before : { ...before, seen: [...before.seen.slice(-20), ts] },
-    ),
-  );
-
+  const host = useHost({ snapshot, place, listen: live.listen });
   const markRead = useCallback(
     (key: string, ts: string) =>
       changeReads((before) => ((before[key] ?? '') >= ts ? before : { ...before, [key]: ts })),
@@ -106,67 +90,36 @@ function Workspace({ snapshot, live, become }: WorkspaceProps) {
     channels,
     place,
     go,
-    target: guide.closed ? undefined : progress.target,
+    target: host.target,
+    formHelp: host.formHelp,
     warn,
     reads,
     markRead,
   };
   const view = snapshot.views.at(-1);
-  const togglePanel = (): void => setPanelOpen((open) => !open);
   return (
     <ChatProvider value={chat}>
-      <HintsProvider value={hints}>
-        <div class="workspace" data-list={listShown ? '' : undefined}>
-          <Topbar
-            clock={live.clock}
-            setClock={live.setClock}
-            become={become}
-            requestCount={live.requests.filter((request) => !isLookup(request)).length}
-            panel={{ open: panelOpen, toggle: togglePanel }}
-            guide={{
-              open: !guide.closed,
-              toggle: () => changeGuide((before) => ({ ...before, closed: !before.closed })),
-            }}
-          />
-          {!live.online && (
-            <p class="offline" role="alert">
-              The workspace does not answer. Connecting again…
-            </p>
-          )}
-          {!guide.closed && (
-            <Guide progress={progress} close={() => changeGuide((before) => ({ ...before, closed: true }))} />
-          )}
-          <div class="panes">
-            <Sidebar chosen={() => setListShown(false)} />
-            <main>
-              <ChannelPane channel={channel} back={() => setListShown(true)} />
-              {place.thread !== undefined && <ThreadPane channel={channel} ts={place.thread} />}
-              {panelOpen && <RequestsPanel requests={live.requests} close={togglePanel} />}
-            </main>
-          </div>
+      <div class="workspace" data-list={listShown ? '' : undefined}>
+        <Topbar become={become}>{host.bar}</Topbar>
+        {!live.online && (
+          <p class="offline" role="alert">
+            The workspace does not answer. Connecting again…
+          </p>
+        )}
+        {host.notice}
+        <div class="panes">
+          <Sidebar chosen={() => setListShown(false)} />
+          <main>
+            <ChannelPane channel={channel} back={() => setListShown(true)} />
+            {place.thread !== undefined && <ThreadPane channel={channel} ts={place.thread} />}
+            {host.pane}
+          </main>
         </div>
-        {warning !== undefined && <Toast text={warning} close={() => setWarning(undefined)} />}
-        {view && <FormDialog key={view.id} view={view} />}
-      </HintsProvider>
+      </div>
+      {warning !== undefined && <Toast text={warning} close={() => setWarning(undefined)} />}
+      {view && <FormDialog key={view.id} view={view} />}
     </ChatProvider>
   );
-}
-
-/** Notes when the story's result or digest is on the screen. */
-function useSeen(snapshot: Snapshot, place: Place, note: (ts: string) => void): void {
-  const order = latestRenewal(snapshot);
-  const digest = latestDigest(snapshot);
-  const result =
-    order !== undefined &&
-    ['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(order.state) &&
-    place.thread === order.message.ts
-      ? order.message.ts
-      : undefined;
-  const listed = digest !== undefined && place.channel === digest.channel ? digest.ts : undefined;
-  useEffect(() => {
-    if (result !== undefined) note(result);
-    if (listed !== undefined) note(listed);
-  }, [result, listed]);
 }
 
 const TOAST_MS = 8_000;

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Channel, InputValue, Snapshot, User } from '../src/protocol.ts';
 import type { Placed } from './forms.ts';
-import type { Target } from './guide-steps.ts';
+import type { HostParts, Target } from './host.ts';
 import type { Place } from './place.ts';
 
 /** What every part of the chat can see and do. */
@@ -13,8 +13,9 @@ export interface Chat {
   channels: ReadonlyMap<string, Channel>;
   place: Place;
   go(place: Place): void;
-  /** What the guided path wants clicked next. */
+  /** What the host wants to be used next. */
   target: Target | undefined;
+  formHelp: HostParts['formHelp'];
   /** Says something that went wrong. */
   warn(text: string): void;
   /** Up to which `ts` a channel, or `channel/ts` for a thread, was read. */
@@ -35,7 +36,7 @@ export function useChat(): Chat {
 export interface Surface {
   /** Unique on the page; ids of elements start with it. */
   id: string;
-  /** The `ts` of the message, for the guided path. */
+  /** The `ts` of the message that it is. */
   ts?: string;
   value(placed: Placed): InputValue;
   /** Puts something into an element. */

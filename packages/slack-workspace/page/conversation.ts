@@ -1,4 +1,4 @@
-import type { Channel, Message, User } from '../src/protocol.ts';
+import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
 
 /*
  * How messages make conversations: what stands in a channel, what in a thread, and what somebody has not read.
@@ -92,4 +92,10 @@ export function continues(message: Message, before: Message | undefined): boolea
     message.blocks.length === 0 &&
     Number(message.ts) - Number(before.ts) < 300
   );
+}
+
+/** Where the page begins: the first channel that the person and the app share. */
+export function firstChannel({ channels, bot }: Snapshot): string | undefined {
+  const shared = channels.find(({ is_im, members }) => !is_im && members.includes(bot.user_id));
+  return (shared ?? channels[0])?.id;
 }

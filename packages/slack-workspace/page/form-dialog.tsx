@@ -5,7 +5,6 @@ import { Blocks } from './blocks/blocks.tsx';
 import { type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { withEmoji } from './emoji.ts';
 import { inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
-import { FormHelp } from './guide.tsx';
 import { CloseIcon } from './icons.tsx';
 import { textOf } from './json.ts';
 import { Modal } from './modal.tsx';
@@ -113,18 +112,18 @@ export function FormDialog({ view }: { view: View }) {
           </button>
         </header>
         <div class="modal-body" ref={body}>
-          <FormHelp
-            view={view}
-            next={guided && !isTyped}
-            fill={(values) => {
+          {chat.formHelp?.({
+            view,
+            next: guided && !isTyped,
+            fill: (values) => {
               const known = inputsOf(view).flatMap((place): [string, InputValue][] => {
                 const value = values[place.blockId];
                 return value === undefined ? [] : [[inputKey(place), value]];
               });
               setTyped((all) => ({ ...all, ...Object.fromEntries(known) }));
               setErrors({});
-            }}
-          />
+            },
+          })}
           {failure !== undefined && (
             <p class="alert alert-error" role="alert">
               {failure}

@@ -1,30 +1,22 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Snapshot } from '../src/protocol.ts';
-import { fetchClock, fetchHints, fetchRequests, fetchSnapshot, listen } from './api.ts';
-import type { ClockState, Hints, SeenRequest } from './host.ts';
+import { fetchSnapshot, type Listener, listen } from './api.ts';
 import { addressOf, type Place, readPlace } from './place.ts';
-import { mergeRequests, requestsReadFrom } from './requests.ts';
 
 /*
  * What the page knows, and how it stays up to date.
  */
 
-/** What the demonstration's host announces; every other change is one of the snapshot. */
-const REQUESTS_TOPIC = 'requests';
-
 export interface Live {
   /** What the person sees; undefined until it was read for this person. */
   snapshot: Snapshot | undefined;
-  /** Requests that reached the sandbox, newest first. */
-  requests: readonly SeenRequest[];
-  /** Undefined where the host has no clock to move. */
-  clock: ClockState | undefined;
-  setClock(clock: ClockState): void;
   online: boolean;
+  /** Listens over the page's one connection: a browser opens only a few to a server. @returns the end */
+  listen(listener: Listener): () => void;
 }
 
 /** Reads one thing at a time; what is asked for meanwhile is read once more afterwards. */
-function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
+export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
   const state = useRef({ busy: false, again: false, read, take });
   state.current.read = read;
   state.current.take = take;
@@ -56,58 +48,42 @@ function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => v
   }, []);
 }
 
-/** Everything that changes by itself, for one person. */
+/**
+ * Everything that changes by itself, for one person.
+ *
+ * @param userId empty for the first person that there is
+ */
 export function useLive(userId: string): Live {
   const [snapshot, setSnapshot] = useState<Snapshot>();
-  const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
-  const [clock, setClock] = useState<ClockState>();
   const [online, setOnline] = useState(true);
-  const known = useRef(requests);
-  known.current = requests;
-
+  const listeners = useRef(new Set<Listener>());
   const readSnapshot = useReader(
     useMemo(() => () => fetchSnapshot(userId), [userId]),
     setSnapshot,
   );
-  const readRequests = useReader(
-    useCallback(() => fetchRequests(requestsReadFrom(known.current)), []),
-    (fresh) => setRequests((before) => mergeRequests(before, fresh)),
-  );
-  const readClock = useReader(fetchClock, setClock);
-
   useEffect(readSnapshot, [readSnapshot, userId]);
   useEffect(
     () =>
       listen({
         connected: (open) => {
           setOnline(open);
-          if (!open) return;
-          // The workspace may have been started anew, with its request log empty.
-          setRequests([]);
-          known.current = [];
-          readSnapshot();
-          readRequests();
-          readClock();
+          // The workspace may have been started anew.
+          if (open) readSnapshot();
+          for (const listener of listeners.current) listener.connected(open);
         },
-        changed: ({ topic }) => {
-          if (topic === REQUESTS_TOPIC) return readRequests();
-          readSnapshot();
-          // The clock may have been moved in another window.
-          readClock();
+        changed: (change) => {
+          if (!change.topic.startsWith('host.')) readSnapshot();
+          for (const listener of listeners.current) listener.changed(change);
         },
       }),
-    [readSnapshot, readRequests, readClock],
+    [readSnapshot],
   );
-  return { snapshot: snapshot?.me === userId ? snapshot : undefined, requests, clock, setClock, online };
-}
-
-/** What the guided path may offer to type; undefined where the host tells nothing. */
-export function useHints(): Hints | undefined {
-  const [hints, setHints] = useState<Hints>();
-  useEffect(() => {
-    fetchHints().then(setHints, () => setHints(undefined));
+  const listenToo = useCallback((listener: Listener) => {
+    listeners.current.add(listener);
+    return () => void listeners.current.delete(listener);
   }, []);
-  return hints;
+  const isTheirs = userId === '' || snapshot?.me === userId;
+  return { snapshot: isTheirs ? snapshot : undefined, online, listen: listenToo };
 }
 
 /** Where the page is, following the browser's back and forward. */

@@ -1,62 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import type { Snapshot, View } from '../src/protocol.ts';
+import type { Listener } from './api.ts';
+import type { Place } from './place.ts';
+
 /*
- * What the demonstration's own routes answer, beside the workspace's: the clock, the sandbox's requests, hints.
+ * What a host adds to the page: a program that serves the workspace beside something of its own.
  */
 
-/** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
-export interface ClockState {
-  /** How far the bot and the sandbox are ahead of real time, in milliseconds. */
-  readonly aheadMs: number;
+/** What a host wants to be used next; the page marks it. */
+export type Target =
+  | { kind: 'person'; user: string }
+  | { kind: 'channel'; channel: string }
+  | { kind: 'composer'; text: string }
+  | { kind: 'action'; ts: string; actionId: string }
+  | { kind: 'thread'; ts: string }
+  | { kind: 'form'; callbackId: string };
+
+/** What a host is told at each rendering. */
+export interface Situation {
+  snapshot: Snapshot;
+  place: Place;
+  /** Listens to what changes in the workspace, and to what the host's server announces. @returns the end */
+  listen(listener: Listener): () => void;
 }
 
-/** One request that reached the sandbox of the domain service, secrets masked. */
-export interface SeenRequest {
-  /** Counts up from 1. */
-  readonly n: number;
-  /** Milliseconds since 1970, real time. */
-  readonly at: number;
-  readonly interface: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: Readonly<Record<string, readonly string[]>>;
-  readonly ctid: string | null;
-  readonly way: string | null;
-  readonly user: string | null;
-  readonly context: number | null;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
-  readonly task: string | null;
-  readonly name: string | null;
-  readonly carriedOut: boolean;
-  readonly fault: string | null;
-  readonly status: number | null;
-  readonly answerCode: string | null;
-  readonly durationMs: number | null;
+export interface FormHelp {
+  view: View;
+  /** The form is what is to be used next. */
+  next: boolean;
+  /** Puts values into the inputs, by block id. */
+  fill(values: Readonly<Record<string, string>>): void;
 }
 
-/** `GET /local/requests?after=N`: those with a higher number, newest first. */
-export interface RequestsAnswer {
-  readonly requests: readonly SeenRequest[];
+export interface HostParts {
+  target?: Target | undefined;
+  /** In the bar at the top. */
+  bar?: ComponentChildren;
+  /** Below the bar. */
+  notice?: ComponentChildren;
+  /** A pane at the side, of the class `host-pane`. */
+  pane?: ComponentChildren;
+  /** Above the inputs of a form. */
+  formHelp?(form: FormHelp): ComponentChildren;
 }
 
-/** An account of the sandbox that forms offer to fill in, by the names of their fields; nothing in it is a secret. */
-export interface HintAccount {
-  readonly password: string;
-  readonly user?: string;
-  readonly context?: number;
-  /** Base32; of two-factor accounts only. */
-  readonly totpSecret?: string;
-  /** With `application`; of trusted applications only. */
-  readonly uuid?: string;
-  readonly application?: string;
-}
-
-/** `GET /local/hints` */
-export interface Hints {
-  /** By whose they are, for example `alice`. */
-  readonly accounts: Readonly<Record<string, HintAccount>>;
-  /** A name that can be transferred. */
-  readonly transfer: { readonly name: string; readonly authCode: string };
-  /** Ids of contacts that every account may use. */
-  readonly contacts: readonly number[];
-  readonly nameServers: readonly string[];
-}
+/** A hook that tells what the host adds. */
+export type UseHost = (situation: Situation) => HostParts;

@@ -21,7 +21,7 @@ export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unk
 interface BrowserOptions {
   core: Core;
   actors: (userId: string) => Actor;
-  pageDir?: string;
+  pageDir: string;
   extraRoutes: ExtraRoutes;
 }
 
@@ -81,7 +81,8 @@ export function createBrowser(options: BrowserOptions): Browser {
     } else if (method === 'GET' && url.pathname === '/local/events') {
       openStream(response, streams);
     } else if (method === 'GET' && url.pathname === '/local/state') {
-      sendJson(response, 200, snapshot(core, options.actors(url.searchParams.get('user') ?? '')));
+      const user = url.searchParams.get('user') || firstPerson(core);
+      sendJson(response, 200, snapshot(core, options.actors(user)));
     } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
       const name = url.pathname.slice('/local/'.length);
       if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
@@ -135,6 +136,11 @@ function openStream(response: ServerResponse, streams: Set<ServerResponse>): voi
   response.on('close', () => streams.delete(response));
 }
 
+/** Whom the page opens as when it was not told. */
+function firstPerson({ state }: Core): string {
+  return [...state.users.values()].find(({ is_bot }) => !is_bot)?.id ?? '';
+}
+
 function snapshot(core: Core, actor: Actor): Snapshot {
   const { state } = core;
   const channels = [...state.channels.values()].filter(({ members }) => members.includes(actor.user.id));
@@ -145,9 +151,9 @@ function snapshot(core: Core, actor: Actor): Snapshot {
   return {
     version: state.version,
     now: state.now(),
-    team: { ...TEAM },
+    team: { ...TEAM, name: state.teamName },
     me: actor.user.id,
-    bot: { user_id: APP.botUserId, name: APP.botName },
+    bot: { user_id: APP.botUserId, name: state.appName },
     commands: [...core.commands],
     shortcuts: [...core.shortcuts],
     users: [...state.users.values()],
@@ -236,8 +242,7 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
 }
 
 /** The file of the page for a path; addresses of messages lead to the page itself. */
-function pageFile(pageDir: string | undefined, path: string): string | undefined {
-  if (pageDir === undefined) return undefined;
+function pageFile(pageDir: string, path: string): string | undefined {
   const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decoded(path).slice(1);
   const file = normalize(join(pageDir, relative));
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
@@ -71,7 +72,7 @@ export interface WorkspaceOptions {
   eventRetryDelaysMs?: readonly number[];
   /** Messages per second that a channel takes from the app; no limit when left out. */
   postsPerSecond?: number;
-  /** Folder of the page, served at `/`. */
+  /** Folder of the page, served at `/`; the workspace's own when left out. */
   pageDir?: string;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
@@ -114,8 +115,8 @@ export interface Workspace {
   /** Socket Mode from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Tells the pages to read the state again. */
-  announce(topic: string): void;
+  /** Tells what the host has added to the page, under the topic `host.` and the word. */
+  announce(word: string): void;
   /** Changes who is in a group. Resolves when the app has acknowledged the event, if it may hear of it. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
@@ -127,6 +128,8 @@ export interface Workspace {
 }
 
 const DEFAULT_WAIT_MS = 5_000;
+/** Built beside the program; the same whether that runs as source or built. */
+const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
 /** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
@@ -170,7 +173,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     core,
     actors,
     extraRoutes: options.extraRoutes ?? {},
-    ...(options.pageDir !== undefined && { pageDir: options.pageDir }),
+    pageDir: options.pageDir ?? OWN_PAGE,
   });
   const server = createServer((request, response) => {
     route(core, browser, options.open ?? (() => true), request, response).catch((error: unknown) =>
@@ -220,7 +223,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
     socket,
     onChange: (listener) => state.onChange(listener),
-    announce: (topic) => state.changed(topic),
+    announce: (word) => state.changed(`host.${word}`),
     setUsergroup: async (id, users) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
@@ -283,8 +286,8 @@ const STARTING = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="1">
-<title>Domain Steward is starting</title>
-<p>Domain Steward is starting. This page opens as soon as it can be used.</p>
+<title>Starting</title>
+<p>The app is starting. This page opens as soon as it can be used.</p>
 </html>
 `;
 

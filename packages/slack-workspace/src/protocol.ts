@@ -115,7 +115,7 @@ export type CommandHint = z.infer<typeof commandHintSchema>;
 const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
 export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
-/** `GET /local/state?user=U…`: everything that person sees. */
+/** `GET /local/state?user=U…`: everything that person sees; without a user, the first one. */
 export const snapshotSchema = z.object({
   /** Rises with each change; compare with the events. */
   version: z.number(),
@@ -140,7 +140,7 @@ export type Snapshot = z.infer<typeof snapshotSchema>;
 /** `GET /local/events` (server-sent events): something changed, read the state again. */
 export const changeSchema = z.object({
   version: z.number(),
-  /** `message`, `ephemeral`, `view`, `home`, `channel`, or a topic announced by the host. */
+  /** `message`, `ephemeral`, `view`, `home`, `channel`; `host.` and a word when the host announces something. */
   topic: z.string(),
   channel: z.string().optional(),
   user: z.string().optional(),

@@ -1,13 +1,14 @@
 import type { Channel, User } from './protocol.ts';
 
 /** Identity of the workspace, the app and its bot. All of it is made up and holds only on this machine. */
-export const TEAM = { id: 'T0STEWARD', name: 'Steward & Co', domain: 'steward-demo' } as const;
+export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
   id: 'A0STEWARD',
   botId: 'B0STEWARD',
   botUserId: 'U0STEWARD',
-  botName: 'Domain Steward',
+  /** The bot's handle. */
+  botUser: 'app',
   verificationToken: 'local-verification-token',
 } as const;
 /** Author of what Slack itself says to a person, for example that a command failed. */
@@ -21,6 +22,10 @@ export interface Usergroup {
 }
 
 export interface Seed {
+  /** What the workspace is called. */
+  teamName: string;
+  /** What the app's bot is called. */
+  appName: string;
   users: User[];
   channels: Channel[];
   usergroups: Usergroup[];
@@ -54,11 +59,13 @@ export function directMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-/** The people and places of the demonstration; a fresh copy each time. */
+/** People and places to begin with; a fresh copy each time. */
 export function defaultSeed(): Seed {
   const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;
   return {
+    teamName: 'Local workspace',
+    appName: 'App',
     users: [
       person('U0ALICE', 'Alice', 'asks', 'Europe/Berlin'),
       person('U0BOB', 'Bob', 'approves', 'Europe/London'),

@@ -30,6 +30,8 @@ export class State {
   readonly files = new Map<string, StoredFile>();
   /** Uploads that were announced and not yet completed, by file id; length in bytes. */
   readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
+  readonly teamName: string;
+  readonly appName: string;
   readonly now: () => number;
   version = 0;
   #lastTs = 0;
@@ -38,10 +40,12 @@ export class State {
 
   constructor(seed: Seed, now: () => number) {
     this.now = now;
+    this.teamName = seed.teamName;
+    this.appName = seed.appName;
     for (const user of seed.users) this.users.set(user.id, user);
     for (const channel of seed.channels) this.channels.set(channel.id, channel);
     for (const group of seed.usergroups) this.usergroups.set(group.id, group);
-    this.users.set(APP.botUserId, botUser());
+    this.users.set(APP.botUserId, botUser(seed.appName));
     for (const user of seed.users) this.openDirectMessage(user.id);
   }
 
@@ -186,11 +190,11 @@ export class State {
   }
 }
 
-function botUser(): User {
+function botUser(name: string): User {
   return {
     id: APP.botUserId,
-    name: 'domain_steward',
-    real_name: APP.botName,
+    name: APP.botUser,
+    real_name: name,
     team_id: TEAM.id,
     tz: 'UTC',
     is_admin: false,

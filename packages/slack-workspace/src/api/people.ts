@@ -70,8 +70,8 @@ function groupForApps(group: Usergroup): JsonObject {
 
 const authTest = method([], none, (core) => ({
   url: `${core.origin}/`,
-  team: TEAM.name,
-  user: 'domain_steward',
+  team: core.state.teamName,
+  user: APP.botUser,
   team_id: TEAM.id,
   user_id: APP.botUserId,
   bot_id: APP.botId,

@@ -1,5 +1,5 @@
-import type { View } from '../src/protocol.ts';
-import { inputsOf, stateValue } from './forms.ts';
+import { inputsOf, stateValue } from '@domain-steward/slack-workspace/page/forms';
+import type { View } from '@domain-steward/slack-workspace/protocol';
 import type { HintAccount, Hints } from './host.ts';
 
 /*

@@ -1,14 +1,7 @@
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
-import type { View } from '../src/protocol.ts';
-import { useChat } from './chat.ts';
+import { CloseIcon, type FormHelp, useChat } from '@domain-steward/slack-workspace/page';
 import { hintsFor } from './form-hints.ts';
 import type { Progress, StepName } from './guide-steps.ts';
 import type { Hints } from './host.ts';
-import { CloseIcon } from './icons.tsx';
-
-const HintsContext = createContext<Hints | undefined>(undefined);
-export const HintsProvider = HintsContext.Provider;
 
 const TEXTS: Readonly<Record<StepName, string>> = {
   link: 'Everybody works with their own account at the domain service. Type /domain link and fill in the sandbox account of Alice.',
@@ -61,18 +54,9 @@ export function Guide({ progress, close }: GuideProps) {
   );
 }
 
-interface FormHelpProps {
-  view: View;
-  /** What to click next, for the guided path. */
-  next: boolean;
-  /** Puts values into the inputs, by block id. */
-  fill(values: Readonly<Record<string, string>>): void;
-}
-
 /** Offers to fill a form with what the sandbox knows. */
-export function FormHelp({ view, next, fill }: FormHelpProps) {
+export function SandboxHints({ view, next, fill, hints }: FormHelp & { hints: Hints | undefined }) {
   const { me } = useChat();
-  const hints = useContext(HintsContext);
   const list = hints === undefined ? [] : hintsFor(view, hints, me.name);
   if (list.length === 0) return null;
   return (

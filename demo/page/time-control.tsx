@@ -1,9 +1,6 @@
+import { ClockIcon, clockTime, postJson, useChat } from '@domain-steward/slack-workspace/page';
 import { useEffect, useState } from 'preact/hooks';
-import { moveClock } from './api.ts';
-import { useChat } from './chat.ts';
-import { clockTime } from './dates.ts';
 import type { ClockState } from './host.ts';
-import { ClockIcon } from './icons.tsx';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -28,9 +25,16 @@ function shiftInWords(aheadMs: number): string {
   return `+${words.join(' ')}`;
 }
 
+interface TimeControlProps {
+  clock: ClockState;
+  moved(clock: ClockState): void;
+  /** A week is what to go by next. */
+  next: boolean;
+}
+
 /** Shows the clock of the bot and the sandbox, and moves it. */
-export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: ClockState): void }) {
-  const { me, target, warn } = useChat();
+export function TimeControl({ clock, moved, next }: TimeControlProps) {
+  const { me, warn } = useChat();
   const [real, setReal] = useState(Date.now());
   const [busy, setBusy] = useState(false);
   useEffect(() => {
@@ -46,9 +50,9 @@ export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: 
     timeZone: me.tz,
   }).format(now);
   const shift = shiftInWords(clock.aheadMs);
-  const move = (by: Parameters<typeof moveClock>[0]): void => {
+  const move = (by: { addMs: number } | { reset: true }): void => {
     setBusy(true);
-    moveClock(by)
+    postJson<ClockState>('/local/time', by)
       .then(moved)
       .catch((error: unknown) => warn(String(error)))
       .finally(() => setBusy(false));
@@ -64,7 +68,7 @@ export function TimeControl({ clock, moved }: { clock: ClockState; moved(clock: 
         <button
           key={text}
           type="button"
-          class={target?.kind === 'time' && ms === 7 * DAY_MS ? 'time-step next' : 'time-step'}
+          class={next && ms === 7 * DAY_MS ? 'time-step next' : 'time-step'}
           disabled={busy}
           onClick={() => move({ addMs: ms })}
         >

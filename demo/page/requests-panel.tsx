@@ -1,6 +1,6 @@
+import { CloseIcon } from '@domain-steward/slack-workspace/page';
 import { useState } from 'preact/hooks';
 import type { SeenRequest } from './host.ts';
-import { CloseIcon } from './icons.tsx';
 
 interface RequestsPanelProps {
   requests: readonly SeenRequest[];
@@ -12,7 +12,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   const [lookups, setLookups] = useState(false);
   const shown = requests.filter((request) => lookups || !isLookup(request));
   return (
-    <section class="pane requests" aria-labelledby="requests-title">
+    <section class="pane host-pane requests" aria-labelledby="requests-title">
       <header class="pane-head">
         <h2 id="requests-title">Requests</h2>
         <p class="topic">What reached the domain service</p>

@@ -1,7 +1,9 @@
-import type { Message, Snapshot, User } from '../src/protocol.ts';
+import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
+import type { Target } from '@domain-steward/slack-workspace/page/host';
+import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
+import type { Place } from '@domain-steward/slack-workspace/page/place';
+import type { Message, Snapshot, User } from '@domain-steward/slack-workspace/protocol';
 import type { SeenRequest } from './host.ts';
-import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
-import type { Place } from './place.ts';
 
 /*
  * The guided path of a first visit: how far somebody is, told from what happened and not from what was clicked, and
@@ -10,15 +12,8 @@ import type { Place } from './place.ts';
 
 export type StepName = 'link' | 'renew' | 'approve' | 'result' | 'digest';
 
-/** What to click next. */
-export type Target =
-  | { kind: 'person'; user: string }
-  | { kind: 'channel'; channel: string }
-  | { kind: 'composer'; text: string }
-  | { kind: 'action'; ts: string; actionId: string }
-  | { kind: 'thread'; ts: string }
-  | { kind: 'form'; callbackId: string }
-  | { kind: 'time' };
+/** What to use next: something of the workspace, or the demonstration's clock. */
+export type NextTarget = Target | { kind: 'time' };
 
 export interface Step {
   name: StepName;
@@ -30,7 +25,7 @@ export interface Progress {
   steps: Step[];
   /** The first step that is not done; undefined at the end of the path. */
   current: StepName | undefined;
-  target: Target | undefined;
+  target: NextTarget | undefined;
 }
 
 export interface Situation {
@@ -80,18 +75,14 @@ export function latestDigest({ messages }: Snapshot): Message | undefined {
 }
 
 function isReminder(block: JsonObject): boolean {
-  const elements = [...objectsOf(block, 'elements'), objectOf(block, 'accessory')];
-  return elements.some((element) => textOf(element, 'action_id')?.startsWith('reminder_') === true);
+  return objectsOf(block, 'elements').some(
+    (element) => textOf(element, 'action_id')?.startsWith('reminder_') === true,
+  );
 }
 
 /** The one who asks in the story. */
 function asker({ users }: Snapshot): User | undefined {
   return users.find(({ role }) => role === 'asks');
-}
-
-/** Where the story is told: the first channel that the asker and the app share. */
-export function storyChannel({ channels, bot }: Snapshot): string | undefined {
-  return channels.find(({ is_im, members }) => !is_im && members.includes(bot.user_id))?.id;
 }
 
 /** How far the story is, and what comes next. */
@@ -124,9 +115,9 @@ function targetOf(
   situation: Situation,
   order: OrderMessage | undefined,
   digest: Message | undefined,
-): Target | undefined {
+): NextTarget | undefined {
   const { snapshot, place } = situation;
-  const at = (channel: string | undefined, target: Target): Target =>
+  const at = (channel: string | undefined, target: NextTarget): NextTarget =>
     channel === undefined || (place.channel === channel && place.home !== true)
       ? target
       : { kind: 'channel', channel };
@@ -137,7 +128,7 @@ function targetOf(
       if (alice !== undefined && snapshot.me !== alice.id) return { kind: 'person', user: alice.id };
       if (snapshot.views.at(-1)?.callback_id === step) return { kind: 'form', callbackId: step };
       const text = step === 'link' ? '/domain link' : '/domain renew cafe.rest 2 -- the client paid';
-      return at(storyChannel(snapshot), { kind: 'composer', text });
+      return at(firstChannel(snapshot), { kind: 'composer', text });
     }
     case 'approve': {
       if (order === undefined) return undefined;

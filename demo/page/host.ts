@@ -1,0 +1,62 @@
+/*
+ * What the demonstration's own routes answer, beside the workspace's: the clock, the sandbox's requests, hints.
+ */
+
+/** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
+export interface ClockState {
+  /** How far the bot and the sandbox are ahead of real time, in milliseconds. */
+  readonly aheadMs: number;
+}
+
+/** One request that reached the sandbox of the domain service, secrets masked. */
+export interface SeenRequest {
+  /** Counts up from 1. */
+  readonly n: number;
+  /** Milliseconds since 1970, real time. */
+  readonly at: number;
+  readonly interface: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, readonly string[]>>;
+  readonly ctid: string | null;
+  readonly way: string | null;
+  readonly user: string | null;
+  readonly context: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly task: string | null;
+  readonly name: string | null;
+  readonly carriedOut: boolean;
+  readonly fault: string | null;
+  readonly status: number | null;
+  readonly answerCode: string | null;
+  readonly durationMs: number | null;
+}
+
+/** `GET /local/requests?after=N`: those with a higher number, newest first. */
+export interface RequestsAnswer {
+  readonly requests: readonly SeenRequest[];
+}
+
+/** An account of the sandbox that forms offer to fill in, by the names of their fields; nothing in it is a secret. */
+export interface HintAccount {
+  readonly password: string;
+  readonly user?: string;
+  readonly context?: number;
+  /** Base32; of two-factor accounts only. */
+  readonly totpSecret?: string;
+  /** With `application`; of trusted applications only. */
+  readonly uuid?: string;
+  readonly application?: string;
+}
+
+/** `GET /local/hints` */
+export interface Hints {
+  /** By whose they are, for example `alice`. */
+  readonly accounts: Readonly<Record<string, HintAccount>>;
+  /** A name that can be transferred. */
+  readonly transfer: { readonly name: string; readonly authCode: string };
+  /** Ids of contacts that every account may use. */
+  readonly contacts: readonly number[];
+  readonly nameServers: readonly string[];
+}
