@@ -46,6 +46,7 @@ import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
+import { createTokenStepStore } from './store/token-steps.ts';
 
 /** What tests may put in place of the real thing. */
 export interface Overrides {
@@ -156,6 +157,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
     const bot = await withPatience('Slack', log, signal, () => identify(web));
     const directory = createDirectory(web, bot.teamId);
+    const tokenSteps = createTokenStepStore(db);
     const accounts = createAccounts({
       teamId: bot.teamId,
       store: createAccountStore(db),
@@ -170,6 +172,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
           jsonAuth: config.service.auth,
           timeoutMs: config.service.timeout,
           replyTo: config.service.replyTo,
+          tokenSteps,
         }),
     });
     closers.push(() => accounts.close());

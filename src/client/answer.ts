@@ -6,7 +6,7 @@ import type { Effect } from './task.ts';
 export type Verdict =
   | { readonly kind: 'done' }
   | {
-      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'unsupported' | 'invalid_input'>;
+      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'token_used' | 'unsupported' | 'invalid_input'>;
       readonly what: string;
       readonly retryAfterMs?: number;
     };

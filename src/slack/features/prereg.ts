@@ -14,7 +14,7 @@ import {
 } from '../feature.ts';
 import { NOT_LINKED } from '../serve.ts';
 import type { FormValues } from '../views/form.ts';
-import { escapeText, type Message, say } from '../views/kit.ts';
+import { count, escapeText, type Message, say } from '../views/kit.ts';
 import { PREREG_KEYS, type PreregQuery, preregPage } from '../views/prereg.ts';
 import { openFromLine } from './ordering.ts';
 
@@ -111,6 +111,8 @@ function explain(error: ServiceError): string {
       return `The service refused this search.${quoted}`;
     case 'busy':
       return 'The service is busy. Wait a minute, then search again.';
+    case 'token_used':
+      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
     case 'invalid_input':
       return `This search cannot be sent: ${escapeText(error.message)}.`;
