@@ -45,6 +45,7 @@ import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { DURABLE_COMMITS } from './store/session.ts';
 import { createSettingsStore } from './store/settings.ts';
+import { createTokenStepStore } from './store/token-steps.ts';
 
 /** What tests may put in place of the real thing. */
 export interface Overrides {
@@ -170,6 +171,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
     });
     const alertOfGroup = createGroupAlert({ web, directory, admins: config.admins, now, log });
+    const tokenSteps = createTokenStepStore(db);
     const accounts = createAccounts({
       teamId: bot.teamId,
       store: createAccountStore(db),
@@ -187,6 +189,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
           sessionMinutes: config.service.sessionMinutes,
           timeoutMs: config.service.timeout,
           replyTo: config.service.replyTo,
+          tokenSteps,
         }),
     });
     closers.push(() => accounts.close());

@@ -50,6 +50,8 @@ export interface AccountStore {
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
 }
 
+export type { TokenSteps } from '../client/token-steps.ts';
+
 /** How an account is named to people: `alice in context 4`. */
 export function accountName(account: Pick<Account, 'login' | 'context'>): string {
   return account.context === undefined

@@ -111,7 +111,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
           credential.method === 'two_factor' &&
           verification.sessionHash !== undefined
         ) {
-          kept = withSession(credential, verification.sessionHash);
+          kept = withSession(credential, verification.sessionHash, verification.sessionEndsAt);
         }
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
@@ -242,9 +242,10 @@ function isSame(one: Sealed, other: Sealed): boolean {
 function withSession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
+  sessionEndsAt: number | undefined,
 ): Credential {
   const { token: _spent, ...rest } = credential;
-  return { ...rest, sessionHash };
+  return { ...rest, sessionHash, sessionEndsAt };
 }
 
 function explainLinkFailure(error: ServiceError): LinkOutcome {
@@ -265,6 +266,11 @@ function explainLinkFailure(error: ServiceError): LinkOutcome {
       return {
         kind: 'unreachable',
         why: `The service is busy, so nothing was stored. Wait a minute and try again.${said}`,
+      };
+    case 'token_used':
+      return {
+        kind: 'unreachable',
+        why: `The token of this half minute has been used already, so nothing was stored. Try again in ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} seconds.`,
       };
     case 'not_sent':
     case 'unknown_outcome':

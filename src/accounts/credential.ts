@@ -19,6 +19,7 @@ const stored = z.discriminatedUnion('method', [
     ...userInContext,
     totpSecret: secret.optional(),
     sessionHash: secret.optional(),
+    sessionEndsAt: z.number().optional(),
   }),
 ]);
 

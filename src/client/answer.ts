@@ -16,7 +16,7 @@ const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
 export type Verdict =
   | { readonly kind: 'done' }
   | {
-      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'unsupported' | 'invalid_input'>;
+      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'token_used' | 'unsupported' | 'invalid_input'>;
       readonly what: string;
       readonly retryAfterMs?: number;
     };

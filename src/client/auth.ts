@@ -34,6 +34,8 @@ export interface TwoFactorCredential {
   readonly token?: Secret | undefined;
   /** An XML session opened earlier; with a token alone, the account works as long as this session lives. */
   readonly sessionHash?: Secret | undefined;
+  /** When that session runs out, in milliseconds since 1970; left out where only the service knows. */
+  readonly sessionEndsAt?: number | undefined;
 }
 
 /** What makes a JSON request the credential's. */
@@ -62,10 +64,10 @@ export type XmlSignature =
     }
   | { readonly kind: 'auth_session'; readonly hash: Secret };
 
-const SESSION_COOKIE = 'service_session';
-
 /** Seconds for which one token is good: RFC 6238, section 5.2. */
-export const TOKEN_STEP_SECONDS = 30;
+const STEP_SECONDS = 30;
+
+const SESSION_COOKIE = 'service_session';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, section 2 forbids exactly these
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -149,10 +151,20 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
     secret,
     algorithm: 'SHA1',
     digits: 6,
-    period: TOKEN_STEP_SECONDS,
+    period: STEP_SECONDS,
     timestamp: now,
   });
-  return { token: new Secret(token), step: Math.floor(now / 1000 / TOKEN_STEP_SECONDS) };
+  return { token: new Secret(token), step: stepAt(now) };
+}
+
+/** The time step that a moment is in (RFC 6238, section 4.2). */
+export function stepAt(now: number): number {
+  return Math.floor(now / 1000 / STEP_SECONDS);
+}
+
+/** The moment at which a time step begins. */
+export function startOfStep(step: number): number {
+  return step * STEP_SECONDS * 1000;
 }
 
 /** RFC 6265, section 4.1.1, in quotes or without. */

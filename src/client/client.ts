@@ -15,7 +15,8 @@ import { InputFault } from './faults.ts';
 import { readAddress } from './json.ts';
 import { MAX_BYTES } from './redact.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
-import { createWayIn, credentialSecrets, type Verification } from './way-in.ts';
+import type { TokenSteps } from './token-steps.ts';
+import { createWayIn, credentialSecrets, type Sleep, type Verification } from './way-in.ts';
 
 export type { CallResult } from './call.ts';
 export type { Verification } from './way-in.ts';
@@ -43,6 +44,10 @@ export interface ServiceClientOptions {
   readonly sessionMinutes?: number | undefined;
   /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
+  /** Waits for the next token; as long as that takes when left out. */
+  readonly sleep?: Sleep | undefined;
+  /** Remembers which tokens were used; this client alone when left out. */
+  readonly tokenSteps?: TokenSteps | undefined;
   /** Limit of one answer in bytes, 2 MB when left out. */
   readonly maxBytes?: number | undefined;
 }

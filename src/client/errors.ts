@@ -5,7 +5,9 @@ import type { Envelope } from './envelope.ts';
  *
  * - `auth`: the service refused the credential (401, 403, or while a session was opened).
  * - `refused`: the service answered that it did not do it (an error code, or 4xx).
- * - `busy`: refused for load (429), or a token step that is already spent; wait `retryAfterMs` and ask again.
+ * - `busy`: refused for load (429); wait `retryAfterMs` and ask again.
+ * - `token_used`: nothing was sent, because the one-time token of this half minute is used up; wait `retryAfterMs` and ask
+ *   again.
  * - `invalid_response`: a task that only reads got no usable answer; asking again is harmless.
  * - `not_sent`: provably no byte of the task's own request left, or only of one that was refused because its session
  *   had ended; asking again is harmless.
@@ -17,6 +19,7 @@ export type ServiceErrorKind =
   | 'auth'
   | 'refused'
   | 'busy'
+  | 'token_used'
   | 'invalid_response'
   | 'not_sent'
   | 'unknown_outcome'
@@ -35,7 +38,7 @@ export interface ServiceErrorDetails {
   readonly stid?: string | undefined;
   /** Client transaction id of the call. */
   readonly ctid?: string | undefined;
-  /** How long the service asks to wait, in milliseconds. Callers cap it. */
+  /** How long the service asks to wait, or until the next token, in milliseconds. Callers cap it. */
   readonly retryAfterMs?: number | undefined;
   /** The answer's envelope, with secrets masked. */
   readonly envelope?: Envelope | undefined;

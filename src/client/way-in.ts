@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   basicToken,
   type Credential,
   type JsonSignature,
   type SessionPlace,
-  TOKEN_STEP_SECONDS,
+  startOfStep,
+  stepAt,
   tokenAt,
   type XmlSignature,
 } from './auth.ts';
@@ -24,6 +26,7 @@ import { Secret } from './secret.ts';
 import { type Session, shareSession } from './sessions.ts';
 import type { ServiceTask } from './task.ts';
 import { authSessionCreate, authSessionDelete, sessionLogin, sessionLogout } from './tasks/session.ts';
+import { createTokenSteps, type TokenSteps } from './token-steps.ts';
 
 /** How a credential gets in: signatures, the sessions behind them, and the check of the credential itself. */
 export interface WayIn {
@@ -49,8 +52,13 @@ export type Verification =
       readonly user?: Readonly<Record<string, unknown>> | undefined;
       /** The XML session that a two-factor check opened. It is the caller's to keep: closing does not end it. */
       readonly sessionHash?: Secret | undefined;
+      /** When that session runs out, as far as is known. */
+      readonly sessionEndsAt?: number | undefined;
     }
   | { readonly verified: false; readonly reason: string };
+
+/** Waits so many milliseconds, or rejects as soon as it is given up. */
+export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 
 export interface WayInOptions {
   readonly credential: Credential;
@@ -61,6 +69,8 @@ export interface WayInOptions {
   readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins. */
   readonly sessionMinutes?: number | undefined;
+  readonly sleep?: Sleep | undefined;
+  readonly tokenSteps?: TokenSteps | undefined;
 }
 
 /** How long ending a session may take. */
@@ -69,17 +79,27 @@ const GOODBYE_MS = 5_000;
 /** Lifetime of a session that states none. Service API, section "Limits". */
 const SESSION_MINUTES = 10;
 
+/** Of the time that a call has, what may go by until the next token; the rest is for the requests. */
+const WAITING_SHARE = 1 / 2;
+
 export function createWayIn(line: Line, options: WayInOptions): WayIn {
   const { credential, sessionPlace: place = 'header' } = options;
   const { now } = line;
-  const nextToken = tokenSource(credential, now);
+  const closing = new AbortController();
+  const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
+  const nextToken = tokenSource(credential, now, {
+    steps: options.tokenSteps ?? createTokenSteps(),
+    sleep: (milliseconds) => wait(milliseconds, closing.signal),
+    maxWaitMs: options.timeoutMs * WAITING_SHARE,
+  });
   const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
+  const givenUntil = credential.method === 'two_factor' ? credential.sessionEndsAt : undefined;
   let lent = given;
   const jsonSession = shareSession(openJsonSession, now);
   const xmlSession = shareSession(
     openXmlSession,
     now,
-    given === undefined ? undefined : { key: given, expiresAt: Number.POSITIVE_INFINITY },
+    given === undefined ? undefined : { key: given, expiresAt: givenUntil ?? Number.POSITIVE_INFINITY },
   );
 
   function ownBudget(milliseconds: number): Budget {
@@ -100,7 +120,7 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
   }
 
   async function openXmlSession(): Promise<Session> {
-    const { token, giveBack } = nextToken();
+    const { token, giveBack } = await nextToken();
     try {
       const { hash } = await carryOut(authSessionCreate, { token }, ownBudget(options.timeoutMs));
       // Without a new token there is no renewing by the clock: such a session serves for as long as it is taken.
@@ -110,7 +130,8 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'not_sent') giveBack();
+      // Where that fails the step counts as used: the next one is waited for.
+      if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
       throw error;
     }
   }
@@ -191,18 +212,23 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
           if (given !== undefined) return { verified: false, reason: 'its session was opened earlier' };
           const session = await sessionOf(xmlSession.get(), activity, budget);
           lent = session.key;
-          return { verified: true, sessionHash: session.key };
+          const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;
+          return { verified: true, sessionHash: session.key, sessionEndsAt: endsAt };
         }
       }
     },
     async end(sessions) {
+      closing.abort();
       const [json, xml] = await Promise.all([jsonSession.held(), xmlSession.held()]);
-      const mine = xml !== undefined && (sessions === 'all' || xml.key.reveal() !== lent?.reveal());
+      const isLent = xml?.key.reveal() === lent?.reveal();
+      const hashes = [isLent ? undefined : xml?.key, sessions === 'all' ? lent : undefined];
       await Promise.allSettled([
         json === undefined
           ? undefined
           : carryOut(sessionLogout, { sessionId: json.key, place }, ownBudget(GOODBYE_MS)),
-        mine ? carryOut(authSessionDelete, { hash: xml.key }, ownBudget(GOODBYE_MS)) : undefined,
+        ...hashes.map((hash) =>
+          hash === undefined ? undefined : carryOut(authSessionDelete, { hash }, ownBudget(GOODBYE_MS)),
+        ),
       ]);
     },
   };
@@ -231,49 +257,71 @@ interface TokenOnce {
   /** None for an account without a second factor. */
   readonly token?: Secret;
   /** Takes it back as unused: it never left. */
-  giveBack(): void;
+  giveBack(): Promise<void>;
+}
+
+interface TokenSourceOptions {
+  readonly steps: TokenSteps;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
+  /** No token is waited for longer than this. */
+  readonly maxWaitMs: number;
 }
 
 /** Tokens for opening sessions, none of them twice: a server takes each one once (RFC 6238, section 5.2). */
-function tokenSource(credential: Credential, now: () => number): () => TokenOnce {
+function tokenSource(
+  credential: Credential,
+  now: () => number,
+  { steps, sleep, maxWaitMs }: TokenSourceOptions,
+): () => Promise<TokenOnce> {
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
-  if (credential.method !== 'two_factor') return () => ({ giveBack: () => undefined });
-  const { totpSecret, token } = credential;
-  let lastStep = -1;
-  let spent = false;
-  return () => {
-    if (totpSecret !== undefined) {
-      const made = orInvalidInput(activity, () => tokenAt(totpSecret, now()));
-      if (made.step <= lastStep) {
-        const retryAfterMs = (lastStep + 1) * TOKEN_STEP_SECONDS * 1000 - now();
-        throw serviceError('busy', activity, 'the token of this half minute is used up', { retryAfterMs });
+  if (credential.method !== 'two_factor') return async () => ({ giveBack: async () => undefined });
+  const { user, totpSecret, token } = credential;
+  let isSpent = false;
+
+  async function madeToken(secret: Secret): Promise<TokenOnce> {
+    const latest = now() + maxWaitMs;
+    for (;;) {
+      const made = orInvalidInput(activity, () => tokenAt(secret, now()));
+      const lastStep = await steps.use(user, made.step);
+      if (lastStep === undefined) {
+        return { token: made.token, giveBack: () => steps.giveBack(user, made.step) };
       }
-      const before = lastStep;
-      lastStep = made.step;
-      return {
-        token: made.token,
-        giveBack: () => {
-          lastStep = before;
-        },
-      };
+      const next = startOfStep(lastStep + 1);
+      const retryAfterMs = next - now();
+      if (next > latest) {
+        throw serviceError('token_used', activity, 'the token of this half minute is used up', {
+          retryAfterMs,
+        });
+      }
+      await sleep(retryAfterMs);
     }
-    if (token === undefined || spent) {
+  }
+
+  async function typedToken(typed: Secret): Promise<TokenOnce> {
+    if (!/^\d{6}$/.test(typed.reveal())) {
+      throw serviceError('invalid_input', activity, 'a token has six digits');
+    }
+    isSpent = true;
+    // Whoever links the shared secret next must not make the same one again.
+    await steps.use(user, stepAt(now()));
+    return {
+      token: typed,
+      giveBack: async () => {
+        isSpent = false;
+      },
+    };
+  }
+
+  return async () => {
+    if (totpSecret !== undefined) return madeToken(totpSecret);
+    if (token === undefined || isSpent) {
       throw serviceError(
         'auth',
         activity,
         'the session has ended and a new one needs a new token: link the account again',
       );
     }
-    if (!/^\d{6}$/.test(token.reveal())) {
-      throw serviceError('invalid_input', activity, 'a token has six digits');
-    }
-    spent = true;
-    return {
-      token,
-      giveBack: () => {
-        spent = false;
-      },
-    };
+    return typedToken(token);
   };
 }
 

@@ -69,6 +69,14 @@ export function whatToDo(
             afterMs: Math.min(Math.max(error.retryAfterMs ?? backoff(attempts), 1_000), MAX_RETRY_AFTER_MS),
             why: 'The service is busy.',
           };
+    case 'token_used':
+      return attempts > MAX_BUSY_RETRIES
+        ? { kind: 'over', outcome: 'FAILED' }
+        : {
+            kind: 'again',
+            afterMs: Math.max(error.retryAfterMs ?? backoff(attempts), 1_000),
+            why: 'The one-time token of this half minute is used up.',
+          };
     case 'not_sent':
       return againBeforeSending(attempts, 'The service could not be reached.');
     case 'unknown_outcome':
@@ -206,6 +214,8 @@ function summaryOf(
       return 'The service refused.';
     case 'busy':
       return 'The service stayed busy, so it was not carried out.';
+    case 'token_used':
+      return 'The one-time tokens of the linked account were used up again and again, so nothing was sent.';
     case 'not_sent':
       return 'The service could not be reached, so nothing was sent.';
     case 'unsupported':

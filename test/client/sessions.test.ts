@@ -5,6 +5,7 @@ import type { ServiceError } from '../../src/client/errors.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { domainDelete, domainRenew } from '../../src/client/tasks/domain.ts';
 import { redirectUpdate } from '../../src/client/tasks/redirect.ts';
+import { createTokenSteps } from '../../src/client/token-steps.ts';
 import { application, clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
 import {
   http,
@@ -264,17 +265,100 @@ describe('a two-factor session', () => {
     expect(service.paths().filter((path) => path === '/xml 1321001')).toHaveLength(1);
   });
 
-  it('never uses a token twice: renewed within its half minute, it says how long to wait', async () => {
+  const tokensOf = (service: SessionService): string[] =>
+    service.requests.flatMap(({ body }) => /<token>(\d+)/.exec(body)?.[1] ?? []);
+
+  it('never uses a token twice: renewed within its half minute, it waits for the next one', async () => {
     let time = 59_000;
+    const waits: number[] = [];
     const service = await serving();
-    const shared = client(service, twoFactor, { now: () => time });
+    const shared = client(service, twoFactor, {
+      now: () => time,
+      sleep: async (milliseconds) => {
+        waits.push(milliseconds);
+        time += milliseconds;
+      },
+    });
     await redirect(shared);
     service.open.clear();
-    expect(await errorOf(redirect(shared))).toMatchObject({ kind: 'busy', retryAfterMs: 1000 });
+    await Promise.all([redirect(shared), redirect(shared)]);
+    expect(waits).toEqual([1000]);
+    expect(tokensOf(service)).toEqual(['287082', '359152']);
+  });
+
+  it('says how long to wait when a call has not the time for it, and opens nothing', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const shared = client(service, twoFactor, { now: () => time, timeoutMs: 1_999 });
+    await redirect(shared);
+    service.open.clear();
+    expect(await errorOf(redirect(shared))).toMatchObject({ kind: 'token_used', retryAfterMs: 1000 });
     time += 1000;
     await redirect(shared);
-    const tokens = service.requests.flatMap(({ body }) => /<token>(\d+)/.exec(body)?.[1] ?? []);
-    expect(tokens).toEqual(['287082', '359152']);
+    expect(tokensOf(service)).toEqual(['287082', '359152']);
+  });
+
+  it('knows the tokens that other clients of the user have used, whatever the context', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const tokenSteps = createTokenSteps();
+    const sleep = async (milliseconds: number): Promise<void> => {
+      time += milliseconds;
+    };
+    const options = { now: () => time, tokenSteps, sleep, timeoutMs: 60_000 };
+    const clients = [
+      client(service, { ...twoFactor, totpSecret: undefined, token: new Secret('287082') }, options),
+      client(service, { ...twoFactor, context: 1 }, options),
+      client(service, twoFactor, options),
+    ];
+    for (const each of clients) await redirect(each);
+    expect(tokensOf(service)).toEqual(['287082', '359152', '969429']);
+  });
+
+  it('is not waited for any longer when the client is closed', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const aborted = vi.fn();
+    const shared = client(service, twoFactor, {
+      now: () => time,
+      sleep: (_milliseconds, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted();
+            reject(signal.reason);
+          });
+        }),
+    });
+    await redirect(shared);
+    service.open.clear();
+    time += 1;
+    const controller = new AbortController();
+    const call = errorOf(
+      shared.run(
+        redirectUpdate,
+        { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' },
+        { signal: controller.signal },
+      ),
+    );
+    await vi.waitUntil(() => service.requests.length === 3);
+    controller.abort();
+    expect((await call).kind).toBe('not_sent');
+    await shared.close();
+    expect(aborted).toHaveBeenCalledTimes(1);
+  });
+
+  it('that was handed in with its end is renewed before that, with a token of its own', async () => {
+    let time = 1_000_000;
+    const service = await serving();
+    const hash = '00000000-0000-0000-0000-00000000aaaa';
+    service.open.add(hash);
+    const given = { ...twoFactor, sessionHash: new Secret(hash), sessionEndsAt: time + 600_000 };
+    const shared = client(service, given, { now: () => time });
+    await redirect(shared);
+    expect(tokensOf(service)).toEqual([]);
+    time += 580_000;
+    await redirect(shared);
+    expect(service.paths()).toEqual(['/xml 0502', '/xml 1321001', '/xml 0502']);
   });
 
   it('takes back a token that never left', async () => {

@@ -21,6 +21,7 @@ const KINDS = [
   'auth',
   'refused',
   'busy',
+  'token_used',
   'invalid_response',
   'not_sent',
   'unknown_outcome',
@@ -57,6 +58,7 @@ function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeo
     case 'invalid_input':
       return again(0, 'FAILED');
     case 'busy':
+    case 'token_used':
       return again(20, 'FAILED');
     case 'not_sent':
       return again(3, 'FAILED');
@@ -234,6 +236,7 @@ describe('what people are told of an error', () => {
     ['auth', 'FAILED', /alice in context 4.*`\/domain link`/],
     ['refused', 'FAILED', /refused/],
     ['busy', 'FAILED', /busy.*not carried out/],
+    ['token_used', 'FAILED', /one-time tokens.*nothing was sent/],
     ['not_sent', 'FAILED', /nothing was sent/],
     ['unsupported', 'FAILED', /Nothing was sent: renewing cafe\.rest/],
     ['invalid_input', 'FAILED', /Nothing was sent: renewing cafe\.rest/],

@@ -18,7 +18,7 @@ import {
 import { NOT_LINKED } from '../serve.ts';
 import { type Field, type FormValues, noticeView } from '../views/form.ts';
 import { interfaceNote } from '../views/interface.ts';
-import { code, context, escapeText, type Message, message, quote, say } from '../views/kit.ts';
+import { code, context, count, escapeText, type Message, message, quote, say } from '../views/kit.ts';
 import {
   PREREG_FILTERS,
   PREREG_KEYS,
@@ -230,6 +230,8 @@ function explain(error: ServiceError): string {
       return `The service refused this search.${quoted}`;
     case 'busy':
       return `The service is busy. Wait a minute, then search again.${quoted}`;
+    case 'token_used':
+      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
     case 'invalid_input':
       return `This search cannot be sent: ${escapeText(error.message)}.`;

@@ -1,0 +1,233 @@
+import { TOTP, Secret as TotpSecret } from 'otpauth';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Accounts, createAccounts, type LinkOutcome } from '../../src/accounts/accounts.ts';
+import { createVault } from '../../src/accounts/vault.ts';
+import type { TwoFactorCredential } from '../../src/client/auth.ts';
+import { createServiceClient } from '../../src/client/client.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { preregSearch } from '../../src/client/tasks/prereg.ts';
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createTokenStepStore } from '../../src/store/token-steps.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/*
+ * A two-factor account whose tokens the bot makes, at a service that takes each token once (RFC 6238, section 5.2). Both
+ * go by one clock, which passes while somebody waits for a token.
+ */
+
+const MINUTE_MS = 60_000;
+/** Enough for a call that waits half a minute. */
+const TIMEOUT_MS = 2 * MINUTE_MS;
+const START = Date.parse('2026-03-01T09:00:10Z');
+const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
+
+let now = START;
+let waits: number[] = [];
+let service: SandboxService;
+let testDatabase: TestDatabase;
+let database: Database;
+const open: Accounts[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+});
+beforeEach(async () => {
+  now = START;
+  waits = [];
+  service = await startSandboxService({
+    now: () => now,
+    users: [{ user, context: 7, password, totpSecret }],
+  });
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((accounts) => accounts.close()));
+  await service.close();
+  await database.prisma.account.deleteMany();
+  await database.prisma.tokenStep.deleteMany();
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** The accounts as one process of the bot has them, from its start on. */
+function startProcess(timeoutMs = TIMEOUT_MS): Accounts {
+  const accounts = createAccounts({
+    teamId: 'T0STEWARD',
+    store: createAccountStore(database),
+    vault: createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }]),
+    now: () => new Date(now),
+    log: pino({ level: 'silent' }),
+    createClient: (credential) =>
+      createServiceClient({
+        jsonUrl: service.jsonUrl,
+        xmlUrl: service.xmlUrl,
+        credential,
+        jsonAuth: 'basic',
+        timeoutMs,
+        tokenSteps: createTokenStepStore(database),
+        now: () => now,
+        sleep: async (milliseconds) => {
+          waits.push(milliseconds);
+          now += milliseconds;
+        },
+      }),
+  });
+  open.push(accounts);
+  return accounts;
+}
+
+const withSecret: TwoFactorCredential = {
+  method: 'two_factor',
+  user,
+  context,
+  password: new Secret(password),
+  totpSecret: new Secret(totpSecret),
+};
+
+function withToken(): TwoFactorCredential {
+  const token = new TOTP({ secret: TotpSecret.fromBase32(totpSecret) }).generate({ timestamp: now });
+  return { ...withSecret, totpSecret: undefined, token: new Secret(token) };
+}
+
+function idOf(outcome: LinkOutcome): string {
+  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.why}`);
+  return outcome.account.id;
+}
+
+async function search(accounts: Accounts, accountId: string): Promise<void> {
+  const client = await accounts.clientFor(accountId);
+  if (client === undefined) throw new Error('the account is gone');
+  await client.run(preregSearch, { view: { children: true, offset: 0, limit: 1 }, filters: [] });
+}
+
+/** What the service answered to those who opened a session. */
+const opened = () => service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
+
+describe('the session that linking has opened', () => {
+  test('carries the next task, in the same half minute', async () => {
+    const accounts = startProcess();
+    const id = idOf(await accounts.link('U0TINA', withSecret));
+    await search(accounts, id);
+    expect(opened()).toEqual(['S1321001']);
+    expect(waits).toEqual([]);
+  });
+
+  test('carries it after a restart and at another replica too', async () => {
+    const first = startProcess();
+    const id = idOf(await first.link('U0TINA', withSecret));
+    await first.close();
+    await Promise.all([search(startProcess(), id), search(startProcess(), id)]);
+    expect(opened()).toEqual(['S1321001']);
+  });
+
+  test('is renewed when its ten minutes are over, without a request that is refused', async () => {
+    const accounts = startProcess();
+    const id = idOf(await accounts.link('U0TINA', withSecret));
+    now += 10 * MINUTE_MS;
+    await search(accounts, id);
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(service.requests.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test('ends with the link, and so does the one that took its place', async () => {
+    const accounts = startProcess();
+    const id = idOf(await accounts.link('U0TINA', withSecret));
+    now += 9 * MINUTE_MS + 40_000;
+    await search(accounts, id);
+    expect(service.sessions.count()).toBe(2);
+    await accounts.unlink('U0TINA');
+    expect(service.sessions.count()).toBe(0);
+  });
+});
+
+describe('a token that was used is waited out', () => {
+  test('when the session is gone and the next task comes at once', async () => {
+    const accounts = startProcess();
+    const id = idOf(await accounts.link('U0TINA', withSecret));
+    service.sessions.endAll();
+    await search(accounts, id);
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(waits).toEqual([20_000]);
+  });
+
+  test('after a restart', async () => {
+    const first = startProcess();
+    const id = idOf(await first.link('U0TINA', withSecret));
+    await first.close();
+    service.sessions.endAll();
+    await search(startProcess(), id);
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(waits).toEqual([20_000]);
+  });
+
+  test('by two replicas at once, one after the other', async () => {
+    const [one, two] = [startProcess(), startProcess()];
+    const id = idOf(await one.link('U0TINA', withSecret));
+    now += 11 * MINUTE_MS;
+    await Promise.all([search(one, id), search(two, id)]);
+    expect(opened()).toEqual(['S1321001', 'S1321001', 'S1321001']);
+    expect(waits).toHaveLength(1);
+  });
+
+  test('when the account is linked again at once', async () => {
+    const accounts = startProcess();
+    const id = idOf(await accounts.link('U0TINA', withSecret));
+    expect(idOf(await accounts.link('U0TINA', withSecret))).toBe(id);
+    await search(accounts, id);
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(waits).toEqual([20_000]);
+  });
+
+  test('when it was unlinked and is linked again at once', async () => {
+    const accounts = startProcess();
+    await accounts.link('U0TINA', withSecret);
+    await accounts.unlink('U0TINA');
+    idOf(await accounts.link('U0TINA', withSecret));
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+  });
+
+  test('when somebody has typed it', async () => {
+    const accounts = startProcess();
+    idOf(await accounts.link('U0TINA', withToken()));
+    idOf(await accounts.link('U0TINA', withSecret));
+    expect(opened()).toEqual(['S1321001', 'S1321001']);
+  });
+
+  test('by the next person who links the same user, and for another context of it', async () => {
+    const accounts = startProcess();
+    idOf(await accounts.link('U0TINA', withSecret));
+    idOf(await accounts.link('U0BOB', withSecret));
+    idOf(await accounts.link('U0TINA', { ...withSecret, context: 7 }));
+    const steps = service.requestsFor({ task: 'session.create' }).map(({ at }) => Math.floor(at / 30_000));
+    expect(new Set(steps).size, 'each in a half minute of its own').toBe(3);
+  });
+});
+
+test('where there is no time to wait, the person is told in how many seconds to try again, and nothing is kept', async () => {
+  const accounts = startProcess(10_000);
+  await accounts.link('U0TINA', withSecret);
+  now += 1_500;
+  expect(await accounts.link('U0BOB', withSecret)).toEqual({
+    kind: 'unreachable',
+    why: expect.stringMatching(/token.*used.*nothing was stored.*in 19 seconds\./),
+  });
+  expect(await accounts.list('U0BOB')).toEqual([]);
+  now += 19_000;
+  idOf(await accounts.link('U0BOB', withSecret));
+  expect(opened()).toEqual(['S1321001', 'S1321001']);
+});
+
+test('a token that has not left is not used up', async () => {
+  const accounts = startProcess();
+  await service.close();
+  expect(await accounts.link('U0TINA', withSecret)).toMatchObject({ kind: 'unreachable' });
+  service = await startSandboxService({ now: () => now });
+  idOf(await startProcess().link('U0TINA', withSecret));
+  expect(waits).toEqual([]);
+});

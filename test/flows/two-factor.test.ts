@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DOMAINS, openedAfter } from '../support/demo.ts';
+import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { linkTwoFactor } from '../support/people.ts';
+
+/*
+ * Linking a two-factor account by its shared secret, and tasks right after it: at the same bot, at another one, and after
+ * a restart. One token is used in all.
+ */
+
+const PATIENCE_MS = 120_000;
+
+let s: Surroundings;
+let one: RunningBot;
+let two: RunningBot;
+beforeAll(async () => {
+  s = await startSurroundings();
+  two = await s.start(IMPATIENT);
+  one = await s.start(IMPATIENT);
+}, PATIENCE_MS);
+afterAll(() => s.stop());
+
+/** Changes the redirect through a bot. */
+async function redirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
+  const { workspace } = s;
+  const carol = workspace.as('U0CAROL');
+  workspace.setRequestUrl(`${bot.url}/slack/events`);
+  const form = await openedAfter(workspace, carol, () =>
+    carol.command(DOMAINS, '/domain redirect shop.cafe.rest'),
+  );
+  return orderAfter(workspace, () =>
+    carol.submit(form, { source: 'shop.cafe.rest', target, type: 'domain', mode: 'single' }),
+  );
+}
+
+test(
+  'the session that linking has opened is kept and used',
+  async () => {
+    await linkTwoFactor(s.workspace, s.workspace.as('U0CAROL'));
+    await (await redirectAt(one, 'https://a.example')).ends('SUCCEEDED');
+    await (await redirectAt(two, 'https://b.example')).ends('SUCCEEDED');
+    await one.child.kill('SIGTERM');
+    one = await s.start(IMPATIENT);
+    await (await redirectAt(one, 'https://c.example')).ends('SUCCEEDED');
+
+    const of = (task: 'session.create' | 'redirect.update') =>
+      s.service.requestsFor({ task }).map(({ answerCode }) => answerCode);
+    expect(of('session.create')).toEqual(['S1321001']);
+    expect(of('redirect.update')).toEqual(['S0502', 'S0502', 'S0502']);
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
+import { Secret } from '../../src/client/secret.ts';
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { type Rig, startRig } from './rig.ts';
+
+/*
+ * An order of a two-factor account, when the token of this half minute is used up and a call has no time to wait for the
+ * next one.
+ */
+
+const HALF_MINUTE_MS = 30_000;
+
+let rig: Rig;
+let service: SandboxService;
+let client: ServiceClient;
+beforeAll(async () => {
+  rig = await startRig({ client: () => client });
+  const now = () => rig.now.getTime();
+  service = await startSandboxService({ now });
+  const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
+  client = createServiceClient({
+    jsonUrl: service.jsonUrl,
+    xmlUrl: service.xmlUrl,
+    credential: {
+      method: 'two_factor',
+      user,
+      context,
+      password: new Secret(password),
+      totpSecret: new Secret(totpSecret),
+    },
+    jsonAuth: 'basic',
+    timeoutMs: 10_000,
+    now,
+  });
+});
+afterAll(async () => {
+  await client.close();
+  await rig.end();
+  await service.close();
+});
+
+const redirect = () =>
+  rig.ask('redirect', {
+    source: 'shop.cafe.rest',
+    target: 'https://b.example',
+    type: 'domain',
+    mode: 'single',
+  });
+
+test('it is held back until then, and goes out by itself', async () => {
+  const first = await redirect();
+  await rig.runJobs();
+  expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
+  service.sessions.endAll();
+
+  const order = await redirect();
+  await rig.runJobs();
+  const waiting = await rig.read(order.id);
+  expect(waiting).toMatchObject({
+    state: 'APPROVED',
+    items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
+  });
+  const [heldBack] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'held_back');
+  expect(heldBack?.detail['why']).toMatch(/one-time token/);
+
+  rig.pass(HALF_MINUTE_MS);
+  await rig.runJobs();
+  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  const answers = (task: 'session.create' | 'redirect.update') =>
+    service.requestsFor({ task }).map(({ status }) => status);
+  expect(answers('session.create'), 'no token is refused').toEqual([200, 200]);
+  expect(answers('redirect.update')).toEqual([200, 401, 200]);
+});
