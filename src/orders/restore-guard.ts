@@ -31,8 +31,8 @@ export interface Beat {
   readonly count: number;
   /** Written by the transaction that it names; what was loaded from a dump was not. */
   readonly isOriginal: boolean;
-  /** A process is at work, or was killed: not all have stopped cleanly. */
-  readonly isAtWork: boolean;
+  /** Processes that are at work, or were killed: they have not stopped cleanly. */
+  readonly atWork: readonly string[];
   /** Each writing of it has another. */
   readonly version: string;
 }
@@ -69,11 +69,18 @@ export interface GuardDeps {
   readonly processId: string;
   /** {@link BEAT_MS} when left out. */
   readonly beatMs?: number;
+  /** {@link OTHERS_MS} when left out. */
+  readonly othersMs?: number;
 }
 
 /** How often a bot says that it is at work, and looks. */
 const BEAT_MS = 15_000;
 const RETRY_MS = 1_000;
+/**
+ * When the server was started again, other processes may have seen more of what it held than this one: they look within
+ * this time, for each of them asks the database for something every few seconds.
+ */
+const OTHERS_MS = 10_000;
 /** To say that a process stops. */
 const LAST_TRIES = 5;
 /** After this long without a bot what the database says of orders under way is not taken for the truth. */
@@ -85,6 +92,7 @@ const DOUBTED =
 /** What a process has seen of its database. */
 export interface Known {
   readonly database: string;
+  readonly server: string;
   readonly count: number;
 }
 
@@ -107,7 +115,8 @@ function whyDoubtfulAtStart({ database, server, last }: Sighting, now: Date): st
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
   if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'nobody was at work for long';
   // A folder that was put back looks like this, and so does a machine that lost power.
-  if (last.isAtWork && last.server !== server) return 'the server was started after a bot had been killed';
+  if (last.atWork.length > 0 && last.server !== server)
+    return 'the server was started after a bot had been killed';
   return undefined;
 }
 
@@ -124,7 +133,7 @@ async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
   await heartbeat.verify(seen);
-  return { database: seen.database, count };
+  return { database: seen.database, server: seen.server, count };
 }
 
 async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
@@ -150,12 +159,22 @@ export interface RunningHeartbeat {
  * at each beat, and as soon as a connection leads to another server. Until then nothing is claimed or sent there.
  */
 export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat {
-  const { heartbeat, log, beatMs = BEAT_MS } = deps;
+  const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;
   let known = start;
   let isStopped = false;
   let isWanted = false;
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> | undefined;
+
+  let restart = { server: start.server, seenAt: 0 };
+  const leaveTimeToOthers = ({ server, last }: Sighting) => {
+    if (restart.server !== server) restart = { server, seenAt: performance.now() };
+    const isAlone = last?.atWork.every((process) => process === processId) ?? true;
+    if (!isAlone && performance.now() - restart.seenAt < othersMs)
+      throw new Error(
+        'the server was started again: the other processes look first whether it has lost commits',
+      );
+  };
 
   const beat = async (isLast: boolean) => {
     const seen = await heartbeat.look();
@@ -165,6 +184,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
       log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');
       await invalidateUnsent(deps, why);
     }
+    if (why === undefined && seen.server !== known.server) leaveTimeToOthers(seen);
     known = await verify(deps, seen, isLast);
   };
 

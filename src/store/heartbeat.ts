@@ -57,7 +57,7 @@ const SELECT_SIGHTING = Prisma.sql`
     CASE WHEN h.id IS NOT NULL THEN json_build_object(
       'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,
       'isOriginal', coalesce(h.xact_id::numeric % 4294967296 = h.xmin::text::numeric, true),
-      'isAtWork', h.at_work <> '{}', 'version', h.xmin::text
+      'atWork', ARRAY(SELECT jsonb_object_keys(h.at_work)), 'version', h.xmin::text
     ) END AS last
   FROM pg_control_system() s CROSS JOIN pg_control_checkpoint() c
     JOIN pg_database d ON d.datname = current_database()
@@ -76,7 +76,7 @@ const sightings = z.tuple([
         server: z.string().nullable(),
         count: z.number(),
         isOriginal: z.boolean(),
-        isAtWork: z.boolean(),
+        atWork: z.array(z.string()),
         version: z.string(),
       })
       .nullable()

@@ -62,6 +62,7 @@ class Process {
       log: createLog('debug', new Writable({ write })),
       processId: randomUUID(),
       beatMs,
+      othersMs: 2_000,
     };
     processes.push(this);
   }
@@ -192,6 +193,20 @@ describe('while a bot lives', () => {
     expect(living.logged).toContain('the server has lost commits');
     expect((await living.store.load(order))?.items[0]?.result?.summary).toMatch(/put back from a backup/);
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
+  });
+
+  test('a folder that is put back: a bot that has seen nothing of it waits until the one that has sent has looked', async () => {
+    await begin(SELDOM_MS);
+    const idle = await startProcess(SELDOM_MS);
+    const restore = await server.snapshot();
+    await living.send(order);
+    await restore();
+    await server.start();
+    const tried = idle.tries(order);
+    await vi.waitUntil(() => idle.logged.includes('the other processes look first'), WITHIN);
+    await vi.waitUntil(() => succeeds(living.store.load(order)), WITHIN);
+    expect(await tried).toBe('UNKNOWN');
+    expect(await idle.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 
   test('a standby that takes over: nothing is claimed while it is one, and what was unsent is unknown', async () => {
