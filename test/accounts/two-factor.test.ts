@@ -1,3 +1,4 @@
+import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { TOTP, Secret as TotpSecret } from 'otpauth';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,8 +8,6 @@ import type { TwoFactorCredential } from '../../src/client/auth.ts';
 import { createServiceClient } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
 import { preregSearch } from '../../src/client/tasks/prereg.ts';
-import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
-import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';

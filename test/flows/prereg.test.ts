@@ -156,15 +156,15 @@ test('one record is shown in full, with its phases and when each ends', async ()
     expect(text, label).toContain(label);
   }
   expect(text).toMatch(/mark-9003/);
-  await t.alice.close(record);
+  t.alice.close(record);
 
   await answerTo(t.workspace, t.alice, '/domain prereg .example');
   const many = await page(t.alice, '1–20 of 20');
   const chosen = await openedAfter(t.workspace, t.alice, () =>
-    t.alice.select(many, 'prereg_open', 'table-105.example'),
+    t.alice.click(many, 'prereg_open', { value: 'table-105.example' }),
   );
   expect(textOf(chosen)).toContain('*table-105.example*');
-  await t.alice.close(chosen);
+  t.alice.close(chosen);
 });
 
 test('% and * are not sent as if they stood for something', async () => {
@@ -184,7 +184,7 @@ test('% and * are not sent as if they stood for something', async () => {
   ).toMatchObject({
     errors: { operator: expect.stringMatching(/EQUAL goes over the JSON.*an order over the XML/) },
   });
-  await t.alice.close(view);
+  t.alice.close(view);
   expect(searches()).toHaveLength(before);
 });
 
@@ -203,7 +203,7 @@ test('in the form it is said at the field', async () => {
   expect(await t.alice.submit(view, { sld: 'cafe.rest', tld: 'r_t' })).toMatchObject({
     errors: { sld: expect.stringContaining('without its ending'), tld: expect.any(String) },
   });
-  await t.alice.close(view);
+  t.alice.close(view);
 });
 
 test('a slow service is waited for: the view says so, and the answer comes to the channel', async () => {

@@ -1,8 +1,7 @@
+import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
 import { Secret } from '../../src/client/secret.ts';
-import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
-import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { type Rig, startRig } from './rig.ts';
 
 /*

@@ -43,8 +43,8 @@ export interface Surface {
   change(placed: Placed, value: InputValue): void;
   /** Enter in a text input. */
   enter(placed: Placed): void;
-  /** Presses a button. */
-  press(placed: Placed): void;
+  /** Presses a button, or chooses in a menu that acts at once. */
+  press(placed: Placed, chosen?: string): void;
   /** By block id. */
   errors: Readonly<Record<string, string>>;
   /** The element that the app has not answered yet. */

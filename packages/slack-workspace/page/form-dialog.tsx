@@ -86,9 +86,9 @@ export function FormDialog({ view }: { view: View }) {
       if (place.block['dispatch_action'] !== true) return;
       dispatch(place, typed[inputKey(place)] ?? null).catch(failed);
     },
-    press: (place) => {
+    press: (place, chosen) => {
       setPending(inputKey(place));
-      act(chat, { view: view.id }, place).then(() => setPending(undefined), failed);
+      act(chat, { view: view.id }, place, chosen).then(() => setPending(undefined), failed);
     },
     errors,
     pending,

@@ -11,9 +11,10 @@ export async function act(
   chat: Chat,
   target: { view: string } | { channel: string; ts: string },
   { blockId, actionId, element }: Placed,
+  chosen?: string,
 ): Promise<void> {
   // The value of a button tells apart buttons that share an action id.
-  const value = textOf(element, 'value');
+  const value = chosen ?? textOf(element, 'value');
   try {
     const { acked } = await perform('act', {
       user: chat.me.id,
@@ -38,9 +39,9 @@ function useActingSurface(id: string, target: { view: string } | { channel: stri
     value: () => null,
     change: () => undefined,
     enter: () => undefined,
-    press: (placed) => {
+    press: (placed, chosen) => {
       setPending(inputKey(placed));
-      void act(chat, target, placed).then(() => setPending(undefined));
+      void act(chat, target, placed, chosen).then(() => setPending(undefined));
     },
     errors: {},
     pending,

@@ -14,7 +14,7 @@ import {
   submissionPayload,
   viewActionsPayload,
 } from './payloads.ts';
-import { isObject, textOf } from './problems.ts';
+import { isObject, objectsOf, textOf } from './problems.ts';
 import type {
   ActResult,
   Channel,
@@ -36,6 +36,7 @@ export interface CommandResult extends ActResult {
 
 /** Narrows down which element is meant when several carry the same action id. */
 export interface Which {
+  /** Of a button its own, of a menu what is chosen in it. */
   value?: string;
   blockId?: string;
 }
@@ -205,7 +206,8 @@ export class Actor {
       throw new Error(`${this.user.real_name} does not see the message ${given.ts} in ${channel.name}`);
     const placed = pick(message.blocks, actionId, which, `message "${message.text.slice(0, 60)}"`);
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const action = actionEntry(placed, undefined, core.state.nextTs());
+    const chosen = isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined;
+    const action = actionEntry(placed, chosen, core.state.nextTs());
     const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
@@ -285,13 +287,23 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
     (placed) =>
       placed.actionId === actionId && (which.blockId === undefined || placed.blockId === which.blockId),
   );
-  const exact = named.filter(({ element }) => which.value !== undefined && element['value'] === which.value);
+  const exact = named.filter(({ element }) => which.value !== undefined && offers(element, which.value));
   const candidates = which.value === undefined ? named : exact;
   const [placed, ...others] = candidates;
   const wanted = which.value === undefined ? actionId : `${actionId}=${which.value}`;
   if (!placed) throw new Error(`${where} has no element ${wanted}; ${listed(blocks)}`);
   if (others.length > 0) throw new Error(`${where} has several elements ${wanted}: name the value or block`);
   return placed;
+}
+
+function isMenu(element: JsonObject): boolean {
+  return element['type'] === 'static_select';
+}
+
+function offers(element: JsonObject, value: string): boolean {
+  return isMenu(element)
+    ? objectsOf(element, 'options').some((option) => option['value'] === value)
+    : element['value'] === value;
 }
 
 function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {

@@ -6,7 +6,8 @@ import type { JsonObject } from './protocol.ts';
 export type Place = 'actions' | 'input';
 
 interface Kind {
-  place: Place;
+  /** Where it may stand. */
+  places: readonly Place[];
   fields: readonly string[];
   check(check: Checker, element: JsonObject, pointer: string): void;
 }
@@ -16,7 +17,7 @@ const TYPED = ['placeholder', 'initial_value'];
 /** The block elements of this workspace (docs.slack.dev, reference of block elements). */
 const KINDS: Readonly<Record<string, Kind>> = {
   button: {
-    place: 'actions',
+    places: ['actions'],
     fields: ['text', 'value', 'style', 'accessibility_label'],
     check: (check, button, at) => {
       const { text, value, accessibilityLabel } = LIMITS.button;
@@ -27,7 +28,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   plain_text_input: {
-    place: 'input',
+    places: ['input'],
     fields: [...TYPED, 'multiline'],
     check: (check, input, at) => {
       check.string(input, 'initial_value', at, { max: LIMITS.textInput.text });
@@ -35,7 +36,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   number_input: {
-    place: 'input',
+    places: ['input'],
     fields: [...TYPED, 'is_decimal_allowed'],
     check: (check, input, at) => {
       const decimal = input['is_decimal_allowed'];
@@ -45,24 +46,24 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   email_text_input: {
-    place: 'input',
+    places: ['input'],
     fields: TYPED,
     check: (check, input, at) => {
       check.string(input, 'initial_value', at, { max: LIMITS.textInput.text });
     },
   },
   static_select: {
-    place: 'input',
+    places: ['actions', 'input'],
     fields: ['placeholder', 'options', 'initial_option'],
     check: (check, select, at) => checkOptions(check, select, at, LIMITS.select.options),
   },
   multi_static_select: {
-    place: 'input',
+    places: ['input'],
     fields: ['placeholder', 'options', 'initial_options'],
     check: (check, select, at) => checkOptions(check, select, at, LIMITS.select.options),
   },
   checkboxes: {
-    place: 'input',
+    places: ['input'],
     fields: ['options', 'initial_options'],
     check: (check, boxes, at) => checkOptions(check, boxes, at, LIMITS.choices.options),
   },
@@ -72,7 +73,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 export function checkElement(check: Checker, element: JsonObject, pointer: string, place: Place): void {
   const type = textOf(element, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-  if (kind?.place !== place) {
+  if (kind?.places.includes(place) !== true) {
     check.unsupported(`the element \`${type}\` in a block of the type \`${place}\``, `${pointer}/type`);
     return;
   }

@@ -1,6 +1,6 @@
 import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
-import { inputKey, type Placed, placed } from '../forms.ts';
+import { inputKey, optionsOf, type Placed, placed } from '../forms.ts';
 import { type JsonObject, objectsOf, textOf, wordsOf } from '../json.ts';
 
 export function ActionsBlock({ block }: { block: JsonObject }) {
@@ -8,7 +8,9 @@ export function ActionsBlock({ block }: { block: JsonObject }) {
     <div class="actions">
       {objectsOf(block, 'elements').map((element, index) => {
         const place = placed(block, element);
-        return place && <Button key={String(element['action_id'] ?? index)} place={place} />;
+        if (place === undefined) return undefined;
+        const Element = element['type'] === 'static_select' ? Menu : Button;
+        return <Element key={String(element['action_id'] ?? index)} place={place} />;
       })}
     </div>
   );
@@ -31,5 +33,32 @@ function Button({ place }: { place: Placed }) {
     >
       {withEmoji(wordsOf(element, 'text'))}
     </button>
+  );
+}
+
+/** A menu that acts as soon as something is chosen, and then offers its choice anew. */
+function Menu({ place }: { place: Placed }) {
+  const { press, pending } = useSurface();
+  const { element, actionId } = place;
+  const placeholder = wordsOf(element, 'placeholder') || 'Select an option';
+  return (
+    <select
+      class="select"
+      aria-label={placeholder}
+      aria-busy={pending === inputKey(place)}
+      data-action={actionId}
+      value=""
+      onChange={({ currentTarget }) => {
+        press(place, currentTarget.value);
+        currentTarget.value = '';
+      }}
+    >
+      <option value="">{placeholder}</option>
+      {optionsOf(element).map((option) => (
+        <option key={option.value} value={option.value}>
+          {withEmoji(option.text)}
+        </option>
+      ))}
+    </select>
   );
 }
