@@ -224,7 +224,7 @@ async function sendItem(
 ): Promise<void> {
   const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
   const startedAt = performance.now();
-  const go: Go = { requests: 0, mayBeDone: false };
+  const go: Go = { sent: undefined, mayBeDone: false };
   let markedAt = 0;
   const beforeSend = async (refusal?: ServiceError) => {
     go.mayBeDone = false;
@@ -236,7 +236,7 @@ async function sendItem(
     }));
     if (!marked.ok)
       throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
-    go.requests += 1;
+    go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.mayBeDone = true;
   };
   const beforeFirstByte = () => {
@@ -262,7 +262,9 @@ async function sendItem(
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, ...go }, 'carrying out an order');
+      const { sent, mayBeDone } = go;
+      const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
+      deps.log.error({ err: error, ...about }, 'carrying out an order');
     }
     outcome = outcomeOfError(deps, task, order, item, error, go);
   }
@@ -282,9 +284,9 @@ type Answered = OrderEvent & { readonly type: 'answered' };
 
 /** A go at an item. */
 interface Go {
-  /** Requests that may have left: more than one where the session of the first had ended. */
-  requests: number;
-  /** Nothing proves that the last of them was not carried out. */
+  /** The item as its last request was marked; undefined while none may have left. */
+  sent: OrderItem | undefined;
+  /** Nothing proves that this request was not carried out. */
   mayBeDone: boolean;
 }
 
@@ -302,11 +304,10 @@ function outcomeOfError(
   order: Order,
   item: OrderItem,
   error: unknown,
-  { requests, mayBeDone }: Readonly<Go> = { requests: 0, mayBeDone: false },
+  { sent, mayBeDone }: Readonly<Go> = { sent: undefined, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const sent = requests > 0;
-  const todo = whatToDo(error, task, item.attempts + Math.max(requests, 1), mayBeDone);
+  const todo = whatToDo(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
@@ -317,7 +318,7 @@ function outcomeOfError(
       ...(isOpen
         ? { outcome: 'UNKNOWN', result: { ...result, summary: afterDoubt(result.summary) } }
         : { outcome, result }),
-      ...(sent ? {} : { givenUpBy: deps.workerId }),
+      ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
     };
   };
   if (todo.kind === 'over') return { event: answered(todo.outcome) };
@@ -331,7 +332,7 @@ function outcomeOfError(
       why,
       ...(inDoubt ? { doubt: IN_DOUBT } : {}),
     },
-    ...(inDoubt || !sent ? {} : { end: answered('FAILED') }),
+    ...(inDoubt || sent === undefined ? {} : { end: answered('FAILED') }),
   };
 }
 
