@@ -264,7 +264,7 @@ async function sendItem(
 ): Promise<void> {
   const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
   const startedAt = performance.now();
-  const go: Go = { requests: 0, mayBeDone: false };
+  const go: Go = { sent: undefined, mayBeDone: false };
   let markedAt = 0;
   const beforeSend = async (refusal?: ServiceError) => {
     go.mayBeDone = false;
@@ -277,7 +277,6 @@ async function sendItem(
     if (!marked.ok)
       throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
     go.sent = marked.order.items.find(({ n }) => n === item.n);
-    go.requests += 1;
     go.mayBeDone = true;
   };
   const beforeFirstByte = () => {
@@ -305,8 +304,9 @@ async function sendItem(
   } catch (error) {
     if (error instanceof ClaimLost) return;
     if (!(error instanceof ServiceError)) {
-      const { requests } = go;
-      deps.log.error({ err: error, orderId: order.id, ctid: item.ctid, requests }, 'carrying out an order');
+      const { sent, mayBeDone } = go;
+      const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
+      deps.log.error({ err: error, ...about }, 'carrying out an order');
     }
     outcome = outcomeOfError(deps, task, order, item, error, go);
     if (error instanceof ServiceError && error.envelope !== undefined)
@@ -327,12 +327,10 @@ async function sendItem(
 
 /** A go at an item. */
 interface Go {
-  /** Requests that may have left: more than one where the session of the first had ended. */
-  requests: number;
-  /** Nothing proves that the last of them was not carried out. */
+  /** The item as its last request was marked; undefined while none may have left. */
+  sent: OrderItem | undefined;
+  /** Nothing proves that this request was not carried out. */
   mayBeDone: boolean;
-  /** The item as it was marked last; undefined while nothing may have left. */
-  sent?: OrderItem | undefined;
 }
 
 /** How a try to carry an item out ended, with the answer that was good. */
@@ -348,10 +346,10 @@ function outcomeOfError(
   order: Order,
   item: OrderItem,
   error: unknown,
-  { requests, mayBeDone, sent }: Readonly<Go> = { requests: 0, mayBeDone: false },
+  { sent, mayBeDone }: Readonly<Go> = { sent: undefined, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const todo = whatToDo(error, task, item.attempts + Math.max(requests, 1), mayBeDone);
+  const todo = whatToDo(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
