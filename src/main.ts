@@ -376,8 +376,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       metricsPort: metricsServer?.port ?? server.port,
       expiry: expiring,
       catchUp: async () => {
-        await Promise.all([recovery.now(), offboarding.lookIfDue()]);
-        const looking = Promise.all([lookForEvidence(true), expiring.refresh()]);
+        await recovery.now();
+        const looking = Promise.all([offboarding.lookIfDue(), lookForEvidence(true), expiring.refresh()]);
         await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
         await expiring.digest();
       },

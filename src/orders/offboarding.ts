@@ -61,11 +61,14 @@ const PAUSE_MS = 1_000;
  * Looks at everybody for whom something is kept sealed, for Slack’s event may have been lost.
  * @returns false when it has to be repeated soon, because Slack did not tell of everybody
  */
-export async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
+async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
   const people = new Set([...(await deps.accounts.people()), ...(await deps.feeds.people())]);
   let isComplete = true;
+  let isFirst = true;
   for (const userId of people) {
+    if (!isFirst) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    isFirst = false;
     if (signal.aborted) return false;
     try {
       const membership = await deps.directory.membership(userId);
@@ -75,7 +78,6 @@ export async function offboardDeparted(deps: OffboardingLook): Promise<boolean> 
       isComplete = false;
       deps.log.error({ err, userId }, 'looking whether a person has left');
     }
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
   return isComplete;
 }
@@ -84,7 +86,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const HOUR_MS = 60 * 60_000;
 
 export interface Offboarding {
-  /** Looks if it is time. Never throws. */
+  /** Looks if it is time; where a look is under way, waits for it. Never throws. */
   lookIfDue(): Promise<void>;
   stop(): void;
 }
@@ -92,18 +94,21 @@ export interface Offboarding {
 /** Looks now, and every day from then on. On several replicas each does, which does no harm. */
 export function keepOffboarding(deps: OffboardingLook): Offboarding {
   let lastComplete: Date | undefined;
-  let isLooking = false;
-  const lookIfDue = async () => {
+  let underWay: Promise<void> | undefined;
+  const look = async () => {
     const startedAt = deps.now();
-    if (isLooking || (lastComplete !== undefined && startedAt.getTime() - lastComplete.getTime() < DAY_MS))
-      return;
-    isLooking = true;
+    if (lastComplete !== undefined && startedAt.getTime() - lastComplete.getTime() < DAY_MS) return;
     try {
       if (await offboardDeparted(deps)) lastComplete = startedAt;
     } catch (err) {
       deps.log.error({ err }, 'looking who has left');
     }
-    isLooking = false;
+  };
+  const lookIfDue = () => {
+    underWay ??= look().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
   };
   void lookIfDue();
   const timer = setInterval(() => void lookIfDue(), HOUR_MS);

@@ -110,6 +110,9 @@ describe('a group that Slack does not tell', () => {
     expect(ofBob).toContain('Waiting for your approval');
     expect(ofBob).not.toContain('could not read');
     expect(await home(t.ada)).toContain('I have the permission `usergroups:read`');
+    await t.workspace.changePerson('U0BOB', { is_admin: true });
+    expect(await home(t.bob), 'as an admin').toContain('I have the permission `usergroups:read`');
+    await t.workspace.changePerson('U0BOB', { is_admin: false });
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });

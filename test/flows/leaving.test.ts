@@ -243,6 +243,16 @@ describe('while Slack does not tell who somebody is', () => {
     expect(requestsOf(t.service, order)).toHaveLength(2);
   });
 
+  test('whom it told of a moment ago is not asked about again, from the click to the request', async () => {
+    await answerTo(t.workspace, t.bob, '/domain whoami');
+    const order = await renewal('cafe.rest');
+    const before = t.workspace.calls.length;
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    const methods = new Set(t.workspace.calls.slice(before).map(({ method }) => method));
+    expect([...methods].sort()).toEqual(['chat.postMessage', 'chat.update']);
+  });
+
   test('fifty clicks of one person are one question', async () => {
     const order = await renewal('cafe.rest');
     await forgotten('U0CAROL');

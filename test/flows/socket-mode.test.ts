@@ -38,6 +38,7 @@ test('the HTTP server answers for health, and takes no deliveries', async () => 
 test('what Slack announces of people and groups comes the same way', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
   await t.carol.openHome();
+  await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, for which the group was read' });
   await t.workspace.setUsergroup('S0APPROVERS', []);
   const refused = toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
   expect(await refused).toContain('Only approvers can approve orders.');

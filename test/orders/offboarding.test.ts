@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import { createLog } from '../../src/log.ts';
+import { keepOffboarding, type OffboardingLook } from '../../src/orders/offboarding.ts';
+import type { Membership } from '../../src/orders/ports.ts';
+import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
+
+/*
+ * The daily look for people who have left.
+ */
+
+let rig: Rig;
+let linked: Account[];
+let looked: string[];
+let memberships: Map<string, Membership | Error>;
+let stop: () => void = () => undefined;
+
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(async () => {
+  await rig.reset();
+  looked = [];
+  linked = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
+  memberships = new Map();
+});
+afterEach(() => stop());
+afterAll(() => rig.end());
+
+/** Begins to look, as a bot that starts, and waits for the first look. */
+async function start() {
+  const deps: OffboardingLook = {
+    store: rig.store,
+    accounts: {
+      people: async () => linked.map(({ userId }) => userId),
+      list: async (userId) => linked.filter((account) => account.userId === userId),
+      unlink: async (userId) => {
+        const gone = linked.filter((account) => account.userId === userId);
+        linked = linked.filter((account) => account.userId !== userId);
+        return gone;
+      },
+    },
+    feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
+    directory: {
+      membership: async (userId) => {
+        looked.push(userId);
+        const membership = memberships.get(userId) ?? 'member';
+        if (membership instanceof Error) throw membership;
+        return membership;
+      },
+    },
+    now: () => rig.now,
+    log: createLog('silent'),
+    pauseMs: 0,
+    signal: new AbortController().signal,
+  };
+  const offboarding = keepOffboarding(deps);
+  ({ stop } = offboarding);
+  await offboarding.lookIfDue();
+  return offboarding;
+}
+
+test('is at each start and once a day, at everybody for whom something is kept', async () => {
+  const { lookIfDue } = await start();
+  expect(looked).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
+  rig.pass(24 * HOUR_MS - 1);
+  await lookIfDue();
+  expect(looked).toHaveLength(3);
+  rig.pass(1);
+  await lookIfDue();
+  expect(looked).toHaveLength(6);
+});
+
+test('is repeated without waiting for a day while Slack does not tell of somebody', async () => {
+  memberships.set('U0BOB', 'unknown');
+  const { lookIfDue } = await start();
+  expect(linked, 'nobody is wiped on a guess').toHaveLength(2);
+  memberships.set('U0BOB', 'left');
+  await lookIfDue();
+  expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
+  const times = looked.length;
+  await lookIfDue();
+  expect(looked).toHaveLength(times);
+});
+
+test('goes on to the next person where one fails', async () => {
+  memberships.set('U0ALICE', new Error('the database is away'));
+  memberships.set('U0BOB', 'left');
+  await start();
+  expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
+});
+
+test('stops what rests on the person and nothing else', async () => {
+  const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
+  const theirs = await rig.ask('renew', { names: ['theirs.rest'], period: 1 }, { requesterId: 'U0ERIN' });
+  const other = await rig.ask(
+    'renew',
+    { names: ['other.rest'], period: 1 },
+    {
+      requesterId: 'U0BOB',
+      account: { ...ALICE, id: 'account-bob', userId: 'U0BOB' },
+    },
+  );
+  const over = await rig.ask('renew', { names: ['over.rest'], period: 1 });
+  await rig.orders.cancel(over.id, 'U0ALICE');
+  memberships.set('U0ALICE', 'left');
+  await start();
+  expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);
+  expect((await rig.read(own.id)).items[0]?.result?.summary).toMatch(/^The person who asked is no longer/);
+  expect((await rig.read(theirs.id)).items[0]?.result?.summary).toMatch(/^The person whose account it uses/);
+  expect((await rig.read(other.id)).state).toBe('PENDING');
+  expect((await rig.read(over.id)).state).toBe('CANCELLED');
+  expect(rig.queued(own.id, 'order.show')).not.toEqual([]);
+});
