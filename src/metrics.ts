@@ -39,7 +39,8 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30];
+  // What cannot be committed in time is acknowledged after 2 s, and Slack gives up after 3 s.
+  const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   const service = new Histogram({
     name: 'domain_steward_service_request_seconds',
     help: 'Requests to the domain service, by task and outcome',

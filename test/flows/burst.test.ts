@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => bursts.close());
 
 test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is applied or answered`, async () => {
-  const orders = await bursts.asked(CLICKS);
+  const orders = await bursts.waiting(CLICKS);
   const { faults } = bursts.s.workspace;
   faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
   faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: LIMITED });

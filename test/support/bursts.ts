@@ -1,18 +1,20 @@
 import pg from 'pg';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
-import { command, press, SlackLoad } from '../../bench/slack-load.ts';
-import { DOMAINS, link, until } from './demo.ts';
+import { press, SlackLoad } from '../../bench/slack-load.ts';
+import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
+import { ask } from './orders.ts';
 
 /** Has no limit that a burst would meet. */
 const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
-const ASKING_LANES = 8;
-const ASKED_WITHIN_MS = 120_000;
+const QUIET_WITHIN_MS = 120_000;
 /** Longer than a limit of Slack’s lasts in these tests. */
 const ANSWERED_WITHIN_MS = 40_000;
-/** What is said on the way is no answer. */
-const SLOW = /takes longer than usual/;
+/** What is said on the way, and of clicks that were applied. */
+const NO_REASON = /takes longer than usual|^Approved: |^Your approval counts/;
+/** As many connections as Slack may have to one bot. */
+const CONNECTIONS = 250;
 
 const waitingRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
 const approvalRows = z.array(z.object({ order_id: z.string(), user_id: z.string() }));
@@ -45,6 +47,28 @@ export interface BurstOptions {
   readonly entry?: URL;
 }
 
+/** Orders like one, each for another name, with a card and with all that was kept of it. */
+const LIKE_IT = `
+  WITH fresh AS (
+    SELECT name, substr(md5(random()::text || name), 1, 12) AS id FROM unnest($2::text[]) AS names (name)
+  ), kept AS (
+    INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object(
+      'id', f.id, 'names', ARRAY[f.name], 'delivery_id', 'like:' || f.id,
+      'input', o.input || jsonb_build_object('names', ARRAY[f.name])))).*
+    FROM orders o, fresh f WHERE o.id = $1
+  ), items AS (
+    INSERT INTO order_items SELECT (jsonb_populate_record(i, jsonb_build_object(
+      'order_id', f.id, 'name', f.name, 'client_tid', f.id, 'open_key', 'renew:' || f.name))).*
+    FROM order_items i, fresh f WHERE i.order_id = $1
+  ), events AS (
+    INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
+    SELECT f.id, e.version, e.at, e.actor, e.kind, e.state, e.detail
+    FROM order_events e, fresh f WHERE e.order_id = $1
+  )
+  INSERT INTO message_refs SELECT (jsonb_populate_record(m, jsonb_build_object('order_id', f.id))).*
+  FROM message_refs m, fresh f WHERE m.order_id = $1
+  RETURNING order_id AS id, channel_id AS "channelId", ts`;
+
 /** Bots on one database, and many clicks that reach them at one moment, signed and over HTTP. */
 export class Bursts {
   readonly s: Surroundings;
@@ -54,6 +78,8 @@ export class Bursts {
   readonly #recorder: Awaited<ReturnType<typeof serve>>;
   readonly #answers: Map<string, string[]>;
   #names = 0;
+  /** The order that the others are like. */
+  #like: string | undefined;
 
   private constructor(
     s: Surroundings,
@@ -92,52 +118,40 @@ export class Bursts {
     return `http://127.0.0.1:${this.#recorder.port}${path}`;
   }
 
-  /** Has Alice ask for so many renewals. @returns the orders, when each of them shows its card */
-  async asked(count: number): Promise<readonly WaitingOrder[]> {
-    for (;;) {
-      const missing = count - (await this.#waiting()).length;
-      if (missing <= 0) break;
-      const names = Array.from({ length: missing }, () => `burst-${this.#names++}.rest`);
-      for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
-      const commands = names.map((name) =>
-        command(`renew ${name} 2`, 'U0ALICE', this.#url(`/asked/${name}`), DOMAINS),
-      );
-      await this.#spread(commands, ASKING_LANES);
-      // Whom a busy machine keeps waiting is told so, and asks again.
-      const isToldOf = (name: string) =>
-        (this.#answers.get(`/asked/${name}`) ?? []).some((text) => !SLOW.test(text));
-      await until(
-        'every order is kept, or its person is told why not',
-        async () => (await this.#waiting()).length + names.filter(isToldOf).length >= count,
-        ASKED_WITHIN_MS,
-      );
-    }
-    return (await this.#waiting()).slice(0, count);
-  }
-
-  async #waiting(): Promise<readonly WaitingOrder[]> {
-    const { rows } = await this.#db.query(
-      `SELECT o.id, o.channel_id AS "channelId", m.ts FROM orders o
-       JOIN message_refs m ON m.order_id = o.id AND m.purpose = 'card'
-       WHERE o.state = 'PENDING' AND o.shown_version = o.version
-         AND NOT EXISTS (SELECT FROM approvals a WHERE a.order_id = o.id) ORDER BY o.id`,
-    );
+  /**
+   * Orders of Alice's that wait for their clicks: one that she asked for, and its like under other names.
+   * @returns so many that nobody has clicked on yet
+   */
+  async waiting(count: number): Promise<readonly WaitingOrder[]> {
+    this.#like ??= await this.#asked();
+    const names = Array.from({ length: count }, (_, n) => `burst-${this.#names + n}.rest`);
+    this.#names += count;
+    for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
+    const { rows } = await this.#db.query(LIKE_IT, [this.#like, names]);
     return waitingRows.parse(rows);
   }
 
-  /** Delivers to all bots in turn, so many under way at once. */
-  async #spread(deliveries: Parameters<SlackLoad['inTurn']>[1], atOnce: number): Promise<void> {
+  async #asked(): Promise<string> {
+    const { workspace, service } = this.s;
+    service.state.addDomain({ name: 'burst.rest', context: 4 });
+    const order = await ask(workspace, workspace.as('U0ALICE'), '/domain renew burst.rest 2');
+    await this.quiet();
+    return order.id;
+  }
+
+  /** Delivers to all bots in turn, as many at once as there are connections. */
+  async #spread(deliveries: Parameters<SlackLoad['inTurn']>[1]): Promise<void> {
     const ports = this.#ports();
     await Promise.all(
       ports.map((port, bot) => {
         const part = deliveries.filter((_, n) => n % ports.length === bot);
-        return this.#load.inTurn(port, part, Math.min(atOnce, part.length));
+        return this.#load.inTurn(port, part, Math.min(CONNECTIONS, part.length));
       }),
     );
   }
 
-  /** Delivers all clicks at once; each has to be answered with 200. Waits until each has come to something. */
-  async click(clicks: readonly Click[]): Promise<BurstOutcome> {
+  /** Delivers all clicks at once; each has to be answered with 200. Waits so long until each has come to something. */
+  async click(clicks: readonly Click[], withinMs = ANSWERED_WITHIN_MS): Promise<BurstOutcome> {
     const people = [...new Set(clicks.map(({ userId }) => userId))];
     const before = new Map(people.map((userId) => [userId, this.#directly(userId).length]));
     const path = ({ order, userId }: Click) => `/clicked/${order.id}/${userId}`;
@@ -149,7 +163,7 @@ export class Bursts {
         click.hasResponseUrl ? this.#url(path(click)) : undefined,
       ),
     );
-    await this.#spread(deliveries, clicks.length);
+    await this.#spread(deliveries);
     const look = async (): Promise<BurstOutcome> => {
       const approvals = await this.#approvals(clicks);
       const left = clicks.filter(({ order, userId }) => !approvals.has(`${order.id} ${userId}`));
@@ -161,10 +175,10 @@ export class Bursts {
         people.map((userId) => [userId, this.#directly(userId).slice(before.get(userId))]),
       );
       for (const click of left) {
-        const [text] = (this.#answers.get(path(click)) ?? []).filter((each) => !SLOW.test(each));
+        const [text] = (this.#answers.get(path(click)) ?? []).filter((each) => !NO_REASON.test(each));
         const answer = text ?? answers.get(click.userId)?.shift();
         if (answer === undefined) silent.push(`${click.order.id} by ${click.userId}`);
-        else note(answer.replace(/Reference `\w+`/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
+        else note(answer.replace(/Reference .*/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
       }
       return { approved: clicks.length - left.length, told, silent };
     };
@@ -175,7 +189,7 @@ export class Bursts {
         outcome = await look();
         return outcome.silent.length === 0;
       },
-      ANSWERED_WITHIN_MS,
+      withinMs,
     ).catch(() => undefined);
     return outcome;
   }
@@ -194,7 +208,7 @@ export class Bursts {
     const { workspace } = this.s;
     return [...workspace.as(userId).ephemerals(), ...workspace.messages(`D${userId.slice(1)}`)]
       .map(({ text }) => text)
-      .filter((text) => !SLOW.test(text));
+      .filter((text) => !NO_REASON.test(text));
   }
 
   /** Waits until nothing is carried out any more, and Slack shows it. */
@@ -207,7 +221,7 @@ export class Bursts {
         );
         return rows.length === 0;
       },
-      ASKED_WITHIN_MS,
+      QUIET_WITHIN_MS,
     );
   }
 

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { Bursts, type Click } from '../support/bursts.ts';
+import { IMPATIENT } from '../support/harness.ts';
+import { numberFrom } from './seed.ts';
+
+/*
+ * BURSTS bursts of CLICKS clicks on Approve at one moment, over one and three bots, by one and several approvers, every
+ * other one with Slack's API at 150 ms a call and limits of its own: each click has changed its order, or its person was
+ * told why not.
+ */
+
+const BURSTS = numberFrom('BURSTS', 50);
+const CLICKS = numberFrom('CLICKS', 1_000);
+/** Longer than the bot tries to tell anybody something. */
+const ANSWERED_WITHIN_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
+
+interface Crowd {
+  readonly approvers: string;
+  readonly people: readonly string[];
+  readonly approvals: number;
+}
+
+const CROWDS: Readonly<Record<string, Crowd>> = {
+  'one approver': { approvers: 'U0BOB', people: ['U0BOB'], approvals: 1 },
+  'several approvers': {
+    approvers: 'U0BOB,U0ADA,S0APPROVERS',
+    people: ['U0BOB', 'U0ADA', 'U0CAROL'],
+    approvals: 1,
+  },
+  'two approvals an order': {
+    approvers: 'U0BOB,S0APPROVERS',
+    people: ['U0BOB', 'U0CAROL'],
+    approvals: 2,
+  },
+};
+
+const cases = [1, 3].flatMap((bots) =>
+  Object.entries(CROWDS).map(([what, crowd]) => ({ bots, what, crowd })),
+);
+
+test.each(cases)(
+  '$what, bots: $bots',
+  async ({ bots, what, crowd }) => {
+    const { approvers, people, approvals } = crowd;
+    const settings = { APPROVERS: approvers, APPROVALS_REQUIRED: String(approvals) };
+    const bursts = await Bursts.start({ bots, settings });
+    try {
+      for (let burst = 1; burst <= Math.ceil(BURSTS / cases.length); burst += 1) {
+        const orders = await bursts.waiting(CLICKS / approvals);
+        if (burst % 2 === 0) limit(bursts);
+        const clicks = orders.flatMap((order, n) =>
+          Array.from({ length: approvals }, (_, vote): Click => {
+            const userId = people[(n + vote) % people.length] ?? '';
+            return { order, userId, hasResponseUrl: n % 3 > 0 };
+          }),
+        );
+        const { approved, told, silent } = await bursts.click(clicks, ANSWERED_WITHIN_MS);
+        const said = JSON.stringify([...told]);
+        process.stdout.write(
+          `${what}, ${bots} bots, burst ${burst}: ${clicks.length} clicks, ${approved} approvals, told ${said}, silent ${silent.length}\n`,
+        );
+        expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
+        bursts.s.workspace.faults.clear();
+        await bursts.quiet();
+      }
+    } finally {
+      await bursts.close();
+    }
+  },
+  HOUR_MS,
+);
+
+/** Slack is slow, and limits each of the methods that a click needs for some of the calls. */
+function limit({ s }: Bursts): void {
+  const { faults } = s.workspace;
+  const methods = ['users.info', 'usergroups.users.list', 'chat.postEphemeral', 'conversations.open'];
+  for (const method of methods) {
+    faults.set({ method, kind: 'ratelimited', retryAfter: 1, times: Math.ceil(CLICKS / 50) });
+  }
+  faults.set({ method: '*', kind: 'slow', delayMs: 150 });
+}
+
+test(
+  'beyond what one person may press in a minute, each click is answered',
+  async () => {
+    const bursts = await Bursts.start({ entry: IMPATIENT });
+    try {
+      const orders = await bursts.waiting(CLICKS);
+      const { approved, told, silent } = await bursts.click(
+        orders.map((order) => ({ order, userId: 'U0BOB', hasResponseUrl: true })),
+        ANSWERED_WITHIN_MS,
+      );
+      process.stdout.write(`limited: ${approved} approvals, told ${JSON.stringify([...told])}\n`);
+      expect(silent).toEqual([]);
+    } finally {
+      await bursts.close();
+    }
+  },
+  HOUR_MS,
+);
