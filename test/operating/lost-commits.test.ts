@@ -18,21 +18,29 @@ const PATIENCE_MS = 120_000;
 let server: OwnServer;
 let service: SandboxService;
 let workspace: Workspace;
-let bot: Bot;
+let databaseUrl: string;
+let bot: Bot | undefined;
 let logged = '';
+const credentialsKeys = `test:${randomBytes(32).toString('base64')}`;
 
 beforeAll(async () => {
   server = await OwnServer.open({ synchronous_commit: 'off' });
   service = await startSandboxService();
   workspace = await startWorkspace();
+  databaseUrl = await server.database();
+  await start();
+  await link(workspace, workspace.as('U0ALICE'));
+}, PATIENCE_MS);
+
+async function start(): Promise<void> {
   const config = readConfig({
     SLACK_BOT_TOKEN: workspace.botToken,
     SLACK_SIGNING_SECRET: workspace.signingSecret,
     SLACK_API_URL: workspace.apiUrl,
     PORT: '0',
     SERVICE_JSON_URL: service.jsonUrl,
-    CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
-    DATABASE_URL: await server.database(),
+    CREDENTIALS_KEYS: credentialsKeys,
+    DATABASE_URL: databaseUrl,
     APPROVERS: 'U0BOB',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
   });
@@ -41,14 +49,31 @@ beforeAll(async () => {
   };
   bot = await startBot(config, { log: createLog('info', { write }) });
   workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
-  await link(workspace, workspace.as('U0ALICE'));
-}, PATIENCE_MS);
+}
 afterAll(async () => {
   await bot?.stop();
   await workspace?.close();
   await service?.close();
   await server?.close();
 });
+
+test(
+  'a bot that was stopped goes on, though its server was started again since',
+  async () => {
+    const [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
+    service.faults.set({ kind: 'status_429', retryAfter: 5, times: 1, match: { name: 'sushi.rest' } });
+    const order = await approvedBy(bob, ask(workspace, alice, '/domain renew sushi.rest'));
+    await until('the service has held it off', () => requestsOf(service, order).length === 1);
+    await bot?.stop();
+    expect(await server.sql('SELECT at_work FROM heartbeats', databaseUrl)).toEqual([{ at_work: {} }]);
+    await server.stop();
+    await server.start();
+    await start();
+    await order.ends('SUCCEEDED', 20_000);
+    expect(chargesFor(service, 'sushi.rest')).toBe(1);
+  },
+  PATIENCE_MS,
+);
 
 test(
   'what it had sent and what it had approved is not sent again; the answer is kept, and what is asked now goes out',
