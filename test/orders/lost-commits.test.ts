@@ -1,6 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { NO_JOBS } from '../store/order-rig.ts';
+import { OwnServer } from '../support/own-server.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -329,3 +333,39 @@ describe('an order that the database knows nothing of', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });
+
+test('a server whose disk is put back while a request is out: one request, and what the service said is kept', async () => {
+  const server = await OwnServer.open();
+  onTestFinished(() => server.close());
+  const shared = rig;
+  const url = await server.database();
+  rig = await startRig({ database: { url, drop: async () => undefined } });
+  onTestFinished(async () => {
+    await rig.end();
+    rig = shared;
+  });
+  const answer = gate();
+  rig.service.answer = async () => {
+    await answer.opened;
+    return DONE;
+  };
+  const order = await rig.approvedRenewal('cafe.rest');
+  const restore = await server.snapshot();
+  const execution = rig.startProcess().execute(order.id);
+  await until('its request is out', () => rig.service.timesSent(order.id) === 1);
+  await restore();
+  answer.open();
+  await until('keeping the answer has failed', () => rig.logged().includes('keeping the outcome'));
+  await server.start();
+  await execution;
+
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'UNKNOWN',
+    items: [{ state: 'UNKNOWN', result: { code: 'S0100', text: 'Done by the service' } }],
+  });
+  // A process that starts now has seen nothing of all this.
+  const fresh = openDatabase({ url });
+  onTestFinished(() => fresh.close());
+  await rig.startProcess({ store: createOrderStore(fresh, NO_JOBS) }).execute(order.id);
+  expect(rig.service.timesSent(order.id), 'requests').toBe(1);
+}, 120_000);

@@ -16,7 +16,7 @@ import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const START = new Date('2026-03-01T09:00:00Z');
@@ -56,9 +56,10 @@ const TEAM: TeamSettings = {
 export async function startRig(
   options: {
     /** A client in the place of the script. */ readonly client?: (accountId: string) => ServiceClient;
+    /** In the place of one on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = options.database ?? (await createTestDatabase());
   const databaseName = new URL(testDatabase.url).pathname.slice(1);
   const database = openDatabase({ url: testDatabase.url });
   const admin = new pg.Client({ connectionString: inject('postgresUrl') });
