@@ -1,5 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
+import { findEarlier, findingInWords, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { type ApprovalPolicy, refusalToDecide, standingApprovers } from './policy.ts';
 import type { Directory, OrderStore } from './ports.ts';
@@ -27,23 +28,39 @@ export async function currentPolicy(
   };
 }
 
-/** An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. */
+/**
+ * An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. Names of a retry
+ * that turned out to have been done are stopped; the approval is for the others.
+ */
 export async function approveOrder(
   deps: DecideDeps,
   orderId: string,
   userId: string,
 ): Promise<ChangeOutcome> {
   const policy = await currentPolicy(deps);
-  return changeOrder(deps, orderId, async (order) => {
+  let isPart = false;
+  const outcome = await changeOrder(deps, orderId, async (order) => {
+    isPart = false;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
     if (refusal !== undefined) return { refusal };
     if (order.state === 'PENDING') {
       const gone = await groundGone(deps, order);
       if (gone !== undefined) return { event: { type: 'stopped', summary: gone } };
+      const findings = await findEarlier(deps.store.load, order);
+      const open = findings.find(({ found }) => found === 'open');
+      if (open !== undefined) return { refusal: findingInWords(open) };
+      const stop = stopForEarlier(order, findings);
+      if (stop !== undefined) {
+        isPart = true;
+        return { event: stop, jobs: [{ queue: 'order.show', data: { orderId } }] };
+      }
     }
     const givers = [...order.approvals.map((approval) => approval.userId), userId];
     return { event: { type: 'approved', by: userId, standing: standingApprovers(order, givers, policy) } };
   });
+  return isPart && outcome.ok && outcome.order.state === 'PENDING'
+    ? approveOrder(deps, orderId, userId)
+    : outcome;
 }
 
 /** An approver says no. */

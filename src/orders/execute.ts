@@ -13,6 +13,7 @@ import type { OrderTask, Sent } from './order-task.ts';
 import type { OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import { resultOfAnswer, resultOfError, whatToDo } from './result.ts';
+import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface ExecuteDeps {
@@ -197,7 +198,10 @@ async function sendItem(
     const marked = await change(deps, () => ({
       event: { type: 'sending', workerId: deps.workerId, n: item.n },
     }));
-    if (!marked.ok) throw new ClaimLost(marked.refusal);
+    if (!marked.ok) {
+      if (marked.earlier !== undefined) await stopEarlier(deps, order.id);
+      throw new ClaimLost(marked.refusal);
+    }
     sent = true;
   };
   let outcome: Outcome;
@@ -329,7 +333,11 @@ async function handOn(worker: Worker): Promise<void> {
     const first = Math.min(...waiting.map((item) => item.notBefore?.getTime() ?? worker.now().getTime()));
     return {
       event: { type: 'released' },
-      jobs: [{ queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) }],
+      jobs: [
+        { queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) },
+        // Its card says until when it waits, and offers to stop it.
+        { queue: 'order.show', data: { orderId: order.id } },
+      ],
     };
   });
 }

@@ -15,9 +15,10 @@ import {
   refusalOfAccount,
   requestOrder,
 } from './request.ts';
-import { type RetryOutcome, retryOrder } from './retry.ts';
+import { type RetryOutcome, retryOrder, type TypedAgain } from './retry.ts';
 import { type RevealOutcome, revealSecret } from './reveal.ts';
 import * as settle from './settle.ts';
+import { stopOrder } from './stop.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface OrdersDeps {
@@ -45,7 +46,10 @@ export interface Orders {
     outcome: 'SUCCEEDED' | 'FAILED',
     reason: string | undefined,
   ): Promise<ChangeOutcome>;
-  retry(orderId: string, userId: string): Promise<RetryOutcome>;
+  /** Keeps what waits to be sent from being sent. */
+  stop(orderId: string, userId: string): Promise<ChangeOutcome>;
+  /** @param typed what was typed again, where the order had a secret */
+  retry(orderId: string, userId: string, typed?: TypedAgain): Promise<RetryOutcome>;
   reveal(orderId: string, userId: string): Promise<RevealOutcome>;
   /** Why a person may not deny or settle, asked before a form opens. */
   refusalToDeny(order: Order, userId: string): Promise<string | undefined>;
@@ -71,7 +75,8 @@ export function createOrders(deps: OrdersDeps): Orders {
     deny: (orderId, userId, reason) => decide.denyOrder(all, orderId, userId, reason),
     cancel: (orderId, userId) => decide.cancelOrder(all, orderId, userId),
     settle: (orderId, userId, outcome, reason) => settle.settleOrder(all, orderId, userId, outcome, reason),
-    retry: (orderId, userId) => retryOrder(all, orderId, userId),
+    stop: (orderId, userId) => stopOrder(all, orderId, userId),
+    retry: (orderId, userId, typed) => retryOrder(all, orderId, userId, typed),
     reveal: (orderId, userId) => revealSecret(all, orderId, userId),
     refusalToDeny: (order, userId) => decide.refusalToDeny(all, order, userId),
     refusalToSettle: (order, userId) => settle.refusalToSettle(all, order, userId),

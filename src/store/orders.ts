@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
+import { findingsIn } from '../orders/earlier.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import {
   type AuditStore,
+  type CommitOutcome,
   isForLater,
   type LaterJob,
   type MessageStore,
@@ -14,16 +16,18 @@ import { createAuditStore } from './audit.ts';
 import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
+  earlierItemRows,
   eventRows,
   neglectedRows,
   orderRows,
   selectById,
+  selectEarlierItems,
   selectEvents,
   selectNeglected,
   selectOrders,
   whereFilter,
 } from './rows.ts';
-import { deleteDrafts, insertOrder, openKey, takeSecret, updateOrders } from './statements.ts';
+import { deleteDrafts, insertOrder, lockRetried, openKey, takeSecret, updateOrders } from './statements.ts';
 import { together } from './together.ts';
 
 export interface OrderStoreDeps {
@@ -61,18 +65,21 @@ export function createOrderStore(
    * one statement is a transaction by itself.
    * @param possible every job that the change may cause
    * @param make says what came of it and which jobs it did cause
+   * @param isOneStatement it needs no transaction of its own
    */
   const changeWithJobs = async <Outcome>(
     possible: readonly OrderJob[],
     make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
+    isOneStatement = true,
   ): Promise<Outcome> => {
-    const { outcome, jobs } = possible.some(isForLater)
-      ? await database.transaction(async (runInside) => {
-          const made = await make(runInside);
-          await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
-          return made;
-        })
-      : await make(run);
+    const { outcome, jobs } =
+      !isOneStatement || possible.some(isForLater)
+        ? await database.transaction(async (runInside) => {
+            const made = await make(runInside);
+            await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
+            return made;
+          })
+        : await make(run);
     deps.committed(jobs);
     return outcome;
   };
@@ -93,6 +100,27 @@ export function createOrderStore(
       ),
     ({ before }) => before.id,
   );
+
+  /**
+   * Commits that an item of a retry is about to be sent, unless an order that it asks for again has done that name. The
+   * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
+   */
+  const commitSending = (commit: OrderCommit): Promise<CommitOutcome> =>
+    changeWithJobs<CommitOutcome>(
+      commit.jobs,
+      async (runInside) => {
+        const { id } = commit.before;
+        const retried = ids.parse(await runInside(lockRetried(id))).filter((each) => each !== id);
+        const names = sentNames(commit);
+        const items = earlierItemRows.parse(await runInside(selectEarlierItems(retried, names)));
+        const [earlier] = findingsIn(items, names);
+        const refused = { ok: false, conflictingOrderId: undefined } as const;
+        if (earlier !== undefined) return { outcome: { ...refused, earlier }, jobs: [] };
+        const isDone = ids.parse(await runInside(updateOrders([commit]))).length > 0;
+        return isDone ? { outcome: { ok: true }, jobs: commit.jobs } : { outcome: refused, jobs: [] };
+      },
+      false,
+    );
 
   const loadTogether = together(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
@@ -141,6 +169,9 @@ export function createOrderStore(
     commit: (commit) =>
       during(`committing a change of order ${commit.before.id}`, async () => {
         try {
+          if (commit.before.retryOf !== undefined && sentNames(commit).length > 0) {
+            return await commitSending(commit);
+          }
           const ok = await commitTogether(commit);
           return ok ? { ok } : { ok, conflictingOrderId: undefined };
         } catch (error) {
@@ -260,6 +291,13 @@ export function createOrderStore(
         };
       }),
   };
+}
+
+/** The names of the items that a change says are about to be sent. */
+function sentNames({ before, after }: OrderCommit): string[] {
+  return after.items
+    .filter((item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts)
+    .map(({ name }) => name);
 }
 
 const ids = z.array(z.object({ id: z.string() }).transform((row) => row.id));

@@ -2,13 +2,16 @@ import type { Button } from '@slack/types';
 import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
+  accountOwner,
   type ItemResult,
+  isRetryOver,
   type Order,
   type OrderItem,
   type OrderState,
   type OrderTaskName,
   retryableItems,
   stateInWords,
+  waitingItems,
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -172,6 +175,16 @@ export function contextInWords(contextNumber: number | undefined): string {
     : `*LIVE* (context ${contextNumber})`;
 }
 
+/** With which account, and whose it is. */
+export function accountInWords(order: Order): string {
+  return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
+}
+
+/** With which account; whose it is only where that is somebody else’s than the asker’s. */
+export function accountInShort(order: Order): string {
+  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : accountInWords(order);
+}
+
 /** What happened to an order, as its card and thread need to know it. */
 export interface Happening {
   readonly kind: string;
@@ -236,8 +249,19 @@ function lateInWords(agrees: boolean, late: 'SUCCEEDED' | 'FAILED'): string {
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
+function summaryInWords({
+  state,
+  attempts,
+  result: { summary, stoppedBy },
+}: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
+  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summary);
+  return state === 'FAILED'
+    ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
+    : `${ownSentence(summary)} Stopped by ${mention(stoppedBy)}.`;
+}
+
 /** What became of an item: the bot's own sentence where "done" does not say it all, then the service's words. */
-export function resultText({ state, result }: OrderItem): string[] {
+export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
   const said = [
     result.code === undefined ? undefined : code(result.code),
@@ -247,7 +271,7 @@ export function resultText({ state, result }: OrderItem): string[] {
     .join(' ');
   const messages = result.messages ?? [];
   return [
-    ...(saysItAll(state, result, said) ? [] : [ownSentence(result.summary)]),
+    ...(saysItAll(state, result, said) ? [] : [summaryInWords({ state, attempts, result })]),
     ...(result.late === undefined ? [] : [lateInWords(result.late === state, result.late)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
     ...messages
@@ -279,9 +303,28 @@ export function decisionButtons(order: Order): Button[] {
   ];
 }
 
-/** Retry, where there is something to ask for again. */
-export function retryButtons(order: Order): Button[] {
+/** Stop, while something waits to be sent, or sent again. */
+export function stopButtons(order: Order): Button[] {
+  const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
+  if (!isUnderWay || waitingItems(order).length === 0) return [];
+  return [
+    button({
+      actionId: 'order_stop',
+      text: 'Stop',
+      value: order.id,
+      style: 'danger',
+      label: `Stop: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/**
+ * Retry, where there is something to ask for again.
+ * @param now when it is shown; without it, it is not too late
+ */
+export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || retryableItems(order).length === 0) return [];
+  if (now !== undefined && isRetryOver(order, now)) return [];
   return [
     button({
       actionId: 'order_retry',
@@ -316,7 +359,7 @@ export function confirmMessage(order: Order): Message {
   const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
   return message(`${escapeText(title)}?`, [
     section(
-      `*${escapeText(title)}?*\nWith ${code(accountName(order.account))}, ${contextInWords(order.account.context)}.`,
+      `*${escapeText(title)}?*\nWith ${accountInShort(order)}, ${contextInWords(order.account.context)}.`,
     ),
     ...(notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))]),
     ...actions(`confirm_${order.id}`, [
