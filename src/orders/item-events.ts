@@ -208,6 +208,24 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<Stop, 'type'
     : { ...item, state: 'FAILED', result: { summary, ...marks } };
 }
 
+/** Public records show something of an item that nobody knows of. It is kept for the person who settles. */
+export function hinted(order: Order, event: OrderEvent & { type: 'hinted' }, now: Date): Transition {
+  const { n, hint } = event;
+  const item = order.items.find((candidate) => candidate.n === n);
+  const known = item?.result?.hint;
+  const isSame = known?.text === hint.text && known.source === hint.source;
+  if (isFinal(order.state) || item?.state !== 'UNKNOWN' || isSame) return refuse(order, 'given a hint');
+  return change(
+    order,
+    now,
+    {
+      kind: event.type,
+      detail: { n, name: item.name, ctid: item.ctid, hint: hint.text, source: hint.source },
+    },
+    { items: replaceItem(order, n, { result: { ...(item.result ?? { summary: NO_ANSWER_KNOWN }), hint } }) },
+  );
+}
+
 /** Nobody knows any more what of the order was sent. */
 export function doubted(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {
   if (order.state !== 'APPROVED' && order.state !== 'EXECUTING') return refuse(order, 'doubted');

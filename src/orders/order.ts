@@ -71,6 +71,18 @@ export interface ItemResult {
   readonly stoppedBy?: string;
   /** The earlier order that turned out to have been carried out: this one was stopped for it. */
   readonly doneIn?: string;
+  /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
+  readonly hint?: Hint;
+}
+
+/** Something that was seen in public records. */
+export interface Hint {
+  /** A sentence for people. */
+  readonly text: string;
+  /** The server that said so. */
+  readonly source: string;
+  /** When it was first seen (ISO 8601). */
+  readonly seenAt: string;
 }
 
 export interface OrderItem {
@@ -198,6 +210,8 @@ export type OrderEvent =
       /** The earlier order that turned out to have been carried out. */
       readonly doneIn?: string;
     }
+  /** Public records show something that proves nothing. */
+  | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /** The database was put back or slept: what it calls unsent may have been carried out since. */
   | { readonly type: 'doubted'; readonly summary: string }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */

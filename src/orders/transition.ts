@@ -3,6 +3,7 @@ import {
   answeredLate,
   doubted,
   heldBack,
+  hinted,
   released,
   sending,
   settled,
@@ -73,6 +74,8 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       return answeredLate(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
+    case 'hinted':
+      return hinted(order, event, now);
     case 'doubted':
       return doubted(order, event, now);
     case 'released':

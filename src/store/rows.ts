@@ -39,6 +39,7 @@ const itemResult = z.looseObject({
   inDoubt: z.boolean().exactOptional(),
   stoppedBy: z.string().exactOptional(),
   doneIn: z.string().exactOptional(),
+  hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
 });
 
 const item = z.object({
@@ -202,6 +203,7 @@ const KINDS = {
   answered: 'answered',
   answered_late: 'answered_late',
   stopped: 'stopped',
+  hinted: 'hinted',
   doubted: 'doubted',
   released: 'released',
   settled: 'settled',

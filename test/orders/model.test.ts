@@ -82,6 +82,15 @@ const eventOf = {
       ...(by === undefined ? {} : { by }),
       ...(only === undefined ? {} : { only }),
     })),
+  hinted: fc.record({
+    type: fc.constant('hinted' as const),
+    n: item,
+    hint: fc.record({
+      text: fc.constantFrom('seen', 'not seen'),
+      source: fc.constant('rdap.example'),
+      seenAt: fc.constant(START.toISOString()),
+    }),
+  }),
   doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
   released: fc.constant({ type: 'released' as const }),
   settled: fc

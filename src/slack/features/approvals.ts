@@ -1,5 +1,7 @@
+import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
+import { LOOKED_UP_TASKS } from '../../orders/evidence.ts';
 import type { Order } from '../../orders/order.ts';
 import {
   type Action,
@@ -14,8 +16,8 @@ import {
 import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
-import { code, context, escapeText, say, section } from '../views/kit.ts';
-import { orderTitle } from '../views/order.ts';
+import { code, context, escapeText, lines, say, section } from '../views/kit.ts';
+import { orderTitle, seenInRecords } from '../views/order.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
 import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
@@ -111,12 +113,18 @@ const REASON = {
 function reasonForm(
   form: Omit<Form, 'fields'>,
   act: (call: Interaction, subject: string, reason: string | undefined) => Promise<ChangeOutcome>,
+  intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
 ): FormFeature {
   const full: Form = { ...form, fields: [REASON] };
   return {
     form: full,
     needs: 'member',
-    render: (_call, origin, values) => ({ form: full, origin, values }),
+    render: async (call, origin, values) => ({
+      form: full,
+      origin,
+      values,
+      intro: await intro(call, origin.subject ?? ''),
+    }),
     async submit(call): Promise<Submitted> {
       const outcome = await act(call, call.origin.subject ?? '', reasonOf(call.values));
       return outcome.ok ? { kind: 'done' } : { kind: 'errors', errors: { reason: outcome.refusal } };
@@ -140,6 +148,10 @@ const settleForm = reasonForm(
       found === 'done' ? 'SUCCEEDED' : 'FAILED',
       reason,
     );
+  },
+  async (call, subject) => {
+    const order = await call.deps.orders.load(subject.split(':')[0] ?? '');
+    return order !== undefined && LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : [];
   },
 );
 

@@ -30,6 +30,7 @@ import {
   contextInWords,
   decisionButtons,
   type Happening,
+  hintLines,
   ICONS,
   ITEM_WORDS,
   inputFacts,
@@ -81,6 +82,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...(order.items.length > 1 ? itemTable(order) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
+    ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending && extras.approvers.length > 0
       ? [section(`Can approve: ${approverList(extras.approvers)}`)]
       : []),

@@ -353,6 +353,25 @@ export function settleButtons(order: Order): Button[] {
   ];
 }
 
+/** What public records showed of what nobody knows, for the person who settles it. */
+export function hintLines(order: Order): string[] {
+  const hints = order.items.flatMap(({ state, name, result }) => {
+    const hint = state === 'UNKNOWN' ? result?.hint : undefined;
+    if (hint === undefined) return [];
+    const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+    return [
+      `• ${about}${ownSentence(hint.text)} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
+    ];
+  });
+  return hints.length === 0 ? [] : ['*Public records: a hint, no proof*', ...hints];
+}
+
+/** What public records showed, also where that is nothing. */
+export function seenInRecords(order: Order): string[] {
+  const hints = hintLines(order);
+  return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
+}
+
 /** What is asked of the requester before a draft becomes an order. */
 export function confirmMessage(order: Order): Message {
   const title = orderTitle(order);

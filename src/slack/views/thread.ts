@@ -332,6 +332,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
   stopped: 'stopped: what was not sent is not sent any more',
+  hinted: 'public records show, as a hint:',
   doubted: 'stopped, because the database was put back or had slept',
   released: 'given back',
   settled: 'settled',
@@ -355,11 +356,12 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome } = entry.detail;
+  const { ctid, reason, outcome, hint } = entry.detail;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    typeof hint === 'string' ? `“${quote(hint)}”` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');
   return `${moment(entry.at)}: ${EVENT_WORDS[entry.kind]}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
