@@ -1,12 +1,9 @@
+import { isDemoContext } from '../accounts/account.ts';
+import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import { zoneFor } from '../zones/rules.ts';
-import { addYears, believeRegistry, periodOf } from './expiry-date.ts';
-import type { WatchedDomain } from './ports.ts';
-import type { RdapClient } from './rdap.ts';
-import type { RdapRegistration } from './rdap-answer.ts';
-
-/** Whether a request whose answer was lost was carried out, as far as the registry's record tells. */
-export type Evidence = 'done' | 'not_done' | 'unclear';
+import { addYears, periodOf } from './expiry-date.ts';
+import type { RegistryRecord, WatchedDomain } from './ports.ts';
+import type { RdapClient, RdapFound } from './rdap.ts';
 
 /** What {@link findEvidence} works with. */
 export interface EvidenceDeps {
@@ -16,63 +13,188 @@ export interface EvidenceDeps {
   readonly now: () => Date;
 }
 
-const HOUR_MS = 3_600_000;
-/** Registries write their records within hours; only after this long is what is missing taken for not done. */
-const SETTLED_AFTER_MS = 24 * HOUR_MS;
-const SLACK_MS = 2 * 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** The registry's clock may be behind ours by this much. */
+const SKEW_MS = 5 * MINUTE_MS;
+
+const NOTHING: Evidence = { kind: 'nothing' };
+
+/** An item whose request left, and what the watch list knew of its name. */
+interface Sent {
+  readonly order: Pick<Order, 'task' | 'input'>;
+  readonly sentAt: Date;
+  readonly known: WatchedDomain | undefined;
+  readonly now: Date;
+}
 
 /**
- * Looks for proof of what became of an item of an order. Only the registry's own record counts, and only what cannot
- * have another cause.
+ * Looks for what public records tell of an item whose answer was lost. Only what cannot have another cause is proof, and
+ * only over https: of anything else a person is told what is seen, and what is not.
  */
 export async function findEvidence(
   deps: EvidenceDeps,
-  order: Pick<Order, 'task' | 'input'>,
+  order: Pick<Order, 'task' | 'input' | 'account'>,
   item: Pick<OrderItem, 'name' | 'sentAt'>,
   signal: AbortSignal,
 ): Promise<Evidence> {
   const { sentAt } = item;
-  if (sentAt === undefined) return 'unclear';
-  if (order.task !== 'create' && order.task !== 'renew') return 'unclear';
+  // The names of the demo system are not those of the registries.
+  if (sentAt === undefined || isDemoContext(order.account.context)) return NOTHING;
   const known = await deps.find(item.name);
-  const result = await deps.rdap.lookup(item.name, signal);
-  const settled = deps.now().getTime() - sentAt.getTime() > SETTLED_AFTER_MS;
-  if (result.kind === 'not_found') return order.task === 'create' && settled ? 'not_done' : 'unclear';
-  if (result.kind !== 'found') return 'unclear';
-  return order.task === 'create'
-    ? evidenceOfCreation(result, sentAt)
-    : evidenceOfRenewal(order, known, item.name, result, sentAt, settled, deps.now());
+  const record = await deps.rdap.lookup(item.name, signal);
+  if (record.kind === 'not_found') {
+    return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
+  }
+  if (record.kind !== 'found') return NOTHING;
+  const told = tell(record, { order, sentAt, known, now: deps.now() });
+  if (told === undefined) return NOTHING;
+  if ('done' in told) return { kind: 'done', seen: told.done };
+  const text = record.secure ? told.hint : `${told.hint} The record came over plain http.`;
+  return { kind: 'hint', source: record.server, text };
 }
 
-function evidenceOfCreation({ registeredAt }: RdapRegistration, sentAt: Date): Evidence {
-  if (registeredAt === undefined) return 'unclear';
-  // It was registered before: by whomever, this request did not do it.
-  if (registeredAt.getTime() < sentAt.getTime() - HOUR_MS) return 'not_done';
-  return registeredAt.getTime() < sentAt.getTime() + HOUR_MS ? 'done' : 'unclear';
+/** What a record tells: that it was done, or what people should know of it. */
+type Told = { readonly done: string } | { readonly hint: string } | undefined;
+
+function tell(record: RdapFound, sent: Sent): Told {
+  switch (sent.order.task) {
+    case 'create':
+      return tellOfCreation(record, sent);
+    case 'renew':
+      return tellOfRenewal(record, sent);
+    case 'transfer':
+      return tellOfTransfer(record, sent);
+    case 'nameservers':
+      return { hint: `The registry shows ${nameServersInWords(record, sent.order.input)}.` };
+    case 'restore':
+    case 'delete':
+      return { hint: `The registry shows the name with ${statusesInWords(record)}.` };
+    default:
+      return undefined;
+  }
 }
 
-function evidenceOfRenewal(
-  order: Pick<Order, 'input'>,
-  known: WatchedDomain | undefined,
-  name: string,
-  record: RdapRegistration,
-  sentAt: Date,
-  settled: boolean,
-  now: Date,
-): Evidence {
-  const before = registryDateBefore(known, sentAt);
-  if (before === undefined) return 'unclear';
-  const period = periodOf(order.input);
-  if (period === undefined) return 'unclear';
-  const shown = believeRegistry(undefined, record, zoneFor(name), now).expiresAt.getTime();
-  const renewed = addYears(before, period).getTime();
-  if (Math.abs(shown - renewed) <= SLACK_MS) return 'done';
-  return settled && Math.abs(shown - before.getTime()) <= SLACK_MS ? 'not_done' : 'unclear';
+/** That there is a registration proves nothing: somebody else may have been faster. Its nameservers say whose it is. */
+function tellOfCreation(record: RdapFound, { order, sentAt }: Sent): Told {
+  const { registeredAt } = record;
+  const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
+  const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
+  if (record.secure && isOfThen && hasNameServers(record, order.input)) {
+    return {
+      done: 'The registry shows the name registered when this was sent, with the nameservers asked for.',
+    };
+  }
+  const day = registeredAt === undefined ? 'without a date' : `of ${dayInWords(registeredAt)}`;
+  return {
+    hint: `The registry shows a registration ${day} with ${nameServersInWords(record, order.input)}.`,
+  };
 }
 
-/** The registry's date as it was before the request went out. */
-function registryDateBefore(known: WatchedDomain | undefined, sentAt: Date): Date | undefined {
-  if (known?.moved !== undefined && known.moved.at >= sentAt) return known.moved.from;
-  const unmoved = known?.expiry?.source === 'rdap' && (known.moved === undefined || known.moved.at < sentAt);
-  return unmoved ? known.expiry?.at : undefined;
+/**
+ * A date moves for other reasons too: after the old date by itself, with a transfer, or when somebody else renews. Only
+ * by exactly the years that were asked for, in time, and at the same registrar is it taken for this renewal.
+ */
+function tellOfRenewal(record: RdapFound, { order, sentAt, known, now }: Sent): Told {
+  const years = periodOf(order.input);
+  const before = recordBefore(known, sentAt);
+  const shown = dayInWords(record.expiresAt);
+  if (before === undefined) {
+    return {
+      hint: `The registry shows that the name expires on ${shown}. What it showed before is not known.`,
+    };
+  }
+  const was = dayInWords(before.expiresAt);
+  if (isSameDay(record.expiresAt, before.expiresAt)) {
+    return { hint: `No renewal was seen: the registry shows that the name expires on ${shown}, as before.` };
+  }
+  const moved = `The registry shows that the name expires on ${shown}. Before this was sent, that was ${was}.`;
+  const isMovedByPeriod =
+    years !== undefined && isSameDay(record.expiresAt, addYears(before.expiresAt, years));
+  if (!isMovedByPeriod) return { hint: moved };
+  if (seenSince(known, record, now) >= before.expiresAt) {
+    return { hint: `${moved} It moved after that day, when registries move it by themselves.` };
+  }
+  if (record.registrar !== before.registrar || (record.transferredAt ?? sentAt) > sentAt) {
+    return { hint: `${moved} The registrar may have changed too, and a transfer moves the date.` };
+  }
+  if (!record.secure || !before.secure) return { hint: moved };
+  return { done: `The registry’s expiry date has moved by the years asked for, from ${was} to ${shown}.` };
+}
+
+/** The registry's record as it was seen before a moment. */
+function recordBefore(known: WatchedDomain | undefined, moment: Date): RegistryRecord | undefined {
+  return [known?.record, known?.recordBefore].find(
+    (record) => record !== undefined && record.seenAt < moment,
+  );
+}
+
+/** Since when a record is known to have been as it is. */
+function seenSince(known: WatchedDomain | undefined, { expiresAt }: RdapFound, now: Date): Date {
+  const { record } = known ?? {};
+  return record?.expiresAt.getTime() === expiresAt.getTime() ? record.seenAt : now;
+}
+
+function tellOfTransfer(record: RdapFound, { sentAt }: Sent): Told {
+  const { registrar, transferredAt } = record;
+  return {
+    hint: [
+      `The registry names ${registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`}, with ${statusesInWords(record)}.`,
+      transferredAt === undefined || transferredAt < sentAt
+        ? 'No transfer since this was sent was seen.'
+        : `It shows a transfer of ${dayInWords(transferredAt)}.`,
+    ].join(' '),
+  };
+}
+
+/** The nameservers that an order's input asks for, as records have them. */
+function wantedNameServers(input: unknown): readonly string[] {
+  const wanted =
+    typeof input === 'object' && input !== null && 'nameServers' in input ? input.nameServers : [];
+  return Array.isArray(wanted) ? wanted.map((server) => String(server).toLowerCase()) : [];
+}
+
+function hasNameServers({ nameServers }: RdapFound, input: unknown): boolean {
+  const wanted = new Set(wantedNameServers(input));
+  return (
+    wanted.size > 0 && wanted.size === nameServers.length && nameServers.every((server) => wanted.has(server))
+  );
+}
+
+function nameServersInWords(record: RdapFound, input: unknown): string {
+  if (hasNameServers(record, input)) return 'the nameservers asked for';
+  return record.nameServers.length === 0
+    ? 'no nameservers'
+    : `other nameservers: ${listInWords(record.nameServers)}`;
+}
+
+function statusesInWords({ statuses }: RdapFound): string {
+  return statuses.length === 0
+    ? 'no status'
+    : `the status ${listInWords(statuses.map((status) => `“${status}”`))}`;
+}
+
+const LISTED = 6;
+
+function listInWords(texts: readonly string[]): string {
+  const left = texts.length - LISTED;
+  return `${texts.slice(0, LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+/** `3 Mar 2027`; of a registry's moment the day in UTC. */
+function dayInWords(moment: Date): string {
+  return DAY.format(moment);
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** Of two dates of one moment, as they are read from records of one registry. */
+function isSameDay(one: Date, other: Date): boolean {
+  return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }

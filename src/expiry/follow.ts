@@ -53,7 +53,7 @@ export function afterSuccess(
   switch (order.task) {
     case 'create': {
       const at = addYears(doneAt, years);
-      const fresh = { renewed: undefined, moved: undefined, deletedAt: undefined };
+      const fresh = { renewed: undefined, deletedAt: undefined };
       return { ...domain, ...mine, ...undecided, ...fresh, expiry: { at, source: 'order' } };
     }
     case 'renew': {

@@ -19,6 +19,17 @@ export interface Lapse {
   readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
 }
 
+/** What a registry's record showed of a name: evidence for orders whose answer was lost. */
+export interface RegistryRecord {
+  /** The registry's own date, whatever is believed of it. */
+  readonly expiresAt: Date;
+  readonly registrar: string | undefined;
+  /** It came over https. */
+  readonly secure: boolean;
+  /** When it was first seen to show this. */
+  readonly seenAt: Date;
+}
+
 /** A name on the watch list. */
 export interface WatchedDomain {
   /** In ASCII. */
@@ -34,8 +45,10 @@ export interface WatchedDomain {
   readonly registeredBy: string | undefined;
   /** A renewal that the registry does not show yet: earlier dates of its record are stale. */
   readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
-  /** The expiry before the registry's record moved forward, and when that was seen. */
-  readonly moved: { readonly from: Date; readonly at: Date } | undefined;
+  /** What the registry's record showed last; undefined while none was read. */
+  readonly record: RegistryRecord | undefined;
+  /** What it showed before that changed. */
+  readonly recordBefore: RegistryRecord | undefined;
   readonly deletedAt: Date | undefined;
   readonly checkedAt: Date | undefined;
   readonly nextCheckAt: Date;

@@ -8,6 +8,12 @@ export interface RdapRegistration {
   readonly registeredAt?: Date;
   /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
   readonly deletedAt?: Date;
+  /** When it was last transferred, where the record tells. */
+  readonly transferredAt?: Date;
+  /** What the registrar is called. */
+  readonly registrar: string | undefined;
+  /** In ASCII, lower case, each once. */
+  readonly nameServers: readonly string[];
   /** Lower case, such as `active`, `auto renew period`, `redemption period` (RFC 8056). */
   readonly statuses: readonly string[];
 }
@@ -33,7 +39,14 @@ const domainObject = z.object({
   unicodeName: text,
   status: list,
   events: list,
+  entities: list,
+  nameservers: list,
 });
+const nameserver = z.object({ ldhName: text, unicodeName: text });
+const entity = z.object({ roles: list, handle: text, vcardArray: z.unknown().optional() });
+/** Properties of a jCard (RFC 7095): name, parameters, type, value. */
+const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
+const fullName = z.tuple([z.literal('fn'), z.unknown(), z.literal('text'), z.string()]);
 const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
 /**
@@ -62,6 +75,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     readRfc3339(events.find(({ eventAction }) => eventAction.toLowerCase() === action)?.eventDate);
   const statuses = each(z.string(), record.status).map((status) => clean(status).toLowerCase());
   const registeredAt = dateOf('registration');
+  const transferredAt = dateOf('transfer');
   // Registries tell a deletion by the status; the deletion was then the last change of the record.
   const deletedAt = statuses.some((status) => status === 'redemption period' || status === 'pending delete')
     ? (dateOf('deletion') ?? dateOf('last changed'))
@@ -71,8 +85,29 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     expiresAt,
     ...(registeredAt && { registeredAt }),
     ...(deletedAt && { deletedAt }),
+    ...(transferredAt && { transferredAt }),
+    registrar: registrarOf(record.entities),
+    nameServers: [...new Set(each(nameserver, record.nameservers).map(nameOfServer))]
+      .filter((name) => name !== '')
+      .slice(0, MAX_ITEMS),
     statuses: statuses.slice(0, MAX_ITEMS),
   };
+}
+
+function nameOfServer({ ldhName, unicodeName }: z.output<typeof nameserver>): string {
+  return asciiName(ldhName ?? unicodeName ?? '');
+}
+
+/** The name on the registrar's card, else its handle. */
+function registrarOf(entities: readonly unknown[]): string | undefined {
+  const registrar = each(entity, entities).find(({ roles }) =>
+    each(z.string(), roles).some((role) => role.toLowerCase() === 'registrar'),
+  );
+  if (registrar === undefined) return undefined;
+  const card = jCard.safeParse(registrar.vcardArray).data?.[1] ?? [];
+  const [, , , name] = each(fullName, card)[0] ?? [];
+  const called = clean(name ?? registrar.handle ?? '').replace(/\s+/g, ' ');
+  return called === '' ? undefined : called;
 }
 
 /**

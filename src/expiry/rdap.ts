@@ -6,7 +6,22 @@ import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './rd
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './rdap-bootstrap.ts';
 
 /** What a look-up gave. Reasons are for people and complete “the registry …: <reason>”. */
-export type RdapResult = RdapRegistration | RdapUnreadable | { readonly kind: 'not_found' } | RdapUnavailable;
+export type RdapResult =
+  | RdapFound
+  | RdapUnreadable
+  | ({ readonly kind: 'not_found' } & RdapOrigin)
+  | RdapUnavailable;
+
+/** A record, and how it came. */
+export type RdapFound = RdapRegistration & RdapOrigin;
+
+/** Where an answer came from. */
+export interface RdapOrigin {
+  /** Host of the server that gave it. */
+  readonly server: string;
+  /** Every exchange on the way to it was over https, that of the bootstrap file included. */
+  readonly secure: boolean;
+}
 
 /** No answer this time. */
 export interface RdapUnavailable {
@@ -57,9 +72,15 @@ const DEFAULT_DEADLINE_MS = 20_000;
 const DEFAULT_WAIT_MS = 60_000;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-interface Answer {
+interface Answer extends RdapOrigin {
   readonly status: number;
   readonly text: string;
+}
+
+/** The bootstrap file, and whether nobody on the way could have changed it. */
+interface Bootstrap {
+  readonly servers: RdapBootstrap;
+  readonly secure: boolean;
 }
 
 /** An exchange that ended without an answer that can be used. */
@@ -91,22 +112,23 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     maxResponseSize: MAX_BYTES,
   });
   const gates = new Map<string, HostGate>();
-  let bootstrap: { readonly value: RdapBootstrap | undefined; readonly freshUntil: number } | undefined;
-  let refresh: Promise<RdapBootstrap | undefined> | undefined;
+  let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
+  let refresh: Promise<Bootstrap | undefined> | undefined;
 
   return {
     async lookup(name, signal) {
       signal?.throwIfAborted();
-      const servers = await abortable(currentBootstrap(), signal);
-      if (servers === undefined) {
+      const current = await abortable(currentBootstrap(), signal);
+      if (current === undefined) {
         return unavailable('the list of registries cannot be read', BOOTSTRAP_RETRY_MS);
       }
-      const address = rdapAddress(servers, name);
+      const address = rdapAddress(current.servers, name);
       if (address === undefined) {
         return unavailable('no public record is offered for this zone', DAY_MS);
       }
       try {
-        return interpret(await exchange(address, signal), name);
+        const answer = await exchange(address, signal);
+        return interpret({ ...answer, secure: answer.secure && current.secure }, name);
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof ExchangeError) return error.result;
@@ -118,7 +140,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     },
   };
 
-  function currentBootstrap(): Promise<RdapBootstrap | undefined> {
+  function currentBootstrap(): Promise<Bootstrap | undefined> {
     if (bootstrap && now().getTime() < bootstrap.freshUntil) return Promise.resolve(bootstrap.value);
     refresh ??= fetchBootstrap().finally(() => {
       refresh = undefined;
@@ -127,9 +149,12 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   }
 
   /** A list that cannot be fetched anew is as good as it was yesterday. */
-  async function fetchBootstrap(): Promise<RdapBootstrap | undefined> {
+  async function fetchBootstrap(): Promise<Bootstrap | undefined> {
     const fetched = await exchange(bootstrapUrl, undefined).then(
-      ({ status, text }) => (status === 200 ? readRdapBootstrap(parseJson(text)) : undefined),
+      ({ status, text, secure }) => {
+        const servers = status === 200 ? readRdapBootstrap(parseJson(text)) : undefined;
+        return servers && { servers, secure };
+      },
       (error: unknown) => {
         if (error instanceof ExchangeError) return undefined;
         throw error;
@@ -145,8 +170,10 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   async function exchange(start: URL, signal: AbortSignal | undefined): Promise<Answer> {
     let url = start;
     let leftMs = deadlineMs;
+    let secure = true;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       checkAddress(url);
+      secure &&= url.protocol === 'https:';
       const gate = gateOf(url.host);
       // Waiting for one's turn is not the server's fault: only the requests themselves use the time up.
       const answer = await gate
@@ -166,7 +193,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
           unavailable(`its server is busy (HTTP ${answer.status})`, answer.retryAfterMs),
         );
       }
-      if (!REDIRECTS.has(answer.status)) return answer;
+      if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
       const target = redirectTarget(url, answer.location);
       if (!(target instanceof URL)) throw new ExchangeError(target);
       url = target;
@@ -220,10 +247,11 @@ class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-function interpret({ status, text }: Answer, name: string): RdapResult {
-  if (status === 404) return { kind: 'not_found' };
+function interpret({ status, text, server, secure }: Answer, name: string): RdapResult {
+  if (status === 404) return { kind: 'not_found', server, secure };
   if (status !== 200) return unavailable(`its server answered HTTP ${status}`);
-  return readRdapAnswer(parseJson(text), name);
+  const record = readRdapAnswer(parseJson(text), name);
+  return record.kind === 'found' ? { ...record, server, secure } : record;
 }
 
 function parseJson(text: string): unknown {

@@ -3,7 +3,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { changeWatched } from './change.ts';
 import { believeRegistry, type KnownExpiry } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
-import type { RdapClient, RdapResult } from './rdap.ts';
+import type { RdapClient, RdapFound, RdapResult } from './rdap.ts';
 
 /** What looking names up works with. */
 export interface RefreshDeps {
@@ -88,14 +88,15 @@ export function afterLookup(
   now: Date,
   random: () => number,
 ): WatchedDomain {
-  const checked = { ...known, checkedAt: now };
   if (result.kind !== 'found') {
+    const checked = { ...known, checkedAt: now };
     const checkProblem =
       result.kind === 'not_found' ? 'the registry has no record of it: is it registered?' : result.reason;
     const wait = result.kind === 'unavailable' ? result.retryAfterMs : undefined;
     return { ...checked, checkProblem, nextCheckAt: nextAfterFailure(checked, wait, now, random) };
   }
 
+  const checked = { ...known, checkedAt: now, ...recordsAfter(known, result, now) };
   const before: KnownExpiry | undefined = known.expiry && {
     expiresAt: known.expiry.at,
     source: known.expiry.source,
@@ -123,13 +124,24 @@ export function afterLookup(
     renewed: undefined,
     deletedAt,
     checkProblem: undefined,
-    ...(newEnd && {
-      snooze: undefined,
-      lapse: undefined,
-      ...(before.source === 'rdap' && { moved: { from: before.expiresAt, at: now } }),
-    }),
+    ...(newEnd && { snooze: undefined, lapse: undefined }),
   };
   return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+}
+
+/** The registry's record as it is now, and as it was before it changed. */
+function recordsAfter(
+  { record, recordBefore }: WatchedDomain,
+  { expiresAt, registrar, secure }: RdapFound,
+  now: Date,
+): Pick<WatchedDomain, 'record' | 'recordBefore'> {
+  const isSame =
+    record?.expiresAt.getTime() === expiresAt.getTime() &&
+    record.registrar === registrar &&
+    record.secure === secure;
+  return isSame
+    ? { record, recordBefore }
+    : { record: { expiresAt, registrar, secure, seenAt: now }, recordBefore: record };
 }
 
 /** Weekly, daily inside 60 days and wherever something is going on; spread, so that a list is not due at once. */

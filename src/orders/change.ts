@@ -1,3 +1,4 @@
+import { type EarlierFinding, findingInWords } from './earlier.ts';
 import { jobsAfter } from './jobs.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { OrderCommit, OrderStore } from './ports.ts';
@@ -15,7 +16,13 @@ export type Decision =
 
 export type ChangeOutcome =
   | { readonly ok: true; readonly order: Order; readonly before: Order }
-  | { readonly ok: false; readonly refusal: string; readonly order: Order | undefined };
+  | {
+      readonly ok: false;
+      readonly refusal: string;
+      readonly order: Order | undefined;
+      /** The order retries one that was done, or may be: what was about to be sent must not be. */
+      readonly earlier?: EarlierFinding;
+    };
 
 /** Said of an id that no order has: a draft that was forgotten, or a slip. */
 export const NO_SUCH_ORDER = 'There is no such order. `/domain orders` lists the latest.';
@@ -59,6 +66,10 @@ export async function changeOrder(
       ...decision.extra,
     });
     if (committed.ok) return { ok: true, order: result.order, before };
+    if (committed.earlier !== undefined) {
+      const { earlier } = committed;
+      return { ok: false, refusal: findingInWords(earlier), order: before, earlier };
+    }
   }
   throw new Error(`changing order ${orderId}: others kept changing it`);
 }

@@ -1,5 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { findEarlier, findingInWords, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import { type ApprovalPolicy, membershipUnknown, refusalToDecide, standingApprovers } from './policy.ts';
@@ -42,13 +43,18 @@ export async function currentPolicy(
   };
 }
 
-/** An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. */
+/**
+ * An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. Names of a retry
+ * that turned out to have been done are stopped; the approval is for the others.
+ */
 export async function approveOrder(
   deps: DecideDeps,
   orderId: string,
   userId: string,
 ): Promise<ChangeOutcome> {
-  return changeOrder(deps, orderId, async (order) => {
+  let isPart = false;
+  const outcome = await changeOrder(deps, orderId, async (order) => {
+    isPart = false;
     const earlier = order.approvals.map((approval) => approval.userId);
     const givers = [...earlier, userId];
     const policy = await currentPolicy(deps, givers);
@@ -57,6 +63,14 @@ export async function approveOrder(
     if (order.state === 'PENDING') {
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
+      const findings = await findEarlier(deps.store.load, order);
+      const open = findings.find(({ found }) => found === 'open');
+      if (open !== undefined) return { refusal: findingInWords(open) };
+      const stop = stopForEarlier(order, findings);
+      if (stop !== undefined) {
+        isPart = true;
+        return { event: stop, jobs: [{ queue: 'order.show', data: { orderId } }] };
+      }
     }
     const standing = standingApprovers(order, givers, policy);
     // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
@@ -66,6 +80,9 @@ export async function approveOrder(
     const { unreadableGroups } = policy;
     return { event: { type: 'approved', by: userId, standing, unreadableGroups } };
   });
+  return isPart && outcome.ok && outcome.order.state === 'PENDING'
+    ? approveOrder(deps, orderId, userId)
+    : outcome;
 }
 
 /** An approver says no. */

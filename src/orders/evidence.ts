@@ -1,11 +1,29 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { jobsAfterOutcome } from './jobs.ts';
-import { EVIDENCE, type Order, type OrderItem } from './order.ts';
+import { EVIDENCE, type Hint, type Order, type OrderItem, type OrderTaskName } from './order.ts';
 import type { OrderStore } from './ports.ts';
 
-/** What public records tell of a request whose answer was lost. Implemented by expiry. */
-export type LookForEvidence = (order: Order, item: OrderItem) => Promise<'done' | 'not_done' | 'unclear'>;
+/** What public records tell of a request whose answer was lost. */
+export type Evidence =
+  /** It was carried out, and nothing else can have caused what is seen; `seen` says so to people. */
+  | { readonly kind: 'done'; readonly seen: string }
+  /** Something for the person who settles it, which proves nothing. */
+  | ({ readonly kind: 'hint' } & Omit<Hint, 'seenAt'>)
+  | { readonly kind: 'nothing' };
+
+/** Looks at public records. Implemented by expiry. */
+export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
+
+/** The tasks that leave something to see in public records. */
+export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
+  'create',
+  'renew',
+  'transfer',
+  'restore',
+  'delete',
+  'nameservers',
+]);
 
 const MINUTE_MS = 60_000;
 /** Often at first, when approvers wait; then what the record does not show yet is not asked for all the time. */
@@ -17,60 +35,71 @@ const TURN_MS = 5 * MINUTE_MS;
 const GIVEN_UP_MS = 3 * 24 * 60 * MINUTE_MS;
 const AT_ONCE = 100;
 
-const SEEN: Readonly<Record<string, Readonly<Record<'done' | 'not_done', string>>>> = {
-  create: {
-    done: 'The registry has the name as registered when this was sent.',
-    not_done: 'The registry has no registration of the name from the time when this was sent.',
-  },
-  renew: {
-    done: 'The registry’s expiry date has moved by the years asked for.',
-    not_done: 'The registry’s expiry date has not moved in the day since this was sent.',
-  },
-};
+interface EvidenceDeps {
+  readonly store: OrderStore;
+  readonly look: LookForEvidence;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
 
 /**
- * Settles unknown outcomes that public records prove; the rest stays with approvers. Safe to repeat, and on several
- * replicas at once.
+ * Settles unknown outcomes as done where public records prove it, and keeps what else they show as a hint. Nothing is
+ * ever settled as failed: that a record does not show it yet proves nothing. Safe to repeat, and on several replicas at
+ * once.
  * @param options.lookAtAll also at what it is not time for: the clock has jumped
  * @returns how many items were settled
  */
 export async function settleByEvidence(
-  deps: {
-    readonly store: OrderStore;
-    readonly look: LookForEvidence;
-    readonly now: () => Date;
-    readonly log: Log;
-    readonly signal: AbortSignal;
-  },
+  deps: EvidenceDeps,
   options: { readonly lookAtAll?: boolean } = {},
 ): Promise<number> {
   const { store, look, now, log, signal } = deps;
   let count = 0;
   for (const order of await store.list({ states: ['UNKNOWN'], limit: AT_ONCE })) {
-    const seen = SEEN[order.task];
-    if (seen === undefined) continue;
+    if (!LOOKED_UP_TASKS.has(order.task)) continue;
     for (const item of order.items) {
       if (signal.aborted) return count;
       if (item.state !== 'UNKNOWN' || item.sentAt === undefined) continue;
       const age = now().getTime() - item.sentAt.getTime();
       if (options.lookAtAll !== true && !isTimeToLook(age)) continue;
-      const found = await look(order, item).catch((err: unknown) => {
+      const found = await look(order, item).catch((err: unknown): Evidence => {
         log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
-        return 'unclear' as const;
+        return { kind: 'nothing' };
       });
-      if (found === 'unclear') continue;
-      const outcome = found === 'done' ? 'SUCCEEDED' : 'FAILED';
-      const { n } = item;
-      const settled = await changeOrder(deps, order.id, (current) => ({
-        event: { type: 'settled', by: EVIDENCE, outcome, reason: seen[found], n },
-        jobs: jobsAfterOutcome(current, found === 'done' ? [n] : []),
-      }));
-      if (!settled.ok) continue;
-      count += 1;
-      log.info({ orderId: order.id, ctid: item.ctid, outcome }, 'evidence settled an unknown outcome');
+      if (found.kind === 'hint') await keepHint(deps, order, item, found);
+      if (found.kind === 'done' && (await settleAsDone(deps, order, item, found.seen))) count += 1;
     }
   }
   return count;
+}
+
+async function settleAsDone(
+  deps: EvidenceDeps,
+  { id }: Order,
+  { n, ctid }: OrderItem,
+  seen: string,
+): Promise<boolean> {
+  const settled = await changeOrder(deps, id, (current) => ({
+    event: { type: 'settled', by: EVIDENCE, outcome: 'SUCCEEDED', reason: seen, n },
+    jobs: jobsAfterOutcome(current, [n]),
+  }));
+  if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
+  return settled.ok;
+}
+
+/** A hint that is there already is refused by the order, and nothing is written. */
+async function keepHint(
+  deps: EvidenceDeps,
+  { id }: Order,
+  { n }: OrderItem,
+  { text, source }: Omit<Hint, 'seenAt'>,
+): Promise<void> {
+  const hint = { text, source, seenAt: deps.now().toISOString() };
+  await changeOrder(deps, id, () => ({
+    event: { type: 'hinted', n, hint },
+    jobs: [{ queue: 'order.show', data: { orderId: id } }],
+  }));
 }
 
 function isTimeToLook(age: number): boolean {

@@ -24,6 +24,7 @@ import {
   whatToDo,
   wholeAnswer,
 } from './result.ts';
+import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
 import { transition } from './transition.ts';
 
@@ -274,8 +275,10 @@ async function sendItem(
     const marked = await change(deps, () => ({
       event: { type: 'sending', workerId: deps.workerId, n: item.n, ...again },
     }));
-    if (!marked.ok)
+    if (!marked.ok) {
+      if (marked.earlier !== undefined) await stopEarlier(deps, order.id);
       throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
+    }
     go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.mayBeDone = true;
   };
@@ -448,7 +451,11 @@ async function handOn(worker: Worker): Promise<void> {
     const first = Math.min(...waiting.map((item) => item.notBefore?.getTime() ?? worker.now().getTime()));
     return {
       event: { type: 'released' },
-      jobs: [{ queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) }],
+      jobs: [
+        { queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) },
+        // Its card says until when it waits, and offers to stop it.
+        { queue: 'order.show', data: { orderId: order.id } },
+      ],
     };
   });
 }

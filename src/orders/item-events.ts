@@ -7,7 +7,7 @@ import {
   type OrderEvent,
   type OrderItem,
 } from './order.ts';
-import { change, finishIfSettled, refuse, type Transition } from './steps.ts';
+import { change, closed, finishIfSettled, refuse, type Transition } from './steps.ts';
 
 /*
  * What becomes of an order’s items: sent, answered, given up, settled.
@@ -58,23 +58,39 @@ export function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }
   ) {
     return refuse(order, 'held back');
   }
-  return change(
+  const entry = {
+    kind: event.type,
+    detail: { n: item.n, name: item.name, why: event.why, until: event.notBefore.toISOString() },
+  };
+  if (item.result?.stoppedBy !== undefined) return notSentAgain(order, item, entry, event.doubt, now);
+  return change(order, now, entry, {
+    items: replaceItem(order, event.n, {
+      state: 'WAITING',
+      sentAt: undefined,
+      notBefore: event.notBefore,
+      attempts: triesWith(item),
+      ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
+    }),
+  });
+}
+
+/** Somebody stopped the order while this item’s request was out: it would have gone again, and does not. */
+function notSentAgain(
+  order: Order,
+  item: OrderItem,
+  entry: Parameters<typeof change>[2],
+  doubt: string | undefined,
+  now: Date,
+): Transition {
+  const by = item.result?.stoppedBy;
+  const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
+  const open = { ...item, result: { summary: STOPPED, inDoubt }, attempts: triesWith(item) };
+  const items = replaceItem(
     order,
-    now,
-    {
-      kind: event.type,
-      detail: { n: item.n, name: item.name, why: event.why, until: event.notBefore.toISOString() },
-    },
-    {
-      items: replaceItem(order, event.n, {
-        state: 'WAITING',
-        sentAt: undefined,
-        notBefore: event.notBefore,
-        attempts: triesWith(item),
-        ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
-      }),
-    },
+    item.n,
+    stoppedItem(open, { summary: STOPPED, ...(by === undefined ? {} : { by }) }),
   );
+  return finishIfSettled(change(order, now, entry, { items }), now);
 }
 
 /**
@@ -175,31 +191,76 @@ export function answeredLate(
   );
 }
 
-/** What the order needs has gone: nothing more of it is sent. */
-export function stopped(order: Order, event: OrderEvent & { type: 'stopped' }, now: Date): Transition {
-  if (order.state !== 'PENDING' && order.state !== 'APPROVED' && order.state !== 'EXECUTING') {
-    return refuse(order, 'stopped');
+type Stop = OrderEvent & { type: 'stopped' };
+
+/** What is told of an item that a person stopped. */
+export const STOPPED = 'It was stopped before it was sent.';
+const STOPPED_UNDER_WAY =
+  'Its request was on its way when the order was stopped. It is not sent again, whatever becomes of it.';
+
+/** Nothing more is sent of the order, or of some of its items. */
+export function stopped(order: Order, event: Stop, now: Date): Transition {
+  const { by, only, doneIn } = event;
+  const isStopped = (item: OrderItem) =>
+    item.state === 'WAITING' && (only === undefined || only.includes(item.n));
+  const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
+  const applies = isUnderWay || (order.state === 'PENDING' && by === undefined);
+  const isIdle = (by !== undefined || only !== undefined) && !order.items.some(isStopped);
+  if (!applies || isIdle) return refuse(order, 'stopped');
+  const entry = {
+    kind: event.type,
+    detail: {
+      summary: event.summary,
+      names: order.items.filter(isStopped).map(({ name }) => name),
+      ...(doneIn === undefined ? {} : { doneIn }),
+    },
+    ...(by === undefined ? {} : { actor: by }),
+  };
+  if (by !== undefined && order.items.every(isUnsent)) {
+    return change(order, now, entry, closed('CANCELLED', now));
   }
-  return finishIfSettled(
-    change(
-      order,
-      now,
-      { kind: event.type, detail: { summary: event.summary } },
-      {
-        items: order.items.map((item) =>
-          item.state === 'WAITING' ? stoppedItem(item, event.summary) : item,
-        ),
-      },
-    ),
-    now,
-  );
+  const items = order.items.map((item) => {
+    if (isStopped(item)) return stoppedItem(item, event);
+    // Should it turn out not to have been carried out, it is not sent again either.
+    return by !== undefined && item.state === 'SENT'
+      ? { ...item, result: { ...(item.result ?? { summary: STOPPED_UNDER_WAY }), stoppedBy: by } }
+      : item;
+  });
+  return finishIfSettled(change(order, now, entry, { items }), now);
+}
+
+/** Surely nothing of it was carried out: it was never sent, or the service refused for load. */
+function isUnsent(item: OrderItem): boolean {
+  return item.state === 'WAITING' && item.result?.inDoubt !== true;
 }
 
 /** Of a request that may have been carried out nobody can say that it was not. */
-function stoppedItem(item: OrderItem, why: string): OrderItem {
+function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<Stop, 'type'>): OrderItem {
+  const marks = {
+    ...(by === undefined ? {} : { stoppedBy: by }),
+    ...(doneIn === undefined ? {} : { doneIn }),
+  };
   return item.result?.inDoubt === true
-    ? { ...item, state: 'UNKNOWN', result: { summary: afterDoubt(why) } }
-    : { ...item, state: 'FAILED', result: { summary: why } };
+    ? { ...item, state: 'UNKNOWN', result: { summary: afterDoubt(summary), ...marks } }
+    : { ...item, state: 'FAILED', result: { summary, ...marks } };
+}
+
+/** Public records show something of an item that nobody knows of. It is kept for the person who settles. */
+export function hinted(order: Order, event: OrderEvent & { type: 'hinted' }, now: Date): Transition {
+  const { n, hint } = event;
+  const item = order.items.find((candidate) => candidate.n === n);
+  const known = item?.result?.hint;
+  const isSame = known?.text === hint.text && known.source === hint.source;
+  if (isFinal(order.state) || item?.state !== 'UNKNOWN' || isSame) return refuse(order, 'given a hint');
+  return change(
+    order,
+    now,
+    {
+      kind: event.type,
+      detail: { n, name: item.name, ctid: item.ctid, hint: hint.text, source: hint.source },
+    },
+    { items: replaceItem(order, n, { result: { ...(item.result ?? { summary: NO_ANSWER_KNOWN }), hint } }) },
+  );
 }
 
 /**

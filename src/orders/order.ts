@@ -92,6 +92,22 @@ export interface ItemResult {
   readonly late?: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
   /** Of an item that goes out again: an earlier request may have been carried out all the same. */
   readonly inDoubt?: boolean;
+  /** Who stopped it before it was sent, or before it was sent again. */
+  readonly stoppedBy?: string;
+  /** The earlier order that turned out to have been carried out: this one was stopped for it. */
+  readonly doneIn?: string;
+  /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
+  readonly hint?: Hint;
+}
+
+/** Something that was seen in public records. */
+export interface Hint {
+  /** A sentence for people. */
+  readonly text: string;
+  /** The server that said so. */
+  readonly source: string;
+  /** When it was first seen (ISO 8601). */
+  readonly seenAt: string;
 }
 
 export interface OrderItem {
@@ -140,7 +156,10 @@ export interface Order {
   /** When approvers are nudged; undefined when they were, or need not be. */
   readonly nudgeAt: Date | undefined;
   readonly claim: { readonly workerId: string; readonly leaseUntil: Date } | undefined;
+  /** The order that this one asks for again, after that one failed. */
   readonly retryOf: string | undefined;
+  /** Who asked for it in the orders that it retries, the first one first; empty when it retries none. */
+  readonly earlierRequesters: readonly string[];
   /** Names the command, form or click it was asked with. */
   readonly deliveryId: string;
   readonly createdAt: Date;
@@ -213,8 +232,19 @@ export type OrderEvent =
       readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
       readonly result: ItemResult;
     }
-  /** What the order needs has gone: whatever has not been sent fails. */
-  | { readonly type: 'stopped'; readonly summary: string }
+  /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
+  | {
+      readonly type: 'stopped';
+      readonly summary: string;
+      /** The person, if it was one. An order of which nothing was sent is then cancelled, and has not failed. */
+      readonly by?: string;
+      /** Only these items; all that wait when left out. */
+      readonly only?: readonly number[];
+      /** The earlier order that turned out to have been carried out. */
+      readonly doneIn?: string;
+    }
+  /** Public records show something that proves nothing. */
+  | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /** The database was put back, slept or lost commits: what it calls unsent may have been carried out. */
   | {
       readonly type: 'doubted';
@@ -278,11 +308,40 @@ export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items that a retry asks for again: those that failed, and of which no late answer says that they may be done. */
+/** The items that a retry asks for again: those that failed, and of which nothing says that they may have been done. */
 export function retryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
-    ({ state, result }) => state === 'FAILED' && (result?.late === undefined || result.late === 'FAILED'),
+    ({ state, result }) =>
+      state === 'FAILED' &&
+      (result?.late === undefined || result.late === 'FAILED') &&
+      result?.doneIn === undefined,
   );
+}
+
+/** How long after its end an order can be retried. */
+export const RETRY_DAYS = 7;
+
+/** Whether it is too late to retry an order that has ended. */
+export function isRetryOver(order: Pick<Order, 'closedAt' | 'createdAt'>, now: Date): boolean {
+  return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
+}
+
+/** Whether a person asked for this: in this order, or in one that it retries. */
+export function isRequester(
+  order: Pick<Order, 'requesterId' | 'earlierRequesters'>,
+  userId: string,
+): boolean {
+  return order.requesterId === userId || order.earlierRequesters.includes(userId);
+}
+
+/** Whose account an order is carried out with: of the person who asked first, however often it was retried. */
+export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): string {
+  return order.earlierRequesters[0] ?? order.requesterId;
+}
+
+/** The items that wait to be sent, or sent again. */
+export function waitingItems(order: Pick<Order, 'items'>): readonly OrderItem[] {
+  return order.items.filter((item) => item.state === 'WAITING');
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */

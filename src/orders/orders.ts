@@ -18,9 +18,10 @@ import {
   refusalOfAccount,
   requestOrder,
 } from './request.ts';
-import { type RetryOutcome, retryOrder } from './retry.ts';
+import { type RetryOutcome, retryOrder, type TypedAgain } from './retry.ts';
 import { type RevealOutcome, revealSecret } from './reveal.ts';
 import * as settle from './settle.ts';
+import { stopOrder } from './stop.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface OrdersDeps {
@@ -50,7 +51,10 @@ export interface Orders {
     outcome: 'SUCCEEDED' | 'FAILED',
     reason: string | undefined,
   ): Promise<ChangeOutcome>;
-  retry(orderId: string, userId: string): Promise<RetryOutcome>;
+  /** Keeps what waits to be sent from being sent. */
+  stop(orderId: string, userId: string): Promise<ChangeOutcome>;
+  /** @param typed what was typed again, where the order had a secret */
+  retry(orderId: string, userId: string, typed?: TypedAgain): Promise<RetryOutcome>;
   reveal(orderId: string, userId: string): Promise<RevealOutcome>;
   /** Why a person may not deny or settle, asked before a form opens. */
   refusalToDeny(order: Order, userId: string): Promise<string | undefined>;
@@ -76,7 +80,8 @@ export function createOrders(deps: OrdersDeps): Orders {
     deny: (orderId, userId, reason) => decide.denyOrder(deps, orderId, userId, reason),
     cancel: (orderId, userId) => decide.cancelOrder(deps, orderId, userId),
     settle: (orderId, userId, outcome, reason) => settle.settleOrder(deps, orderId, userId, outcome, reason),
-    retry: (orderId, userId) => retryOrder(deps, orderId, userId),
+    stop: (orderId, userId) => stopOrder(deps, orderId, userId),
+    retry: (orderId, userId, typed) => retryOrder(deps, orderId, userId, typed),
     reveal: (orderId, userId) => revealSecret(deps, orderId, userId),
     refusalToDeny: (order, userId) => decide.refusalToDeny(deps, order, userId),
     refusalToSettle: (order, userId) => settle.refusalToSettle(deps, order, userId),

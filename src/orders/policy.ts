@@ -1,4 +1,4 @@
-import type { Order, OrderTaskName } from './order.ts';
+import { isRequester, type Order, type OrderTaskName } from './order.ts';
 
 /** The rules for approvals at one moment, read afresh for every decision, as far as they concern certain people. */
 export interface ApprovalPolicy {
@@ -26,7 +26,8 @@ export function refusalToDecide(
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
 ): string | undefined {
-  if (order.requesterId === userId && !policy.allowSelfApproval && decision === 'approve') {
+  // Who asks again for what failed is asking, and so is whoever asked for it first.
+  if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return policy.approvers.has(userId)
       ? 'You asked for this, so somebody else has to approve it.'
       : 'You asked for this, so an approver has to approve it. The card names them.';

@@ -1,4 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { EarlierFinding } from './earlier.ts';
 import type { LogEntry, Order, OrderState, OrderTaskName } from './order.ts';
 
 /**
@@ -63,7 +64,12 @@ export interface KeptAnswer {
 
 export type CommitOutcome =
   | { readonly ok: true }
-  | { readonly ok: false; readonly conflictingOrderId: string | undefined };
+  | {
+      readonly ok: false;
+      readonly conflictingOrderId: string | undefined;
+      /** A retry was about to be sent, and the order that it asks for again was done, or may be. */
+      readonly earlier?: EarlierFinding;
+    };
 
 export interface HistoryEntry extends LogEntry {
   readonly orderId: string;
@@ -94,8 +100,10 @@ export interface OrderStore {
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
    * sealed input and frees its names. A claim and a mark of sending fail while it is not known whether the database has
    * lost commits (`restore-guard.ts`).
+   * That an item of a retry is about to be sent is committed only while no order that it asks for again is known to
+   * have done that name, or may be doing it; whatever changes those orders waits meanwhile.
    * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
-   *   order has the same task and name
+   *   order has the same task and name, or when an earlier order stands in the way of a retry
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** The worker is alive. @returns false when the claim is no longer its own */

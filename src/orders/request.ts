@@ -5,7 +5,7 @@ import type { ServiceClient } from '../client/client.ts';
 import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
 import { jobsAfter } from './jobs.ts';
-import { ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
+import { accountOwner, ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
 import type { OrderTask, Problem, Reach } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore } from './ports.ts';
@@ -31,13 +31,12 @@ export interface OrderRequest {
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
   readonly requesterId: string;
-  /** Who acted, where that is somebody else: an approver may retry for the requester. */
-  readonly askedBy?: string;
-  /** The person's active account, if any is linked. */
+  /** What it is to be done with: the person's active account, or that of an order that is retried; if any is linked. */
   readonly account: Account | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
-  readonly retryOf?: string;
+  /** The order that is asked for again. */
+  readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
   /** Names the command, form or click: delivered again, it is the same order. */
   readonly deliveryId: string;
 }
@@ -59,7 +58,7 @@ export function newOrderId(): string {
 /** Turns what a person asked for into an order: a draft, a waiting one, or one that goes out at once. */
 export async function requestOrder(deps: RequestDeps, request: OrderRequest): Promise<RequestOutcome> {
   const task = taskNamed(request.task);
-  const { account } = request;
+  const { account, retries } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const client = await deps.clientFor(account.id);
   const why = client === undefined ? undefined : task.unsupported(client);
@@ -105,14 +104,16 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
         : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
     nudgeAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
     claim: undefined,
-    retryOf: request.retryOf,
+    retryOf: retries?.id,
+    earlierRequesters:
+      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
   };
   const log: LogEntry = {
     kind: 'requested',
-    actor: request.askedBy ?? request.requesterId,
+    actor: request.requesterId,
     state,
     version: order.version,
     at: now,
@@ -122,7 +123,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       input: order.input,
       account: accountName(account),
       reason: request.reason ?? null,
-      ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
+      ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };
   const sealed =

@@ -2,6 +2,7 @@ import {
   answered,
   answeredLate,
   heldBack,
+  hinted,
   invalidated,
   released,
   sending,
@@ -73,6 +74,8 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       return answeredLate(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
+    case 'hinted':
+      return hinted(order, event, now);
     case 'doubted':
       return invalidated(order, event, now);
     case 'released':

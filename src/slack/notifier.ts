@@ -1,6 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
-import type { Order } from '../orders/order.ts';
+import { accountOwner, type Order } from '../orders/order.ts';
 import type {
   HistoryEntry,
   MessageRef,
@@ -118,7 +118,8 @@ async function bringUpToDate(
   if (!wasAskedFor(history)) return undefined;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
-  const extras = { approvers, history };
+  const now = deps.now();
+  const extras = { approvers, history, now };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);
@@ -136,14 +137,19 @@ async function bringUpToDate(
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, approvers);
+    const reply = orderReply(order, entry, approvers, now);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
     if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-    const at = await postReply(deps, shown, { channelId: card.channelId, threadTs }, reply, since);
+    // Where the card is a direct message to who asks again, whose account it is would not see it there.
+    const to =
+      entry.kind === 'requested' && card.channelId !== order.channelId
+        ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
+        : { channelId: card.channelId, threadTs };
+    const at = await postReply(deps, shown, to, reply, since);
     last = { purpose, ...at };
   }
   if (updated.problem === undefined) return last;
@@ -217,7 +223,7 @@ async function postCard(
 async function postReply(
   deps: NotifierDeps,
   order: Order,
-  to: { readonly channelId: string; readonly threadTs: string },
+  to: { readonly channelId: string; readonly threadTs: string | undefined },
   reply: Message,
   since: Date,
 ): Promise<{ channelId: string; ts: string }> {

@@ -99,6 +99,7 @@ const origin = z.object({
   channelId: z.string(),
   threadTs: z.string().optional(),
   subject: z.string().optional(),
+  retryOf: z.string().optional(),
   accountId: z.string().optional(),
 });
 
@@ -112,11 +113,12 @@ export function originOf(payload: ViewPayload): FormOrigin | undefined {
   }
   const parsed = origin.safeParse(metadata);
   if (!parsed.success) return undefined;
-  const { channelId, threadTs, subject, accountId } = parsed.data;
+  const { channelId, threadTs, subject, retryOf, accountId } = parsed.data;
   return {
     channelId,
     ...(threadTs === undefined ? {} : { threadTs }),
     ...(subject === undefined ? {} : { subject }),
+    ...(retryOf === undefined ? {} : { retryOf }),
     ...(accountId === undefined ? {} : { accountId }),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { utcDay } from '../expiry/days.ts';
-import type { WatchedDomain } from '../expiry/ports.ts';
+import type { RegistryRecord, WatchedDomain } from '../expiry/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -29,8 +29,8 @@ const domainRow = z.object({
   registeredBy: text,
   renewedUntil: moment,
   renewedAt: moment,
-  previousExpiresAt: moment,
-  movedAt: moment,
+  record: z.json(),
+  recordBefore: z.json(),
   deletedAt: moment,
   checkedAt: moment,
   nextCheckAt: z.date(),
@@ -44,7 +44,9 @@ const domainRow = z.object({
   lapseConfirmedAt: moment,
 }) satisfies z.ZodType<Omit<Prisma.DomainModel, 'saidThreshold'>>;
 
-type DomainRow = z.output<typeof domainRow>;
+type Records = 'record' | 'recordBefore';
+/** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */
+type DomainRow = Omit<z.output<typeof domainRow>, Records> & Readonly<Record<Records, unknown>>;
 
 /** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
 const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -57,7 +59,7 @@ const DOMAIN_COLUMNS = Prisma.raw(
 
 /** A name of the watch list out of its row. */
 export function domainFromRow(row: DomainRow): WatchedDomain {
-  const { expiresAt, renewedUntil, renewedAt, previousExpiresAt, movedAt, snoozedUntil, lapseReason } = row;
+  const { expiresAt, renewedUntil, renewedAt, snoozedUntil, lapseReason } = row;
   return {
     name: row.name,
     version: row.version,
@@ -66,8 +68,8 @@ export function domainFromRow(row: DomainRow): WatchedDomain {
     addedAt: row.addedAt,
     registeredBy: row.registeredBy ?? undefined,
     renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
-    moved:
-      previousExpiresAt === null || movedAt === null ? undefined : { from: previousExpiresAt, at: movedAt },
+    record: registryRecord.parse(row.record),
+    recordBefore: registryRecord.parse(row.recordBefore),
     deletedAt: row.deletedAt ?? undefined,
     checkedAt: row.checkedAt ?? undefined,
     nextCheckAt: row.nextCheckAt,
@@ -90,6 +92,30 @@ export function domainFromRow(row: DomainRow): WatchedDomain {
   };
 }
 
+/** A registry's record as its column has it. */
+const registryRecord = z
+  .object({
+    expiresAt: z.coerce.date(),
+    registrar: z.string().optional(),
+    secure: z.boolean(),
+    seenAt: z.coerce.date(),
+  })
+  .nullable()
+  .transform((record): RegistryRecord | undefined =>
+    record === null ? undefined : { ...record, registrar: record.registrar },
+  );
+
+function recordAsJson(record: RegistryRecord | undefined) {
+  return record === undefined
+    ? null
+    : {
+        expiresAt: record.expiresAt.toISOString(),
+        ...(record.registrar === undefined ? {} : { registrar: record.registrar }),
+        secure: record.secure,
+        seenAt: record.seenAt.toISOString(),
+      };
+}
+
 /** What a change may change of a row. */
 function changeable(domain: WatchedDomain) {
   return {
@@ -98,8 +124,8 @@ function changeable(domain: WatchedDomain) {
     registeredBy: domain.registeredBy ?? null,
     renewedUntil: domain.renewed?.until ?? null,
     renewedAt: domain.renewed?.at ?? null,
-    previousExpiresAt: domain.moved?.from ?? null,
-    movedAt: domain.moved?.at ?? null,
+    record: recordAsJson(domain.record),
+    recordBefore: recordAsJson(domain.recordBefore),
     deletedAt: domain.deletedAt ?? null,
     checkedAt: domain.checkedAt ?? null,
     nextCheckAt: domain.nextCheckAt,

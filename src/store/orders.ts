@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
+import { findingsIn } from '../orders/earlier.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import {
   type AuditStore,
+  type CommitOutcome,
   isForLater,
   type LaterJob,
   type MessageStore,
@@ -21,10 +23,12 @@ import {
 } from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
+  earlierItemRows,
   eventRows,
   neglectedRows,
   orderRows,
   selectById,
+  selectEarlierItems,
   selectEvents,
   selectNeglected,
   selectOrders,
@@ -35,6 +39,7 @@ import {
   deleteDraftsOf,
   deleteExpiredDrafts,
   insertOrder,
+  lockRetried,
   openKey,
   takeSecret,
   updateOrders,
@@ -70,21 +75,31 @@ export function createOrderStore(
    * @param possible every job that the change may cause
    * @param make says what came of it and which jobs it did cause
    * @param trust in the server that it is made on
+   * @param isOneStatement it needs no transaction of its own
    */
   const changeWithJobs = async <Outcome>(
     possible: readonly OrderJob[],
     make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
     trust: Trust,
+    isOneStatement = true,
   ): Promise<Outcome> => {
-    const { outcome, jobs } = possible.some(isForLater)
-      ? await database.transaction(async (runInside) => {
-          const made = await make(runInside);
-          await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
-          return made;
-        }, trust)
-      : await make((statement) => run(statement, trust));
+    const { outcome, jobs } =
+      !isOneStatement || possible.some(isForLater)
+        ? await database.transaction(async (runInside) => {
+            const made = await make(runInside);
+            await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
+            return made;
+          }, trust)
+        : await make((statement) => run(statement, trust));
     deps.committed(jobs);
     return outcome;
+  };
+
+  /** @returns the ids of the orders that were changed */
+  const update = async (runInside: RunStatement, commits: readonly OrderCommit[]) => {
+    const rows = changedRows.parse(await runInside(updateOrders(commits)));
+    if (rows[0] !== undefined) database.server.note(rows[0].position);
+    return new Set(rows.map(({ id }) => id));
   };
 
   /** All changes of a moment in one transaction. Of one order only one goes at a time. */
@@ -95,9 +110,7 @@ export function createOrderStore(
         async (runInside) => {
           // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
           const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
-          const rows = changedRows.parse(await runInside(updateOrders(sorted)));
-          if (rows[0] !== undefined) database.server.note(rows[0].position);
-          const changed = new Set(rows.map(({ id }) => id));
+          const changed = await update(runInside, sorted);
           const isDone = ({ before }: OrderCommit) => changed.has(before.id);
           const done = commits.filter(isDone);
           return { outcome: commits.map(isDone), jobs: done.flatMap(({ jobs }) => jobs) };
@@ -106,6 +119,28 @@ export function createOrderStore(
       ),
     ({ before }) => before.id,
   );
+
+  /**
+   * Commits that an item of a retry is about to be sent, unless an order that it asks for again has done that name. The
+   * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
+   */
+  const commitSending = (commit: OrderCommit): Promise<CommitOutcome> =>
+    changeWithJobs<CommitOutcome>(
+      commit.jobs,
+      async (runInside) => {
+        const { id } = commit.before;
+        const retried = ids.parse(await runInside(lockRetried(id))).filter((each) => each !== id);
+        const names = sentNames(commit);
+        const items = earlierItemRows.parse(await runInside(selectEarlierItems(retried, names)));
+        const [earlier] = findingsIn(items, names);
+        const refused = { ok: false, conflictingOrderId: undefined } as const;
+        if (earlier !== undefined) return { outcome: { ...refused, earlier }, jobs: [] };
+        const isDone = (await update(runInside, [commit])).has(id);
+        return isDone ? { outcome: { ok: true }, jobs: commit.jobs } : { outcome: refused, jobs: [] };
+      },
+      'verified',
+      false,
+    );
 
   const loadTogether = together(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
@@ -155,6 +190,9 @@ export function createOrderStore(
     commit: (commit) =>
       during(`committing a change of order ${commit.before.id}`, async () => {
         try {
+          if (commit.before.retryOf !== undefined && sentNames(commit).length > 0) {
+            return await commitSending(commit);
+          }
           const ok = await commitTogether(commit);
           return ok ? { ok } : { ok, conflictingOrderId: undefined };
         } catch (error) {
@@ -290,6 +328,13 @@ function startsWork({ before, after }: OrderCommit): boolean {
 }
 
 const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
+
+/** The names of the items that a change says are about to be sent. */
+function sentNames({ before, after }: OrderCommit): string[] {
+  return after.items
+    .filter((item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts)
+    .map(({ name }) => name);
+}
 
 const ids = z.array(z.object({ id: z.string() }).transform((row) => row.id));
 

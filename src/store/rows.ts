@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
+import type { EarlierItem } from '../orders/earlier.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter, OrderToShow } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
@@ -53,6 +54,9 @@ const itemResult = z.looseObject({
   settledBy: z.string().exactOptional(),
   late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   inDoubt: z.boolean().exactOptional(),
+  stoppedBy: z.string().exactOptional(),
+  doneIn: z.string().exactOptional(),
+  hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
 });
 
 const item = z.object({
@@ -88,6 +92,7 @@ const orderColumns = z.object({
   thread_ts: optionalText,
   approvals_required: z.number(),
   retry_of: optionalText,
+  earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),
   expires_at: optionalMoment,
   nudge_at: optionalMoment,
@@ -127,6 +132,7 @@ function orderOf(row: z.output<typeof orderColumns>): Order {
         ? undefined
         : { workerId: row.worker_id, leaseUntil: row.lease_until },
     retryOf: row.retry_of,
+    earlierRequesters: row.earlier_requesters,
     deliveryId: row.delivery_id,
     createdAt: row.created_at,
     closedAt: row.closed_at,
@@ -139,6 +145,7 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
+  o.earlier_requesters,
   o.delivery_id, o.expires_at, o.nudge_at, o.worker_id, o.lease_until, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
@@ -173,6 +180,31 @@ function selectColumnsById(what: string, columns: Prisma.Sql, ids: readonly stri
     : named(`orders ${what}`, Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ANY(${ids})`);
 }
 
+/** Rows of {@link selectEarlierItems}. */
+export const earlierItemRows = z.array(
+  z
+    .object({
+      order_id: z.string(),
+      name: z.string(),
+      state: item.shape.state,
+      late: itemResult.shape.late.nullable(),
+    })
+    .transform(
+      ({ order_id, late, ...rest }): EarlierItem => ({
+        orderId: order_id,
+        late: late ?? undefined,
+        ...rest,
+      }),
+    ),
+);
+
+/** What became of some names in some orders. */
+export function selectEarlierItems(orderIds: readonly string[], names: readonly string[]): Prisma.Sql {
+  return Prisma.sql`
+    SELECT order_id, name, state, result->>'late' AS late FROM order_items
+    WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
+}
+
 /** Every kind of event once: the compiler misses none. */
 const KINDS = {
   requested: 'requested',
@@ -188,6 +220,7 @@ const KINDS = {
   answered: 'answered',
   answered_late: 'answered_late',
   stopped: 'stopped',
+  hinted: 'hinted',
   doubted: 'doubted',
   released: 'released',
   settled: 'settled',

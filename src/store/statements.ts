@@ -12,6 +12,11 @@ import { LOG_POSITION } from './session.ts';
 /** In these states the sealed input may still be sent; in all others it is wiped. */
 const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 'APPROVED', 'EXECUTING']);
 
+/** Whether an item holds its task and name: while its order is open, unless it was stopped and is free again. */
+function holdsKey(order: Order, item: OrderItem): boolean {
+  return isOpen(order.state) && !(item.state === 'FAILED' && item.result?.stoppedBy !== undefined);
+}
+
 /** What an item holds while its order is open: unique, so that a task and name have one open order. */
 export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'>): string {
   return `${order.task}:${item.name}`;
@@ -33,14 +38,14 @@ export function insertOrder(
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
         input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
-        approvals_required, retry_of, delivery_id, expires_at, nudge_at, created_at, updated_at
+        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, nudge_at, created_at, updated_at
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method}, ${order.account.context ?? null},
         ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired}, ${order.retryOf ?? null},
-        ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.nudgeAt ?? null}, ${order.createdAt},
+        ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.nudgeAt ?? null}, ${order.createdAt},
         ${order.createdAt}
       ) RETURNING id
     ), kept_items AS (
@@ -157,6 +162,21 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
   );
 }
 
+/**
+ * Locks an order and all that it asks for again, directly or through others: nothing of them changes until the
+ * transaction ends. Answers with their ids. In one sequence, so that two of a kind wait for each other and not each for
+ * each.
+ */
+export function lockRetried(orderId: string): Prisma.Sql {
+  return Prisma.sql`
+    WITH RECURSIVE retried AS (
+      SELECT ${orderId}::text AS id
+      UNION
+      SELECT o.retry_of FROM retried JOIN orders o ON o.id = retried.id WHERE o.retry_of IS NOT NULL
+    )
+    SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
+}
+
 /** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */
 export function deleteExpiredDrafts(now: Date): Prisma.Sql {
   return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
@@ -205,7 +225,7 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     sent_at: item.sentAt,
     answered_at: item.answeredAt,
     result: item.result,
-    open_key: isOpen(order.state) ? openKey(order, item) : undefined,
+    open_key: holdsKey(order, item) ? openKey(order, item) : undefined,
     // A draft, or an order that was lost, turns out to have been sent: another one may hold the name by now.
     yields: order.state === 'UNKNOWN',
   }));

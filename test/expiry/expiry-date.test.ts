@@ -7,7 +7,7 @@ import { rest } from '../../src/zones/rest.ts';
 const now = new Date('2026-06-10T00:00:00Z');
 
 function record(expiresAt: string, ...statuses: string[]): RdapRegistration {
-  return { kind: 'found', expiresAt: new Date(expiresAt), statuses };
+  return { kind: 'found', expiresAt: new Date(expiresAt), registrar: undefined, nameServers: [], statuses };
 }
 
 describe('adding years', () => {

@@ -43,8 +43,21 @@ describe('the record of a domain', () => {
       kind: 'found',
       expiresAt: new Date('2027-03-01T12:00:00Z'),
       registeredAt: new Date('2020-03-01T12:00:00.000Z'),
+      registrar: 'Example Registrar Inc.',
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
       statuses: ['client transfer prohibited', 'active'],
     });
+  });
+
+  test('tells the registrar by its handle where its card has no name, and a transfer by its event', () => {
+    const transfer = { eventAction: 'Transfer', eventDate: '2026-05-01T00:00:00Z' };
+    const entities = [{ roles: ['registrar'], handle: '292', vcardArray: ['vcard', [['fn', {}, 'text']]] }];
+    expect(
+      readRdapAnswer({ ...full, entities, events: [...full.events, transfer] }, 'cafe.rest'),
+    ).toMatchObject({ registrar: '292', transferredAt: new Date('2026-05-01T00:00:00Z') });
+    const bare = readRdapAnswer({ ...full, entities: undefined, nameservers: undefined }, 'cafe.rest');
+    expect(bare).toMatchObject({ registrar: undefined, nameServers: [] });
+    expect(bare).not.toHaveProperty('transferredAt');
   });
 
   test('tells a deletion, by its event or else by the last change', () => {

@@ -13,7 +13,16 @@ function inDays(days: number, from = NOW): Date {
 }
 
 function found(expiresAt: Date, more: object = {}): RdapResult {
-  return { kind: 'found', expiresAt, statuses: ['active'], ...more };
+  return {
+    kind: 'found',
+    expiresAt,
+    registrar: 'Registrar',
+    nameServers: [],
+    statuses: ['active'],
+    server: 'rdap.example',
+    secure: true,
+    ...more,
+  };
 }
 
 const known: WatchedDomain = {
@@ -33,7 +42,7 @@ describe('after a look-up', () => {
     expect(outcomeOf({ ...known, expiry: undefined }, found(inDays(9))).expiry?.at).toEqual(inDays(9));
   });
 
-  test('a new end clears what was decided about the old one, and is kept as evidence', () => {
+  test('a new end clears what was decided about the old one', () => {
     const decided = {
       ...known,
       snooze: { until: inDays(10), by: 'U0ALICE', reason: undefined },
@@ -42,13 +51,32 @@ describe('after a look-up', () => {
     expect(outcomeOf(decided, found(inDays(385)))).toMatchObject({
       snooze: undefined,
       lapse: undefined,
-      moved: { from: inDays(20), at: NOW },
     });
     // A better date for the same end decides nothing anew.
     expect(outcomeOf(decided, found(inDays(22)))).toMatchObject({
       snooze: decided.snooze,
       lapse: decided.lapse,
     });
+  });
+
+  test('what the record showed is kept with the one before it, and with when each was first seen', () => {
+    const first = outcomeOf(known, found(inDays(20)), inDays(0));
+    const shown = { expiresAt: inDays(20), registrar: 'Registrar', secure: true, seenAt: inDays(0) };
+    expect(first).toMatchObject({ record: shown, recordBefore: undefined });
+    const same = outcomeOf(first, found(inDays(20)), inDays(1));
+    expect(same).toMatchObject({ record: shown, recordBefore: undefined });
+    const moved = outcomeOf(same, found(inDays(385)), inDays(2));
+    const after = { ...shown, expiresAt: inDays(385), seenAt: inDays(2) };
+    expect(moved).toMatchObject({ record: after, recordBefore: shown });
+    const transferred = outcomeOf(moved, found(inDays(385), { registrar: 'Another' }), inDays(3));
+    expect(transferred).toMatchObject({
+      record: { ...after, registrar: 'Another', seenAt: inDays(3) },
+      recordBefore: after,
+    });
+    const plain = outcomeOf(first, found(inDays(20), { secure: false }), inDays(1));
+    expect(plain).toMatchObject({ record: { ...shown, secure: false, seenAt: inDays(1) } });
+    const away = outcomeOf(moved, { kind: 'unavailable', reason: 'away' }, inDays(4));
+    expect(away).toMatchObject({ record: after, recordBefore: shown });
   });
 
   test('a renewal stands until the registry shows it; weeks later the contradiction is shown', () => {
@@ -74,7 +102,9 @@ describe('after a look-up', () => {
   test('failing says why and keeps what is known', () => {
     const failed = outcomeOf(known, { kind: 'unavailable', reason: 'its server is busy (HTTP 429)' });
     expect(failed).toMatchObject({ expiry: known.expiry, checkProblem: 'its server is busy (HTTP 429)' });
-    expect(outcomeOf(known, { kind: 'not_found' }).checkProblem).toMatch(/no record/);
+    expect(
+      outcomeOf(known, { kind: 'not_found', server: 'rdap.example', secure: true }).checkProblem,
+    ).toMatch(/no record/);
     expect(outcomeOf(failed, found(inDays(20))).checkProblem).toBeUndefined();
   });
 

@@ -10,8 +10,10 @@ import {
 } from '../../src/expiry/watch-list.ts';
 import { DAY_MS, Rig, silent } from './rig.ts';
 
+const NOT_FOUND: RdapResult = { kind: 'not_found', server: 'rdap.example', secure: true };
+
 let rig: Rig;
-let answer: RdapResult = { kind: 'not_found' };
+let answer: RdapResult = NOT_FOUND;
 
 beforeAll(async () => {
   rig = await Rig.start();
@@ -20,7 +22,7 @@ afterAll(() => rig.stop());
 afterEach(async () => {
   await rig.database.prisma.domain.deleteMany();
   await rig.database.prisma.reminder.deleteMany();
-  answer = { kind: 'not_found' };
+  answer = NOT_FOUND;
 });
 
 function deps() {
@@ -30,7 +32,11 @@ function deps() {
 const found = (expiresAt: string): RdapResult => ({
   kind: 'found',
   expiresAt: new Date(expiresAt),
+  registrar: undefined,
+  nameServers: [],
   statuses: [],
+  server: 'rdap.example',
+  secure: true,
 });
 
 describe('watch', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, orderAfter, orderOf, requestsOf } from '../support/orders.ts';
+import { clickAs } from '../support/people.ts';
 
 /*
  * Several names in one order: one card, one approval, a request and a result a name.
@@ -61,10 +62,18 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
-  expect(textOf(retried.card), 'asked for by Alice still').toContain('<@U0ALICE>');
+  expect(textOf(retried.card), 'who asks now').toMatch(/Asked by <@U0BOB>/);
+  expect(textOf(retried.card), 'whose account it is').toMatch(/alice in context 4` of <@U0ALICE>/);
+  const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
+  expect(textOf(heard)).toMatch(/<@U0ALICE>, <@U0BOB> asks again for .* with your account/);
+  expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
+  for (const person of [t.bob, t.alice]) {
+    const told = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));
+    expect(told).toMatch(/You asked for this, so/);
+  }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
   expect(history, 'the history names who pressed').toMatch(/History.*asked by <@U0BOB>/s);
-  await t.bob.click(retried.card, 'order_approve');
+  await t.carol.click(retried.card, 'order_approve');
   await retried.ends('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
@@ -81,6 +90,26 @@ test('Retry is not for everybody', async () => {
   await order.ends('FAILED');
   const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_retry'));
   expect(told).toContain('Only the person who asked, or an approver');
+});
+
+test('whose account a Retry uses hears of it also where its card is a direct message to somebody else', async () => {
+  const failed = await orderAfter(
+    t.workspace,
+    () => t.alice.command('C0NOBOT', '/domain renew nowhere.rest'),
+    'D0ALICE',
+  );
+  await clickAs(t.workspace, 'U0BOB', 'order_approve', failed.id);
+  await failed.ends('FAILED');
+  const again = await orderAfter(
+    t.workspace,
+    () => clickAs(t.workspace, 'U0BOB', 'order_retry', failed.id),
+    'D0BOB',
+  );
+  await t.workspace.waitFor(
+    () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes(again.id)),
+    { what: 'Alice to hear of it' },
+  );
+  expect(again.replies(), 'where Alice does not read').toEqual([]);
 });
 
 test('one name that is open already stops the whole line, with the way to the open order', async () => {

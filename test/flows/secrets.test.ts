@@ -135,6 +135,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   const retried = await orderAfter(t.workspace, () =>
     t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
   );
+  expect(textOf(retried.card), 'asked again after').toContain(order.id);
   await t.bob.click(retried.card, 'order_approve');
   await retried.ends('SUCCEEDED');
   expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);

@@ -4,8 +4,8 @@ import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../supp
 import { clickAs, giveReason } from '../support/people.ts';
 
 /*
- * Nobody knows whether the service carried an order out: the registry's public record settles what it can, people
- * settle the rest, and only then can it be tried again.
+ * Nobody knows whether the service carried an order out: public records over plain http are a hint, people settle it, and
+ * only then can it be tried again. `evidence.test.ts` has records that prove something.
  */
 
 const MINUTE_MS = 60_000;
@@ -27,28 +27,38 @@ async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promis
   return order;
 }
 
-test('the expiry moved: it is settled as done, by evidence, and the audit log says what was seen', async () => {
+test('the expiry moved, told over plain http: a hint for the approver who settles it, and no proof', async () => {
   const order = await unknownRenewal('cafe.rest', 'drop_after');
   await t.demo.moveTime(MINUTE_MS);
+  const card = await t.workspace.waitFor(
+    () => (textOf(order.card).includes('hint, no proof') ? order.card : undefined),
+    { what: 'the hint on the card' },
+  );
+  expect(order.state).toBe('UNKNOWN');
+  expect(textOf(card)).toMatch(
+    /shows that the name expires on .*Before this was sent, that was .*The record came over plain http\. Seen at/,
+  );
+  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  expect(history).toMatch(/public records show, as a hint: `[^`]+` “The registry shows/);
+  const form = await giveReason(t.workspace, t.bob, card, 'order_resolve_done', 'The invoice shows it');
+  expect(textOf(form)).toMatch(/hint, no proof.*plain http/s);
   const reply = await order.ends('SUCCEEDED');
-  expect(textOf(reply)).toMatch(/registry’s public record settled this as done/);
-  expect(textOf(reply)).toMatch(/expiry date has moved by the years asked for/);
-  expect(textOf(reply), 'mentions of nobody').not.toContain('<@evidence>');
-  expect(buttonsOf(reply), 'buttons that would settle it again').toEqual([]);
+  expect(textOf(reply)).toMatch(/<@U0BOB> settled this as done/);
+  expect(textOf(order.card), 'of what is settled').not.toContain('hint, no proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
-  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-  expect(history).toMatch(/settled by the registry’s public record succeeded/);
 });
 
-test('the expiry has not moved in a day: it is settled as not done, and can be tried again', async () => {
+test('the expiry has not moved in two weeks: it is said as not seen, and never settled as not done', async () => {
   const order = await unknownRenewal('bar.rest', 'hang');
   await t.demo.moveTime(10 * MINUTE_MS);
-  expect(order.state, 'after ten minutes, when the registry may be slow').toBe('UNKNOWN');
-  await t.demo.moveTime(DAY_MS);
-  const reply = await order.ends('FAILED');
-  expect(textOf(reply)).toMatch(/settled this as not done/);
-  expect(buttonsOf(reply)).toContain('order_retry');
+  await t.demo.moveTime(13 * DAY_MS);
+  await t.workspace.waitFor(() => textOf(order.card).includes('No renewal was seen') || undefined, {
+    what: 'the hint on the card',
+  });
+  await t.allShown();
+  expect(order.state).toBe('UNKNOWN');
+  expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { type SandboxService, startSandboxService } from '../../src/demo/service/server.ts';
-import { startWorkspace, type Workspace } from '../../src/demo/workspace/index.ts';
 import { createLog } from '../../src/log.ts';
 import { type Bot, startBot } from '../../src/main.ts';
 import { link, textOf, until } from '../support/demo.ts';

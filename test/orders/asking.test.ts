@@ -256,16 +256,6 @@ describe('retrying', () => {
     expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
   });
 
-  test('by an approver is for the requester, with the requester’s account', async () => {
-    const failed = await refused('a.rest');
-    const retried = acceptedOf(await rig.orders.retry(failed.id, 'U0BOB'));
-    expect(retried).toMatchObject({ requesterId: 'U0ALICE', account: { id: 'account-alice' } });
-    const [requested] = await rig.orders.history(retried.id);
-    expect(requested).toMatchObject({ actor: 'U0BOB', detail: { retryOf: failed.id } });
-    const own = await rig.orders.approve(retried.id, 'U0ALICE');
-    expect(own.ok, 'the requester approved').toBe(false);
-  });
-
   test('ten times at once makes one order, which can be retried in its turn', async () => {
     const failed = await refused('a.rest');
     const outcomes = await atOnce(10, () => rig.orders.retry(failed.id, 'U0ALICE'));

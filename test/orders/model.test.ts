@@ -76,7 +76,27 @@ const eventOf = {
     outcome: settledAs,
     result: fc.constant({ summary: 'late' }),
   }),
-  stopped: fc.record({ type: fc.constant('stopped' as const), summary: fc.constant('the account is gone') }),
+  stopped: fc
+    .record({
+      type: fc.constant('stopped' as const),
+      summary: fc.constant('the account is gone'),
+      by: fc.option(person, { nil: undefined }),
+      only: fc.option(fc.uniqueArray(item), { nil: undefined }),
+    })
+    .map(({ by, only, ...event }) => ({
+      ...event,
+      ...(by === undefined ? {} : { by }),
+      ...(only === undefined ? {} : { only }),
+    })),
+  hinted: fc.record({
+    type: fc.constant('hinted' as const),
+    n: item,
+    hint: fc.record({
+      text: fc.constantFrom('seen', 'not seen'),
+      source: fc.constant('rdap.example'),
+      seenAt: fc.constant(START.toISOString()),
+    }),
+  }),
   doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
   released: fc.constant({ type: 'released' as const }),
   settled: fc
@@ -191,6 +211,23 @@ describe('whatever happens to an order', () => {
         const isProven = event.again !== undefined;
         expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(isProven);
         sent.add(event.n);
+      };
+    }, 1_000);
+  });
+
+  it('what a person has stopped is not sent any more', () => {
+    always(() => {
+      let isStopped = false;
+      return ({ event, after }) => {
+        if (event.type === 'stopped' && event.by !== undefined && event.only === undefined) {
+          isStopped = true;
+          if (after.state === 'CANCELLED') return;
+          expect(
+            after.items.map(({ state }) => state),
+            'what waits',
+          ).not.toContain('WAITING');
+        }
+        if (isStopped) expect(event.type, 'after it was stopped').not.toBe('sending');
       };
     }, 1_000);
   });

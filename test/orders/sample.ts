@@ -41,6 +41,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     nudgeAt: hoursLater(4),
     claim: undefined,
     retryOf: undefined,
+    earlierRequesters: [],
     deliveryId: 'command:1',
     createdAt: START,
     closedAt: undefined,

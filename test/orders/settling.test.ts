@@ -250,7 +250,7 @@ describe('an answer that comes after all', () => {
     expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('order_retry');
     expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      why: expect.stringMatching(/service has said since/),
+      why: expect.stringMatching(/turned out since that this was carried out/),
     });
     expect(await rig.story(order.id)).toContain('answered_late');
   });

@@ -513,3 +513,70 @@ describe('lists', () => {
     expect(await rig.store.latest('create', 'U0LATEST', 4)).toBeUndefined();
   });
 });
+
+describe('that an item of a retry is about to be sent', () => {
+  /** An order that failed, the one that retried it and failed too, and a retry of that one which a worker has claimed. */
+  let runs = 0;
+  const retried = async () => {
+    runs += 1;
+    const names = [`race-${runs}-1.rest`, `race-${runs}-2.rest`];
+    const first = newOrder({ state: 'FAILED', closedAt: at(0) }, names);
+    const second = newOrder({ state: 'FAILED', retryOf: first.id }, names);
+    const third = newOrder({ retryOf: second.id }, names);
+    for (const order of [first, second]) await rig.keep(order);
+    await rig.sql(
+      `UPDATE order_items SET state = 'FAILED', open_key = NULL, result = '{"summary": "Failed."}'
+      WHERE order_id = ANY($1)`,
+      [[first.id, second.id]],
+    );
+    await rig.keep(third);
+    await rig.apply(third.id, approve('U0BOB'), at(1));
+    const claimed = await rig.apply(
+      third.id,
+      { type: 'claimed', workerId: 'worker', leaseUntil: at(20) },
+      at(2),
+    );
+    return { first, second, claimed };
+  };
+  const sending = (order: Order, n = 1) =>
+    rig.store.commit(changeOf(order, { type: 'sending', workerId: 'worker', n }, at(3)));
+  const LATE = `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
+
+  test('is kept while nothing is known of what it retries', async () => {
+    const { claimed } = await retried();
+    expect(await sending(claimed)).toEqual({ ok: true });
+    expect(await rig.read(claimed.id)).toMatchObject({ items: [{ state: 'SENT' }, { state: 'WAITING' }] });
+    expect(await sending(claimed), 'by somebody who read it before').toMatchObject({ ok: false });
+  });
+
+  test.each(['first', 'second'] as const)(
+    'is refused when the %s of them has done that name',
+    async (which) => {
+      const orders = await retried();
+      await rig.sql(LATE, [orders[which].id]);
+      expect(await sending(orders.claimed)).toMatchObject({
+        ok: false,
+        earlier: { orderId: orders[which].id, name: orders.claimed.items[0]?.name, found: 'done' },
+      });
+      expect(await rig.read(orders.claimed.id), 'nothing is written').toEqual(orders.claimed);
+      expect(await sending(orders.claimed, 2), 'the other name').toEqual({ ok: true });
+    },
+  );
+
+  test.each(['first', 'second'] as const)(
+    'waits for an answer that is being kept for the %s of them',
+    async (which) => {
+      const orders = await retried();
+      const keepAnswer = `WITH done AS (UPDATE orders SET version = version + 1 WHERE id = $1 RETURNING id)
+      UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' FROM done WHERE order_id = done.id AND n = 1`;
+      const [outcome] = await rig.whileHolding(
+        keepAnswer,
+        [orders[which].id],
+        () => [sending(orders.claimed)],
+        'COMMIT',
+      );
+      expect(outcome).toMatchObject({ ok: false, earlier: { found: 'done' } });
+      expect(await rig.read(orders.claimed.id)).toEqual(orders.claimed);
+    },
+  );
+});

@@ -1,6 +1,8 @@
+import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
-import { isOpen, type Order, stateInWords } from '../../orders/order.ts';
+import { LOOKED_UP_TASKS } from '../../orders/evidence.ts';
+import type { Order } from '../../orders/order.ts';
 import {
   type Action,
   type ActionCall,
@@ -16,11 +18,11 @@ import { answersText, answersView, fitsView } from '../views/answer.ts';
 import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
-import { code, context, escapeText, say, section } from '../views/kit.ts';
-import { orderTitle } from '../views/order.ts';
+import { code, context, escapeText, lines, say, section } from '../views/kit.ts';
+import { orderTitle, seenInRecords } from '../views/order.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
-import { openAlready, openForm, outcomeMessage } from './ordering.ts';
+import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
 import { userForm } from './users.ts';
 
 /*
@@ -61,6 +63,14 @@ async function cancel(call: ActionCall): Promise<void> {
   );
 }
 
+async function stop(call: ActionCall): Promise<void> {
+  await tellOutcome(
+    call,
+    await call.deps.orders.stop(call.value, call.person.id),
+    (title) => `Stopped: ${title}. What waited is not sent any more.`,
+  );
+}
+
 async function confirm(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.confirm(call.value, call.person.id);
   if (outcome.kind === 'open_already') return call.tell(openAlready(outcome.order));
@@ -73,27 +83,10 @@ async function confirm(call: ActionCall): Promise<void> {
 
 async function retry(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.retry(call.value, call.person.id);
-  if (outcome.kind === 'refused') return call.tell(say(outcome.why));
-  if (outcome.kind === 'needs_secret') {
-    const { order } = outcome;
-    if (order.requesterId !== call.person.id) {
-      return call.tell(
-        say('Its secret part was not kept. Only the person who asked can ask again and type it.'),
-      );
-    }
-    return retryWithSecret(call, order);
-  }
+  if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   const message = outcomeMessage(outcome);
-  if (message !== undefined) return call.tell(message);
-  if (outcome.kind !== 'accepted') return;
-  const { id, state } = outcome.order;
-  await call.tell(
-    isOpen(state)
-      ? say(`Asked for again as order ${code(id)}. Its card follows.`)
-      : say(
-          `This was retried already, as order ${code(id)}, which is ${stateInWords(state)}. See it with \`/domain order ${id}\`.`,
-        ),
-  );
+  if (message !== undefined) await call.tell(message);
+  else if (outcome.kind === 'accepted') await call.tell(retriedMessage(outcome.order));
 }
 
 /** The form again with all but the secret, for the account that the order was made with. */
@@ -109,6 +102,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const origin = {
     channelId: order.channelId,
     ...(order.threadTs === undefined ? {} : { threadTs: order.threadTs }),
+    retryOf: order.id,
   };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
     ...valuesFromInput(order.input),
@@ -166,12 +160,18 @@ const REASON = {
 function reasonForm(
   form: Omit<Form, 'fields'>,
   act: (call: Interaction, subject: string, reason: string | undefined) => Promise<ChangeOutcome>,
+  intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
 ): FormFeature {
   const full: Form = { ...form, fields: [REASON] };
   return {
     form: full,
     needs: 'member',
-    render: (_call, origin, values) => ({ form: full, origin, values }),
+    render: async (call, origin, values) => ({
+      form: full,
+      origin,
+      values,
+      intro: await intro(call, origin.subject ?? ''),
+    }),
     async submit(call): Promise<Submitted> {
       const outcome = await act(call, call.origin.subject ?? '', reasonOf(call.values));
       return outcome.ok ? { kind: 'done' } : { kind: 'errors', errors: { reason: outcome.refusal } };
@@ -195,6 +195,10 @@ const settleForm = reasonForm(
       found === 'done' ? 'SUCCEEDED' : 'FAILED',
       reason,
     );
+  },
+  async (call, subject) => {
+    const order = await call.deps.orders.load(subject.split(':')[0] ?? '');
+    return order !== undefined && LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : [];
   },
 );
 
@@ -242,6 +246,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: approve },
   { id: 'order_deny', needs: 'member', run: openDeny },
   { id: 'order_cancel', needs: 'member', run: cancel },
+  { id: 'order_stop', needs: 'member', run: stop },
   { id: 'order_confirm', needs: 'member', run: confirm },
   { id: 'order_retry', needs: 'member', run: retry },
   { id: 'order_reveal', needs: 'member', run: reveal },

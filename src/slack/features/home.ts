@@ -1,4 +1,5 @@
 import { newReference } from '../../log.ts';
+import { isRequester } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
@@ -49,7 +50,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     : [[], []];
   const mayDecide = pending.filter(
     (order) =>
-      (order.requesterId !== userId || policy.allowSelfApproval) &&
+      (!isRequester(order, userId) || policy.allowSelfApproval) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {

@@ -14,7 +14,7 @@ import {
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
 import { interfaceNote } from '../views/interface.ts';
 import { code, context } from '../views/kit.ts';
-import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './ordering.ts';
 
 /*
  * The form of a task that becomes an order: filled from the line and from what the person used last, and read
@@ -138,7 +138,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
         ...(secret === undefined ? {} : { secret }),
       });
       if (outcome.kind === 'invalid') return { kind: 'errors', errors: errorsByField(outcome.problems) };
-      const message = outcomeMessage(outcome);
+      const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
+      const message = outcomeMessage(outcome) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
       return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
     },
   };

@@ -1,7 +1,7 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { Secret } from '../../client/secret.ts';
-import type { Order, OrderTaskName } from '../../orders/order.ts';
-import type { RequestOutcome } from '../../orders/request.ts';
+import { isOpen, type Order, type OrderTaskName, stateInWords } from '../../orders/order.ts';
+import type { RetryOutcome } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
 import { NOT_LINKED } from '../serve.ts';
@@ -22,22 +22,27 @@ export interface Wish {
 }
 
 /** Places an order for the person of an interaction, with the account that is active now. */
-export async function placeOrder(call: Interaction, origin: FormOrigin, wish: Wish): Promise<RequestOutcome> {
-  return call.deps.orders.request({
-    task: wish.task,
+export async function placeOrder(call: Interaction, origin: FormOrigin, wish: Wish): Promise<RetryOutcome> {
+  const content = {
     input: wish.input,
     secret: wish.secret,
     reason: wish.reason,
-    requesterId: call.person.id,
     account: await activeAccount(call),
-    channelId: origin.channelId,
-    threadTs: origin.threadTs,
     deliveryId: call.deliveryId,
-  });
+  };
+  return origin.retryOf === undefined
+    ? call.deps.orders.request({
+        ...content,
+        task: wish.task,
+        requesterId: call.person.id,
+        channelId: origin.channelId,
+        threadTs: origin.threadTs,
+      })
+    : call.deps.orders.retry(origin.retryOf, call.person.id, content);
 }
 
 /** What the person hears at once; undefined when the card says it all. */
-export function outcomeMessage(outcome: RequestOutcome): Message | undefined {
+export function outcomeMessage(outcome: RetryOutcome): Message | undefined {
   switch (outcome.kind) {
     case 'accepted':
       return outcome.order.state === 'DRAFT' ? confirmMessage(outcome.order) : undefined;
@@ -49,7 +54,20 @@ export function outcomeMessage(outcome: RequestOutcome): Message | undefined {
       return say(problemList(outcome.problems.map(({ problem }) => problem)));
     case 'open_already':
       return openAlready(outcome.order);
+    case 'refused':
+      return say(outcome.why);
+    case 'needs_secret':
+      return say('Its secret part was not kept. Press Retry again and type it.');
   }
+}
+
+/** What the person hears who retried an order, now or before. */
+export function retriedMessage({ id, state }: Order): Message {
+  return isOpen(state)
+    ? say(`Asked for again as order ${code(id)}. Its card follows.`)
+    : say(
+        `This was retried already, as order ${code(id)}, which is ${stateInWords(state)}. See it with \`/domain order ${id}\`.`,
+      );
 }
 
 const SHOWN_PROBLEMS = 10;

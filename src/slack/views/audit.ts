@@ -46,6 +46,7 @@ const detailOf = z.object({
   reason: text,
   summary: text,
   why: text,
+  hint: text,
   outcome: text,
   result: z
     .object({
@@ -95,7 +96,7 @@ export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf
       .map((message) => [message.code, message.text].filter(Boolean).join(' '))
       .join('; '),
     stid: result?.stid ?? '',
-    result: result?.summary ?? detail.summary ?? detail.why ?? '',
+    result: result?.summary ?? detail.summary ?? detail.why ?? detail.hint ?? '',
     retry_of: order.retryOf ?? '',
   });
 }

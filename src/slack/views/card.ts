@@ -1,5 +1,5 @@
-import { accountName } from '../../accounts/account.ts';
-import type { Order, OrderItem } from '../../orders/order.ts';
+import { z } from 'zod';
+import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { COSTS_MONEY } from '../../zones/tasks.ts';
 import {
@@ -18,17 +18,20 @@ import {
   mention,
   message,
   moment,
+  ownSentence,
   quote,
   section,
   table,
   truncate,
 } from './kit.ts';
 import {
+  accountInWords,
   approverList,
   contextInWords,
   decisionButtons,
   goesOverXml,
   type Happening,
+  hintLines,
   ICONS,
   ITEM_WORDS,
   inputFacts,
@@ -42,6 +45,7 @@ import {
   retryButtons,
   STATE_LINES,
   settleButtons,
+  stopButtons,
 } from './order.ts';
 
 /*
@@ -53,6 +57,8 @@ export interface CardExtras {
   readonly approvers: readonly string[];
   /** What has happened so far. */
   readonly history?: readonly Happening[];
+  /** When it is shown. */
+  readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
   readonly hint?: string;
 }
@@ -66,9 +72,10 @@ export function cardBlockId(orderId: string): string {
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
-  return message(`${escapeText(title)}: ${stateWords(order)}`, [
+  const history = extras.history ?? [];
+  return message(`${escapeText(title)}: ${stateInShort(order, history)}`, [
     header(title),
-    section(stateLine(order, extras.history ?? [])),
+    section(stateLine(order, history)),
     section(
       `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
     ),
@@ -76,10 +83,11 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...(order.items.length > 1 ? itemTable(order) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
+    ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending && extras.approvers.length > 0
       ? [section(`Can approve: ${approverList(extras.approvers)}`)]
       : []),
-    ...actions(cardBlockId(order.id), cardButtons(order)),
+    ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
     context(
       ...(pending ? [sendingInWords(order)] : []),
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
@@ -100,7 +108,7 @@ function cardFacts(order: Order, title: string): (readonly [string, string])[] {
   return [
     ['Costs money', taskNamed(order.task).effect === 'charge' ? '*Yes*' : 'No'],
     ['System', contextInWords(order.account.context)],
-    ['With the account', `${code(accountName(order.account))} of ${mention(order.requesterId)}`],
+    ['With the account', accountInWords(order)],
     // A long name is cut in the title, and must be seen in full.
     ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
       ? [['Name', escapeText(itemName(order, first.name))] as const]
@@ -130,7 +138,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 
 /** Where the order stands, since when, and through whom. */
 function stateLine(order: Order, history: readonly Happening[]): string {
-  const state = `${ICONS[order.state]} *${stateWords(order)}*${partInWords(order)}`;
+  const state = `${ICONS[order.state]} *${stateInShort(order, history)}*${partInWords(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [
@@ -145,11 +153,56 @@ function stateLine(order: Order, history: readonly Happening[]): string {
       if (denied === undefined) return state;
       return `${state} · by ${mention(denied.actor)}${reasonOf(denied)}`;
     }
+    case 'APPROVED':
+    case 'EXECUTING':
+      return [state, ...waitInWords(order, history), ...approvedInWords(order)].join(' · ');
+    case 'CANCELLED': {
+      const stop = stopOf(history);
+      return stop === undefined ? state : `${state} · by ${mention(stop.actor)}`;
+    }
+    case 'EXPIRED':
+      return state;
     default:
-      return order.approvals.length === 0 || order.state === 'CANCELLED' || order.state === 'EXPIRED'
-        ? state
-        : `${state} · approved by ${order.approvals.map(({ userId }) => mention(userId)).join(', ')}`;
+      return [state, ...approvedInWords(order)].join(' · ');
   }
+}
+
+function stateInShort(order: Order, history: readonly Happening[]): string {
+  if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
+  if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
+  // What the service refused for load was sent.
+  return order.items.some(({ attempts }) => attempts > 0)
+    ? 'Stopped, nothing was carried out'
+    : 'Stopped, nothing was sent';
+}
+
+/** A person stopped the order before anything of it was carried out. */
+function stopOf(history: readonly Happening[]): Happening | undefined {
+  return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
+}
+
+function approvedInWords({ approvals }: Order): string[] {
+  return approvals.length === 0
+    ? []
+    : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
+}
+
+const heldBackDetail = z.object({ why: z.string() });
+
+/** When the first of what waits may be sent again. */
+function waitsUntil(order: Order): Date | undefined {
+  const moments = waitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  return moments.length === 0 ? undefined : new Date(Math.min(...moments));
+}
+
+/** `waits until 10:05: The service is busy.` */
+function waitInWords(order: Order, history: readonly Happening[]): string[] {
+  const first = waitsUntil(order);
+  if (first === undefined) return [];
+  const heldBack = history.findLast(({ kind }) => kind === 'held_back');
+  const why = heldBackDetail.safeParse(heldBack?.detail).data?.why;
+  const until = `waits until ${moment(first)}`;
+  return [why === undefined ? until : `${until}: ${ownSentence(why)}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
@@ -196,7 +249,7 @@ function resultLines(order: Order): AnyBlock[] {
   return known.length === 0 ? [] : [section(known.join('\n'))];
 }
 
-function cardButtons(order: Order) {
+function cardButtons(order: Order, now: Date | undefined) {
   const value = order.id;
   const title = orderTitle(order);
   if (order.state === 'PENDING') {
@@ -206,5 +259,5 @@ function cardButtons(order: Order) {
     ];
   }
   if (order.state === 'UNKNOWN') return settleButtons(order);
-  return retryButtons(order);
+  return [...stopButtons(order), ...retryButtons(order, now)];
 }

@@ -36,6 +36,8 @@ export interface FormOrigin {
   readonly threadTs?: string;
   /** An id that the form is about: an order's, a name. */
   readonly subject?: string;
+  /** The order that is asked for again. */
+  readonly retryOf?: string;
   /** The linked account that was active when the form opened: what was typed was meant for that one. */
   readonly accountId?: string;
 }

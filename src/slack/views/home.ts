@@ -24,6 +24,7 @@ import {
   table,
 } from './kit.ts';
 import {
+  accountInShort,
   contextInWords,
   decisionButtons,
   inputFacts,
@@ -174,7 +175,7 @@ function decisionText(order: Order): string {
     `*${escapeText(orderTitle(order))}* · ${money} · ${contextInWords(order.account.context)}`,
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     [
-      `With ${code(accountName(order.account))}`,
+      `With ${accountInShort(order)}`,
       ...(order.approvalsRequired > 1
         ? [`${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`]
         : []),

@@ -2,13 +2,16 @@ import type { Button } from '@slack/types';
 import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
+  accountOwner,
   type ItemResult,
+  isRetryOver,
   type Order,
   type OrderItem,
   type OrderState,
   type OrderTaskName,
   retryableItems,
   stateInWords,
+  waitingItems,
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -179,6 +182,16 @@ export function contextInWords(contextNumber: number | undefined): string {
     : `*LIVE* (context ${contextNumber})`;
 }
 
+/** With which account, and whose it is. */
+export function accountInWords(order: Order): string {
+  return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
+}
+
+/** With which account; whose it is only where that is somebody else’s than the asker’s. */
+export function accountInShort(order: Order): string {
+  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : accountInWords(order);
+}
+
 /** What happened to an order, as its card and thread need to know it. */
 export interface Happening {
   readonly kind: string;
@@ -260,11 +273,25 @@ function lateInWords(agrees: boolean, late: NonNullable<ItemResult['late']>): st
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
+function summaryInWords({
+  state,
+  attempts,
+  result: { summary, stoppedBy },
+}: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
+  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summary);
+  return state === 'FAILED'
+    ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
+    : `${ownSentence(summary)} Stopped by ${mention(stoppedBy)}.`;
+}
+
 /**
  * What became of an item: the bot's own sentence where "done" does not say it all, then the service's words.
  * @param detail `full` tells what the answer says of its object too
  */
-export function resultText({ state, result }: OrderItem, detail: 'brief' | 'full' = 'brief'): string[] {
+export function resultText(
+  { state, attempts, result }: OrderItem,
+  detail: 'brief' | 'full' = 'brief',
+): string[] {
   if (result === undefined) return [];
   const words = [
     result.code === undefined ? undefined : code(result.code),
@@ -275,7 +302,7 @@ export function resultText({ state, result }: OrderItem, detail: 'brief' | 'full
   const said = [words, kindInWords(result.type)].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return [
-    ...(saysItAll(state, result, said) ? [] : [ownSentence(result.summary)]),
+    ...(saysItAll(state, result, said) ? [] : [summaryInWords({ state, attempts, result })]),
     ...(result.late === undefined ? [] : [lateInWords(result.late === state, result.late)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
@@ -303,9 +330,28 @@ export function decisionButtons(order: Order): Button[] {
   ];
 }
 
-/** Retry, where there is something to ask for again. */
-export function retryButtons(order: Order): Button[] {
+/** Stop, while something waits to be sent, or sent again. */
+export function stopButtons(order: Order): Button[] {
+  const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
+  if (!isUnderWay || waitingItems(order).length === 0) return [];
+  return [
+    button({
+      actionId: 'order_stop',
+      text: 'Stop',
+      value: order.id,
+      style: 'danger',
+      label: `Stop: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/**
+ * Retry, where there is something to ask for again.
+ * @param now when it is shown; without it, it is not too late
+ */
+export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || retryableItems(order).length === 0) return [];
+  if (now !== undefined && isRetryOver(order, now)) return [];
   return [
     button({
       actionId: 'order_retry',
@@ -334,13 +380,32 @@ export function settleButtons(order: Order): Button[] {
   ];
 }
 
+/** What public records showed of what nobody knows, for the person who settles it. */
+export function hintLines(order: Order): string[] {
+  const hints = order.items.flatMap(({ state, name, result }) => {
+    const hint = state === 'UNKNOWN' ? result?.hint : undefined;
+    if (hint === undefined) return [];
+    const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+    return [
+      `• ${about}${ownSentence(hint.text)} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
+    ];
+  });
+  return hints.length === 0 ? [] : ['*Public records: a hint, no proof*', ...hints];
+}
+
+/** What public records showed, also where that is nothing. */
+export function seenInRecords(order: Order): string[] {
+  const hints = hintLines(order);
+  return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
+}
+
 /** What is asked of the requester before a draft becomes an order. */
 export function confirmMessage(order: Order): Message {
   const title = orderTitle(order);
   const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
   return message(`${escapeText(title)}?`, [
     section(
-      `*${escapeText(title)}?*\nWith ${code(accountName(order.account))}, ${contextInWords(order.account.context)}.`,
+      `*${escapeText(title)}?*\nWith ${accountInShort(order)}, ${contextInWords(order.account.context)}.`,
     ),
     ...(notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))]),
     ...actions(`confirm_${order.id}`, [

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import { accountName } from '../../accounts/account.ts';
+import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { answerButtons } from './answer.ts';
 import {
@@ -15,6 +16,7 @@ import {
   mention,
   message,
   moment,
+  ownSentence,
   quote,
   section,
   truncateMarkup,
@@ -46,10 +48,13 @@ export function orderReply(
   order: Order,
   happening: Happening,
   approvers: readonly string[],
+  now?: Date,
 ): Message | undefined {
   const asker = mention(order.requesterId);
   const title = escapeText(orderTitle(order));
   switch (happening.kind) {
+    case 'requested':
+      return retriedReply(order, happening);
     case 'approved':
       return happening.state === 'PENDING' ? approvedReply(order, happening) : undefined;
     case 'denied':
@@ -66,19 +71,68 @@ export function orderReply(
       return sentence(
         `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
       );
+    case 'stopped':
+      return stoppedReply(order, happening);
     case 'settled':
-      return settledReply(order, happening, approvers);
+      return settledReply(order, happening, approvers, now);
     case 'answered_late':
       return lateReply(order, happening, approvers);
     case 'finished':
-      return finishedReply(order, happening, approvers);
+      return finishedReply(order, happening, approvers, now);
     default:
       return undefined;
   }
 }
 
+/** The bot itself, where a person could stand. */
+const SYSTEM = 'system';
+
 function sentence(text: string): Message {
   return message(text, [section(text)]);
+}
+
+/** Whose account is used hears of it, where somebody else asks again. */
+function retriedReply(order: Order, happening: Happening): Message | undefined {
+  const owner = accountOwner(order);
+  if (order.retryOf === undefined || owner === order.requesterId) return undefined;
+  const next =
+    happening.state === 'APPROVED'
+      ? 'It needs no approval.'
+      : 'Another person has to approve it: neither of your approvals counts.';
+  return sentence(
+    `:repeat: ${mention(owner)}, ${mention(order.requesterId)} asks again for *${escapeText(orderTitle(order))}*, with your account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+  );
+}
+
+const stoppedDetail = z.object({ summary: z.string(), names: z.array(z.string()).catch([]) });
+
+/** Something of an order is not sent any more. Where that ends it, the reply to its end says so. */
+function stoppedReply(order: Order, happening: Happening): Message | undefined {
+  const detail = stoppedDetail.safeParse(happening.detail).data;
+  if (detail === undefined || ENDED_BY_ITEMS.has(happening.state)) return undefined;
+  const title = escapeText(orderTitle(order));
+  const { names } = detail;
+  const which = names.length < order.items.length ? ` Not sent: ${namesInWords(order, names)}.` : '';
+  if (happening.state === 'CANCELLED') {
+    const what = order.items.some(({ attempts }) => attempts > 0)
+      ? 'The service refused what was sent before, so nothing was carried out.'
+      : 'Nothing was sent.';
+    return sentence(
+      `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(happening.actor)} stopped this: ${title}. ${what}`,
+    );
+  }
+  return sentence(
+    happening.actor === SYSTEM
+      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(detail.summary)}${which}`
+      : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(happening.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
+  );
+}
+
+/** States that an order gets from its items: the reply to its end says what became of each. */
+const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
+
+function namesInWords(order: Order, names: readonly string[]): string {
+  return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
 /** One of several approvals was given, and more are needed. */
@@ -95,12 +149,18 @@ function approvedReply(order: Order, happening: Happening): Message {
   );
 }
 
-function settledReply(order: Order, happening: Happening, approvers: readonly string[]): Message {
+function settledReply(
+  order: Order,
+  happening: Happening,
+  approvers: readonly string[],
+  now: Date | undefined,
+): Message {
   const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
     `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: ${settledTitle(order, happening)}.${reasonOf(happening)}`,
     approvers,
+    now,
   );
 }
 
@@ -112,8 +172,11 @@ function settledTitle(order: Order, { detail }: Happening): string {
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
   if (settled.length === 0 || settled.length === order.items.length) return title;
-  const names = settled.map(({ name }) => `*${escapeText(itemName(order, name))}*`).join(', ');
-  return `${truncateMarkup(names, 1_000)} (${escapeText(orderTitle(order))})`;
+  const names = namesInWords(
+    order,
+    settled.map(({ name }) => name),
+  );
+  return `${names} (${escapeText(orderTitle(order))})`;
 }
 
 const lateDetail = z.object({
@@ -151,7 +214,7 @@ function lateReply(order: Order, happening: Happening, approvers: readonly strin
     ...lines(itemLines(order, item)),
     section(
       wasDone
-        ? 'It is not asked for again: there is no Retry any more. If it was asked for again meanwhile, deny that order, or look at the domain service whether it was done twice.'
+        ? 'It is not asked for again: there is no Retry any more, and a Retry that still waits is not sent. If it was sent again already, look at the domain service whether it was done twice.'
         : 'Look at the domain service. If it is still wanted, ask for it again with `/domain`.',
     ),
   ]);
@@ -189,6 +252,7 @@ function finishedReply(
   order: Order,
   happening: Happening,
   approvers: readonly string[],
+  now: Date | undefined,
 ): Message | undefined {
   // It has been settled since, and the reply to that says more.
   if (happening.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
@@ -198,6 +262,7 @@ function finishedReply(
     order,
     `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}${partInWords(order)}.`,
     approvers,
+    now,
   );
 }
 
@@ -219,9 +284,14 @@ function revealButton(order: Order) {
 const REVEAL_HINT = 'Only the person who asked can see it, once, within an hour.';
 
 /** How an order stands, item by item, and what can be done about it. */
-function outcomeReply(order: Order, lead: string, approvers: readonly string[]): Message {
+function outcomeReply(
+  order: Order,
+  lead: string,
+  approvers: readonly string[],
+  now: Date | undefined,
+): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  const retry = retryButtons(order);
+  const retry = retryButtons(order, now);
   return message(lead, [
     section(lead),
     ...lines(order.items.flatMap((item) => itemLines(order, item))),
@@ -291,7 +361,8 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   held_back: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
-  stopped: 'stopped before anything was sent',
+  stopped: 'stopped: what was not sent is not sent any more',
+  hinted: 'public records show, as a hint:',
   doubted: 'stopped, because the database was put back or had slept',
   released: 'given back',
   settled: 'settled',
@@ -325,13 +396,14 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 }
 
 function historyLine(entry: HistoryEntry): string {
-  const who = entry.actor === 'system' ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome, why } = entry.detail;
+  const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
+  const { ctid, reason, outcome, why, hint } = entry.detail;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
     typeof why === 'string' ? `(${escapeText(why)})` : '',
+    typeof hint === 'string' ? `“${quote(hint)}”` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');
   return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;

@@ -69,6 +69,7 @@ export function sampleOrder(
     nudgeAt: undefined,
     claim: undefined,
     retryOf: undefined,
+    earlierRequesters: [],
     deliveryId: 'command:1',
     createdAt: ASKED_AT,
     closedAt: undefined,

@@ -1,0 +1,86 @@
+import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+
+/*
+ * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out
+ * after all, when its answer comes late.
+ */
+
+/** An item of an earlier order. */
+export interface EarlierItem {
+  readonly orderId: string;
+  readonly name: string;
+  readonly state: ItemState;
+  /** What the service answered after the item had been settled. */
+  readonly late: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
+}
+
+/** A name that may not be asked for again: an earlier order has done it, or may still do it. */
+export interface EarlierFinding {
+  readonly orderId: string;
+  readonly name: string;
+  readonly found: 'done' | 'open';
+}
+
+/** What earlier items say of some names. Pure. */
+export function findingsIn(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
+  const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
+  const isOpen = ({ state, late }: EarlierItem) =>
+    state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
+  return names.flatMap((name): EarlierFinding[] => {
+    const same = items.filter((item) => item.name === name);
+    const done = same.find(isDone);
+    if (done !== undefined) return [{ orderId: done.orderId, name, found: 'done' }];
+    const open = same.find(isOpen);
+    return open === undefined ? [] : [{ orderId: open.orderId, name, found: 'open' }];
+  });
+}
+
+/**
+ * What the orders that a retry asks for again say of some of its items.
+ * @param asked those that it still has to send, when left out
+ */
+export async function findEarlier(
+  load: (orderId: string) => Promise<Order | undefined>,
+  order: Order,
+  asked: readonly OrderItem[] = waitingItems(order),
+): Promise<EarlierFinding[]> {
+  const items: EarlierItem[] = [];
+  for (let id = order.retryOf; id !== undefined; ) {
+    const earlier: Order | undefined = await load(id);
+    for (const { name, state, result } of earlier?.items ?? []) {
+      items.push({ orderId: id, name, state, late: result?.late });
+    }
+    id = earlier?.retryOf;
+  }
+  return findingsIn(
+    items,
+    asked.map(({ name }) => name),
+  );
+}
+
+/** What people are told of a name that is not sent for what was found. */
+export function findingInWords({ orderId, found }: EarlierFinding): string {
+  return found === 'done'
+    ? `Order \`${orderId}\`, which this asks for again, turned out to have been carried out. Nothing was sent.`
+    : `What became of order \`${orderId}\`, which this asks for again, is not known yet. Nothing was sent. That order has to be settled first.`;
+}
+
+/** The event that stops the names of the first order found, and of that one alone: each is told with its order. */
+export function stopForEarlier(
+  order: Order,
+  findings: readonly EarlierFinding[],
+): (OrderEvent & { readonly type: 'stopped' }) | undefined {
+  const [first] = findings;
+  if (first === undefined) return undefined;
+  const names = findings
+    .filter(({ orderId, found }) => orderId === first.orderId && found === first.found)
+    .map(({ name }) => name);
+  return {
+    type: 'stopped',
+    summary: findingInWords(first),
+    only: waitingItems(order)
+      .filter(({ name }) => names.includes(name))
+      .map(({ n }) => n),
+    ...(first.found === 'done' ? { doneIn: first.orderId } : {}),
+  };
+}

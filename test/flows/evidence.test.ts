@@ -1,0 +1,137 @@
+import type { Actor } from '@domain-steward/slack-workspace';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { answerTo, buttonsOf, DOMAINS, link, openForm, textOf, until } from '../support/demo.ts';
+import { IMPATIENT, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
+import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
+
+/*
+ * A registry that is read over https proves what was done, and tells the rest. The bot is a process of its own: Node
+ * reads the authorities that it trusts when it starts.
+ */
+
+const PATIENCE_MS = 60_000;
+
+let s: Surroundings;
+let registry: SecureRegistry;
+let alice: Actor;
+let bob: Actor;
+
+beforeAll(async () => {
+  s = await startSurroundings();
+  registry = await new SecureRegistry(s.service).start();
+  await s.start(IMPATIENT, {
+    ...TRUSTS_REGISTRY,
+    RDAP_BOOTSTRAP_URL: registry.bootstrapUrl,
+    SERVICE_TIMEOUT: '4s',
+  });
+  alice = s.workspace.as('U0ALICE');
+  bob = s.workspace.as('U0BOB');
+  await link(s.workspace, alice);
+}, PATIENCE_MS);
+afterEach(() => s.service.faults.clear());
+afterAll(async () => {
+  await s.stop();
+  registry.stop();
+});
+
+/** Has the bot look at the registries now: an import does. */
+async function look(): Promise<void> {
+  const form = await openForm(s.workspace, alice, '/domain import');
+  await alice.submit(form, { names: 'soup.rest' });
+}
+async function registration(name: string): Promise<SeenOrder> {
+  s.service.faults.set({ kind: 'drop_after', times: 1, match: { task: 'domain.create', name } });
+  const form = await openForm(s.workspace, alice, `/domain create ${name}`);
+  const submit = () => alice.submit(form, DELEGATION);
+  const order = await approvedBy(bob, orderAfter(s.workspace, submit, DOMAINS, name));
+  await order.ends('UNKNOWN');
+  return order;
+}
+/** The card, once it shows a hint. */
+const hinted = (order: SeenOrder) =>
+  s.workspace.waitFor(
+    () => (textOf(order.card).includes('hint, no proof') ? textOf(order.card) : undefined),
+    {
+      what: `the hint on the card of order ${order.id}`,
+      timeoutMs: 15_000,
+    },
+  );
+
+test(
+  'a registration with the nameservers asked for is settled as done, by nobody’s hand',
+  async () => {
+    const order = await registration('brand-new.rest');
+    await look();
+    const reply = await order.ends('SUCCEEDED', 15_000);
+    expect(textOf(reply)).toMatch(
+      /registry’s public record settled this as done.*registered when this was sent, with the nameservers asked for/s,
+    );
+    expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
+    expect(requestsOf(s.service, order)).toHaveLength(1);
+    const { csv } = await auditLog(s.workspace);
+    const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',settled,'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/,settled,Registry record \(RDAP\),.*registered when this was sent/);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'one of somebody else’s at the same moment is a hint, and a person settles it',
+  async () => {
+    const nameservers = [{ objectClassName: 'nameserver', ldhName: 'ns1.parked.example' }];
+    registry.changes.set('snatched.rest', { nameservers });
+    const order = await registration('snatched.rest');
+    await look();
+    expect(await hinted(order)).toMatch(
+      /with other nameservers: ns1\.parked\.example\. Seen at `localhost:\d+`/,
+    );
+    expect(order.state).toBe('UNKNOWN');
+    const form = await giveReason(
+      s.workspace,
+      bob,
+      order.card,
+      'order_resolve_failed',
+      'Somebody else has it',
+    );
+    expect(textOf(form)).toMatch(/hint, no proof.*other nameservers/s);
+    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as not done/);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'several names: each is settled by itself, by whoever knows, and the thread names it',
+  async () => {
+    const names = ['bar.rest', 'cafe.rest', 'deli.rest'];
+    for (const name of names) await answerTo(s.workspace, alice, `/domain watch ${name}`);
+    s.service.faults.set({ kind: 'drop_after', times: 1, match: { name: 'bar.rest', task: 'domain.renew' } });
+    s.service.faults.set({
+      kind: 'drop_before',
+      times: 1,
+      match: { name: 'cafe.rest', task: 'domain.renew' },
+    });
+    const order = await approvedBy(bob, ask(s.workspace, alice, `/domain renew ${names.join(' ')}`));
+    expect(textOf(await order.ends('UNKNOWN'))).toMatch(/not known for 2 of 3 names/);
+    await look();
+    const first = await s.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('settled this as done')),
+      { what: 'the reply that bar.rest is settled', timeoutMs: 15_000 },
+    );
+    expect(textOf(first)).toMatch(/settled this as done: \*bar\.rest\* \(Renew 3 names for 1 year\)/);
+    expect(textOf(first)).toMatch(/expiry date has moved by the years asked for, from .* to /);
+    expect(await hinted(order)).toMatch(/cafe\.rest: No renewal was seen/);
+    expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
+    expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
+    await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
+    const last = await order.ends('FAILED');
+    expect(textOf(last)).toMatch(/<@U0BOB> settled this as not done: \*cafe\.rest\*/);
+    const again = await orderAfter(s.workspace, () => alice.click(last, 'order_retry'));
+    await bob.click(again.card, 'order_approve');
+    await again.ends('SUCCEEDED');
+    await until('each is charged once', () => names.every((name) => chargesFor(s.service, name) === 1));
+  },
+  PATIENCE_MS,
+);

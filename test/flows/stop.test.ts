@@ -1,0 +1,79 @@
+import { afterEach, expect, test } from 'vitest';
+import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, chargesFor, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { auditLog, clickAs } from '../support/people.ts';
+
+/*
+ * An approved order that waits out a busy service can be stopped.
+ */
+
+const HOUR_MS = 60 * 60_000;
+
+const t = useTestDemo();
+
+afterEach(() => t.service.faults.clear());
+
+/** Waits until the card offers to stop the order. */
+const offersStop = (order: SeenOrder) =>
+  t.workspace.waitFor(
+    () =>
+      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('waits until')
+        ? order.card
+        : undefined,
+    { what: 'Stop on the card' },
+  );
+
+test('its card says until when it waits, and Stop cancels it: exactly the requests before', async () => {
+  t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'cafe.rest' } });
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
+  await order.becomes('APPROVED');
+  const card = await offersStop(order);
+  expect(textOf(card)).toMatch(/To be sent again.*waits until .*The service is busy\./s);
+  expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
+    /Only the person who asked, or an approver, can stop this/,
+  );
+  expect(order.state).toBe('APPROVED');
+
+  await t.alice.click(card, 'order_stop');
+  const reply = await order.ends('CANCELLED');
+  expect(textOf(reply)).toMatch(
+    /<@U0ALICE> stopped this: Renew cafe\.rest for 2 years\..*nothing was carried out/,
+  );
+  expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
+  expect(buttonsOf(order.card)).toEqual([]);
+  const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
+  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is cancelled/);
+  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
+    /stopped: what was not sent is not sent any more by <@U0ALICE>/,
+  );
+  const { csv } = await auditLog(t.workspace);
+  expect(csv.split('\r\n').find((line) => line.includes(order.id) && line.includes(',stopped,'))).toMatch(
+    /,stopped,Alice \(U0ALICE\),.*,CANCELLED,/,
+  );
+
+  t.service.faults.clear();
+  const again = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
+  await again.ends('SUCCEEDED');
+  await t.demo.moveTime(HOUR_MS);
+  await t.allShown();
+  expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
+  expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
+});
+
+test('of several names the one that was sent stays done, and the one that waits is stopped', async () => {
+  t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest deli.rest'));
+  const card = await offersStop(order);
+  await t.bob.click(card, 'order_stop');
+  const reply = await order.ends('FAILED');
+  expect(textOf(reply)).toMatch(
+    /bar\.rest\*: done.*deli\.rest\*: failed · Stopped by <@U0BOB> before it was sent again/s,
+  );
+  await t.demo.moveTime(HOUR_MS);
+  await t.allShown();
+  await until('nothing is under way', () => requestsOf(t.service, order).length === 2);
+  expect([chargesFor(t.service, 'bar.rest'), chargesFor(t.service, 'deli.rest')]).toEqual([1, 0]);
+  expect(t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id)).toHaveLength(
+    2,
+  );
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { type Evidence, settleByEvidence } from '../../src/orders/evidence.ts';
+import { orderRow } from '../../src/slack/views/audit.ts';
+import { orderCard } from '../../src/slack/views/card.ts';
+import { seenInRecords } from '../../src/slack/views/order.ts';
+import { orderHistory } from '../../src/slack/views/thread.ts';
+import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { fails } from './scripted-service.ts';
+
+/*
+ * What public records are used for: they settle what they prove to be done, and are a hint for people otherwise.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const log = createLog('silent');
+const SEEN = 'No registration of the name was seen.';
+const hint = (text = SEEN, source = 'rdap.example'): Evidence => ({ kind: 'hint', text, source });
+
+/** A renewal of names of which nobody knows what became. */
+const unknown = async (...names: string[]) => {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  const order = await rig.approvedRenewal(...names);
+  await rig.runJobs();
+  rig.loseJobs();
+  return rig.read(order.id);
+};
+const look = (found: (name: string) => Evidence, lookAtAll = false) =>
+  settleByEvidence(
+    {
+      store: rig.store,
+      look: async (_order, { name }) => found(name),
+      now: () => rig.now,
+      log,
+      signal: new AbortController().signal,
+    },
+    { lookAtAll },
+  );
+const card = async (orderId: string) =>
+  JSON.stringify(orderCard(await rig.read(orderId), { approvers: [], now: rig.now }));
+
+test('what is proved to be done is settled so, by nobody’s hand', async () => {
+  const order = await unknown('one.rest', 'two.rest');
+  const seen = 'The date has moved.';
+  expect(await look((name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }))).toBe(1);
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'UNKNOWN',
+    items: [{ state: 'SUCCEEDED', result: { settledBy: 'evidence' } }, { state: 'UNKNOWN' }],
+  });
+  const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'settled');
+  expect(settled).toMatchObject({ actor: 'evidence', detail: { outcome: 'SUCCEEDED', reason: seen } });
+  expect(rig.queued(order.id, 'expiry.follow').map(({ data }) => data)).toEqual([
+    { orderId: order.id, n: 1 },
+  ]);
+});
+
+test('a hint settles nothing, stands on the card and in the form, and in the audit log', async () => {
+  const order = await unknown('hint.rest');
+  expect(await look(() => hint())).toBe(0);
+  const hinted = await rig.read(order.id);
+  expect(hinted).toEqual({
+    ...order,
+    version: order.version + 1,
+    items: [
+      {
+        ...order.items[0],
+        result: {
+          ...order.items[0]?.result,
+          hint: { text: SEEN, source: 'rdap.example', seenAt: rig.now.toISOString() },
+        },
+      },
+    ],
+  });
+  expect(rig.queued(order.id).map(({ queue }) => queue)).toEqual(['order.show']);
+  const words =
+    /Public records: a hint, no proof.*No registration of the name was seen\. Seen at `rdap\.example` <!date/;
+  expect(await card(order.id)).toMatch(words);
+  expect(JSON.stringify(seenInRecords(hinted))).toMatch(words);
+  expect(seenInRecords(order), 'before').toEqual(['Public records: nothing was seen that tells.']);
+  const history = await rig.store.history(order.id);
+  expect(JSON.stringify(orderHistory(history))).toMatch(/public records show, as a hint: .*No registration/);
+  const line = history.at(-1);
+  if (line === undefined) throw new Error('there is no history');
+  expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });
+  expect(await orderRow(hinted, line, async (id) => id)).toContain(SEEN);
+});
+
+test('the same hint is not written again; another one is', async () => {
+  const order = await unknown('again.rest');
+  const events = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
+  for (let turn = 0; turn < 5; turn += 1) {
+    rig.pass(5 * MINUTE_MS);
+    await look(() => hint());
+  }
+  expect(await events()).toBe(1);
+  await look(() => hint(SEEN, 'rdap.other.example'));
+  await look(() => hint('The registry shows it with the status “active”.'));
+  expect(await events()).toBe(3);
+  await Promise.all([1, 2, 3].map(() => look(() => hint('Something else.'))));
+  expect(await events(), 'of several replicas').toBe(4);
+});
+
+test('however long nothing is seen, nothing is settled as not done', async () => {
+  const order = await unknown('never.rest');
+  for (let day = 0; day < 20; day += 1) {
+    rig.pass(24 * HOUR_MS);
+    await look(() => hint(), true);
+  }
+  expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+});
+
+test('a hint goes with what was not known, and settling it is for people', async () => {
+  const order = await unknown('people.rest');
+  await look(() => hint());
+  expect((await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+  expect(await card(order.id)).not.toContain('hint, no proof');
+  rig.loseJobs();
+  await look(() => hint('Something else.'), true);
+  expect(rig.queued(order.id)).toEqual([]);
+});
+
+test('of several names each has its own', async () => {
+  const order = await unknown('a.rest', 'b.rest');
+  await look((name) => (name === 'b.rest' ? hint('Seen *b*.') : { kind: 'nothing' }));
+  expect(await card(order.id)).toMatch(/• b\.rest: Seen \u2060\*\u2060b/);
+});
+
+test('a registry that cannot be asked changes nothing', async () => {
+  const order = await unknown('away.rest');
+  const { store } = rig;
+  const asked = {
+    store,
+    now: () => rig.now,
+    log,
+    signal: new AbortController().signal,
+    look: async (): Promise<Evidence> => {
+      throw new Error('it is away');
+    },
+  };
+  expect(await settleByEvidence(asked)).toBe(0);
+  expect(await rig.read(order.id)).toEqual(order);
+});

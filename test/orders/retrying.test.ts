@@ -1,0 +1,383 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Secret } from '../../src/client/secret.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { orderCard } from '../../src/slack/views/card.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * Asking again for what failed: who asks then, with whose account, who may approve it, and that it is not sent when what
+ * it asks for turns out to have been done.
+ */
+
+const DAY_MS = 24 * HOUR_MS;
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const failedRenewal = async (...names: string[]): Promise<Order> => {
+  rig.service.answer = async () => {
+    throw fails('refused', { code: 'EF1' });
+  };
+  const order = await rig.approvedRenewal(...names);
+  await rig.runJobs();
+  rig.service.answer = async () => DONE;
+  rig.service.received.length = 0;
+  return rig.read(order.id);
+};
+const retry = async (orderId: string, userId = 'U0ALICE') =>
+  acceptedOf(await rig.orders.retry(orderId, userId));
+const refusalOf = (outcome: Awaited<ReturnType<Rig['orders']['approve']>>) =>
+  outcome.ok ? 'it was done' : outcome.refusal;
+/** What the thread of an order says. */
+const thread = async (orderId: string): Promise<string> => {
+  const order = await rig.read(orderId);
+  const history = await rig.store.history(orderId);
+  const replies = history.map((entry) => orderReply(order, entry, ['U0BOB'], rig.now));
+  return JSON.stringify(replies.filter((reply) => reply !== undefined));
+};
+
+describe('an order that turns out to have been done', () => {
+  /** A renewal that was given up over and settled as not done, while its requests are still out. */
+  const givenUp = async (...names: string[]) => {
+    const answer = gate();
+    rig.service.answer = async () => {
+      await answer.opened;
+      return DONE;
+    };
+    rig.service.received.length = 0;
+    const order = await rig.approvedRenewal(...names);
+    const execution = rig.main.execute(order.id);
+    await until('its requests are out', () => rig.service.received.length === names.length);
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined);
+    rig.service.received.length = 0;
+    return {
+      id: order.id,
+      async answers() {
+        answer.open();
+        await execution;
+      },
+    };
+  };
+
+  test('stops its retry at the approval, and the thread says so', async () => {
+    const first = await givenUp('late.rest');
+    const again = await retry(first.id);
+    await first.answers();
+    const outcome = await rig.orders.approve(again.id, 'U0BOB');
+    expect(outcome).toMatchObject({ ok: true, order: { state: 'FAILED' } });
+    await rig.runJobs();
+    expect(rig.service.received, 'nothing is sent').toEqual([]);
+    const ended = await rig.read(again.id);
+    expect(ended.items[0]?.result).toMatchObject({
+      summary: `Order \`${first.id}\`, which this asks for again, turned out to have been carried out. Nothing was sent.`,
+      doneIn: first.id,
+    });
+    expect(await thread(again.id)).toContain('turned out to have been carried out');
+    expect(JSON.stringify(orderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
+    expect(await rig.orders.retry(again.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/turned out since/),
+    });
+  });
+
+  test('stops its retry before it is sent, when it was approved before', async () => {
+    const first = await givenUp('later.rest');
+    const again = await retry(first.id);
+    await rig.orders.approve(again.id, 'U0BOB');
+    await first.answers();
+    await rig.runJobs();
+    expect(rig.service.received, 'nothing is sent').toEqual([]);
+    expect(await rig.read(again.id)).toMatchObject({
+      state: 'FAILED',
+      items: [{ state: 'FAILED', sentAt: undefined, result: { doneIn: first.id } }],
+    });
+    expect(await rig.story(again.id)).not.toContain('sending');
+  });
+
+  test('stops the names that it did, and the others go on', async () => {
+    const first = await givenUp('one.rest', 'two.rest', 'three.rest');
+    const again = await retry(first.id);
+    await rig.sql(
+      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 2`,
+      first.id,
+    );
+    rig.service.answer = async () => DONE;
+    const outcome = await rig.orders.approve(again.id, 'U0BOB');
+    expect(outcome, 'the approval counts for the others').toMatchObject({
+      ok: true,
+      order: { state: 'APPROVED' },
+    });
+    await rig.runJobs();
+    const ended = await rig.read(again.id);
+    expect(ended.state).toBe('FAILED');
+    expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
+    expect(rig.service.received.map(({ ctid }) => ctid).sort()).toEqual([`${again.id}.1`, `${again.id}.3`]);
+    expect(await thread(again.id)).toMatch(/turned out to have been carried out.*Not sent: \*two\.rest\*/);
+  });
+
+  test('stops a retry of its retry', async () => {
+    const first = await givenUp('chain.rest');
+    const second = await retry(first.id);
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    await rig.orders.approve(second.id, 'U0BOB');
+    await rig.runJobs();
+    const third = await retry(second.id);
+    rig.service.received.length = 0;
+    await rig.sql(
+      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1`,
+      first.id,
+    );
+    await rig.orders.approve(third.id, 'U0BOB');
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+    expect(await rig.read(third.id)).toMatchObject({
+      state: 'FAILED',
+      items: [{ result: { doneIn: first.id } }],
+    });
+  });
+
+  test('is not asked for again, when that is known as Retry is pressed further down', async () => {
+    const first = await givenUp('known.rest', 'open.rest');
+    const second = await retry(first.id);
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    await rig.orders.approve(second.id, 'U0BOB');
+    await rig.runJobs();
+    await rig.sql(
+      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`,
+      first.id,
+    );
+    expect((await retry(second.id)).items.map(({ name }) => name)).toEqual(['open.rest']);
+  });
+
+  test.each(['UNKNOWN', 'SENT'])('or is %s again: its retry is not approved, and not sent', async (state) => {
+    const failed = await failedRenewal('again.rest');
+    const waiting = await retry(failed.id);
+    const set = (to: string) =>
+      rig.sql('UPDATE order_items SET state = $2 WHERE order_id = $1', failed.id, to);
+    await set(state);
+    const refused = await rig.orders.approve(waiting.id, 'U0BOB');
+    expect(refusalOf(refused)).toMatch(
+      new RegExp(`order \`${failed.id}\`.*is not known yet.*has to be settled first`),
+    );
+    expect(await rig.read(waiting.id), 'it still waits').toMatchObject({ state: 'PENDING', approvals: [] });
+    await set('FAILED');
+    await rig.orders.approve(waiting.id, 'U0BOB');
+    await set(state);
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+    const stopped = await rig.read(waiting.id);
+    expect(stopped.state).toBe('FAILED');
+    expect(stopped.items[0]?.result?.summary).toMatch(/is not known yet/);
+    await set('FAILED');
+    expect((await rig.orders.retry(waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
+      'accepted',
+    );
+  });
+
+  test('at the same moment as its retry is sent: either one, never a send after it was known', async () => {
+    const seen = { sent: 0, stopped: 0 };
+    for (let run = 0; run < 20; run += 1) {
+      const first = await givenUp(`race${run}.rest`);
+      const again = await retry(first.id);
+      await rig.orders.approve(again.id, 'U0BOB');
+      await Promise.all([first.answers(), rig.main.execute(again.id)]);
+      const events = await rig.sql(
+        `SELECT kind, order_id FROM order_events WHERE kind IN ('sending', 'answered_late') AND order_id IN ($1, $2)
+         ORDER BY id`,
+        first.id,
+        again.id,
+      );
+      const sent = events.findIndex(({ kind, order_id }) => kind === 'sending' && order_id === again.id);
+      const known = events.findIndex(({ kind }) => kind === 'answered_late');
+      expect(known, 'the late answer is kept').toBeGreaterThan(0);
+      expect(rig.service.received.length, 'requests of the retry').toBe(sent === -1 ? 0 : 1);
+      if (sent === -1) seen.stopped += 1;
+      else seen.sent += 1;
+      expect(sent, 'it was sent after it was known to be done').toBeLessThan(known);
+      rig.loseJobs();
+    }
+    expect(seen.sent + seen.stopped).toBe(20);
+  });
+});
+
+describe('who retries is asking', () => {
+  const approvers = (...ids: string[]) => rig.setTeam({ approvers: ids });
+
+  test('with the account of who asked first, and neither of them approves it', async () => {
+    approvers('U0ALICE', 'U0BOB', 'U0CAROL');
+    const failed = await failedRenewal('mine.rest');
+    const again = await retry(failed.id, 'U0BOB');
+    expect(again).toMatchObject({
+      requesterId: 'U0BOB',
+      earlierRequesters: ['U0ALICE'],
+      account: { id: ALICE.id },
+      retryOf: failed.id,
+    });
+    const [requested] = await rig.store.history(again.id);
+    expect(requested).toMatchObject({
+      actor: 'U0BOB',
+      detail: { retryOf: failed.id, accountOwner: 'U0ALICE' },
+    });
+    for (const userId of ['U0BOB', 'U0ALICE']) {
+      expect(refusalOf(await rig.orders.approve(again.id, userId)), userId).toMatch(/somebody else/);
+    }
+    expect((await rig.read(again.id)).state).toBe('PENDING');
+    expect((await rig.orders.approve(again.id, 'U0CAROL')).ok).toBe(true);
+    await rig.runJobs();
+    expect(await rig.read(again.id)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
+  test('where people may approve their own orders, both may', async () => {
+    approvers('U0ALICE', 'U0BOB');
+    rig.setTeam({ allowSelfApproval: true });
+    const one = await failedRenewal('self1.rest');
+    expect((await rig.orders.approve((await retry(one.id, 'U0BOB')).id, 'U0BOB')).ok).toBe(true);
+    const two = await failedRenewal('self2.rest');
+    expect((await rig.orders.approve((await retry(two.id, 'U0BOB')).id, 'U0ALICE')).ok).toBe(true);
+  });
+
+  test('an approval that was given before counts no more than it may', async () => {
+    approvers('U0ALICE', 'U0BOB', 'U0CAROL');
+    rig.setTeam({ approvalsRequired: 2 });
+    const failed = await failedRenewalBy('two.rest', 'U0CAROL', 'U0BOB');
+    const again = await retry(failed.id, 'U0BOB');
+    expect((await rig.orders.approve(again.id, 'U0CAROL')).ok).toBe(true);
+    expect((await rig.orders.approve(again.id, 'U0ALICE')).ok).toBe(false);
+    expect((await rig.orders.approve(again.id, 'U0BOB')).ok).toBe(false);
+    expect((await rig.read(again.id)).state).toBe('PENDING');
+  });
+
+  /** A renewal of Alice's that these people approved and the service refused. */
+  const failedRenewalBy = async (name: string, ...people: string[]) => {
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    const order = await rig.ask('renew', { names: [name], period: 1 });
+    for (const userId of people) await rig.orders.approve(order.id, userId);
+    await rig.runJobs();
+    rig.service.answer = async () => DONE;
+    return rig.read(order.id);
+  };
+
+  test('a retry of a retry keeps all who asked before, and the account of the first', async () => {
+    approvers('U0ALICE', 'U0BOB', 'U0CAROL', 'U0DAVE');
+    const first = await failedRenewal('thrice.rest');
+    const second = await retry(first.id, 'U0BOB');
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
+    await rig.orders.approve(second.id, 'U0CAROL');
+    await rig.runJobs();
+    rig.service.answer = async () => DONE;
+    const third = await retry(second.id, 'U0CAROL');
+    expect(third).toMatchObject({
+      requesterId: 'U0CAROL',
+      earlierRequesters: ['U0ALICE', 'U0BOB'],
+      account: { id: ALICE.id },
+    });
+    for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
+      expect((await rig.orders.approve(third.id, userId)).ok, userId).toBe(false);
+    }
+    expect(await thread(third.id)).toMatch(/<@U0ALICE>, <@U0CAROL> asks again/);
+    expect((await rig.orders.approve(third.id, 'U0DAVE')).ok).toBe(true);
+  });
+
+  test('only they can cancel it', async () => {
+    const failed = await failedRenewal('cancel.rest');
+    const again = await retry(failed.id, 'U0BOB');
+    expect((await rig.orders.cancel(again.id, 'U0ALICE')).ok).toBe(false);
+    expect((await rig.orders.cancel(again.id, 'U0BOB')).ok).toBe(true);
+  });
+
+  test('whose account it is hears of it, and the card names both', async () => {
+    const failed = await failedRenewal('told.rest');
+    const again = await retry(failed.id, 'U0BOB');
+    expect(await thread(again.id)).toMatch(
+      /<@U0ALICE>, <@U0BOB> asks again for .*told\.rest.*with your account `alice in context 4`/,
+    );
+    const card = JSON.stringify(orderCard(again, { approvers: ['U0CAROL'] }));
+    expect(card).toMatch(/Asked by <@U0BOB>/);
+    expect(card).toMatch(/`alice in context 4` of <@U0ALICE>/);
+    const own = await failedRenewal('own.rest');
+    expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
+  });
+
+  test('for seven days after it ended', async () => {
+    const failed = await failedRenewal('week.rest');
+    const card = () => JSON.stringify(orderCard(failed, { approvers: [], now: rig.now }));
+    rig.pass(7 * DAY_MS);
+    expect(card()).toContain('order_retry');
+    rig.pass(1);
+    expect(card()).not.toContain('order_retry');
+    const reply = orderReply(
+      failed,
+      { kind: 'finished', actor: 'system', state: 'FAILED', detail: {} },
+      [],
+      rig.now,
+    );
+    expect(JSON.stringify(reply)).not.toContain('order_retry');
+    rig.loseJobs();
+    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/more than 7 days ago.*Ask for it anew/),
+    });
+    expect(rig.queued(failed.id, 'order.show'), 'its card loses the button').toHaveLength(1);
+    expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);
+  });
+
+  test('but not for a secret: that stays with the person whose account it is', async () => {
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    const code = await rig.ask('authcode', { name: 'secret.rest' });
+    const user = await rig.ask(
+      'user',
+      { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
+      { secret: new Secret('canary') },
+    );
+    await rig.runJobs();
+    for (const { id } of [code, user]) {
+      const refused = await rig.orders.retry(id, 'U0BOB');
+      expect(refused).toMatchObject({
+        kind: 'refused',
+        why: expect.stringMatching(/[Oo]nly .*<@U0ALICE>|<@U0ALICE>, so only/),
+      });
+    }
+    expect((await rig.orders.retry(code.id, 'U0ALICE')).kind).toBe('accepted');
+  });
+
+  test('who types the secret again makes the same order anew, once', async () => {
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
+    const order = await rig.ask('user', input, { secret: new Secret('first') });
+    await rig.runJobs();
+    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({ kind: 'needs_secret' });
+    const typed = { input, secret: new Secret('second'), reason: undefined, account: ALICE };
+    const again = acceptedOf(await rig.orders.retry(order.id, 'U0ALICE', { ...typed, deliveryId: 'view:1' }));
+    expect(again).toMatchObject({ retryOf: order.id, hasSecretInput: true });
+    await rig.runJobs();
+    expect((await rig.read(again.id)).state).toBe('FAILED');
+    const twice = await rig.orders.retry(order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });
+    expect(acceptedOf(twice).id, 'one order is retried once').toBe(again.id);
+    const other = { ...typed, input: { ...input, user: 'otto' }, deliveryId: 'view:3' };
+    const another = acceptedOf(await rig.orders.retry(order.id, 'U0ALICE', other));
+    expect(another.retryOf, 'another user is another order').toBeUndefined();
+    expect(await rig.orders.retry(order.id, 'U0BOB', { ...typed, deliveryId: 'view:4' })).toMatchObject({
+      kind: 'refused',
+    });
+  });
+});

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Secret } from '../../src/client/secret.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { orderCard } from '../../src/slack/views/card.ts';
+import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
+import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * An approved order can be stopped while names wait to be sent, or to be sent again: they do not go out any more.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const busy = () => fails('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
+/** A renewal of which these names wait out a 429, and the others are done. */
+const waiting = async (names: readonly string[], busyNames: readonly string[] = names): Promise<Order> => {
+  rig.service.answer = async ({ input }) => {
+    if (busyNames.some((name) => JSON.stringify(input).includes(name))) throw busy();
+    return DONE;
+  };
+  const order = await rig.approvedRenewal(...names);
+  await rig.runJobs();
+  rig.service.answer = async () => DONE;
+  return rig.read(order.id);
+};
+const stop = async (orderId: string, userId = 'U0ALICE') => {
+  const outcome = await rig.orders.stop(orderId, userId);
+  return outcome.ok ? outcome.order.state : outcome.refusal;
+};
+const card = async (orderId: string) => {
+  const history = await rig.store.history(orderId);
+  return JSON.stringify(orderCard(await rig.read(orderId), { approvers: [], history, now: rig.now }));
+};
+const thread = async (orderId: string): Promise<string> => {
+  const order = await rig.read(orderId);
+  const replies = (await rig.store.history(orderId)).map((entry) => orderReply(order, entry, [], rig.now));
+  return JSON.stringify(replies.filter((reply) => reply !== undefined));
+};
+/** Everything that could still go out goes out. */
+const goOn = async () => {
+  for (let turn = 0; turn < 3; turn += 1) {
+    rig.pass(HOUR_MS);
+    await rig.recover();
+    await rig.runJobs();
+  }
+};
+
+describe('an order that waits out a 429', () => {
+  test('says until when, and is cancelled by Stop: exactly the requests before', async () => {
+    const order = await waiting(['busy.rest']);
+    expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
+    const before = await card(order.id);
+    expect(before).toMatch(/To be sent again.*waits until <!date\^1772356200\^.*The service is busy\./);
+    expect(before).toContain('order_stop');
+
+    expect(await stop(order.id)).toBe('CANCELLED');
+    expect(rig.queued(order.id, 'order.show')).not.toEqual([]);
+    expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* · by <@U0ALICE>/);
+    expect(await card(order.id)).not.toContain('order_stop');
+    expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped this.*nothing was carried out/);
+    expect(await rig.story(order.id)).toEqual([
+      'requested by U0ALICE',
+      'approved by U0BOB',
+      'claimed',
+      'sending',
+      'held_back',
+      'released',
+      'stopped by U0ALICE',
+    ]);
+    const history = JSON.stringify(orderHistory(await rig.store.history(order.id)));
+    expect(history).toMatch(/stopped: what was not sent is not sent any more by <@U0ALICE>/);
+    await goOn();
+    expect(rig.service.received).toHaveLength(1);
+  });
+
+  test('has its card shown again when it begins to wait', async () => {
+    const jobs: string[] = [];
+    rig.setBeforeCommit(async (change) => {
+      if (change.log[0]?.kind === 'released') jobs.push(...change.jobs.map(({ queue }) => queue));
+    });
+    await waiting(['busy.rest']);
+    expect(jobs).toEqual(['order.execute', 'order.show']);
+  });
+
+  test('can be asked for again at once', async () => {
+    const order = await waiting(['busy.rest']);
+    expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('open_already');
+    await stop(order.id);
+    expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('accepted');
+  });
+
+  test('is stopped by approvers too, and by nobody else', async () => {
+    const order = await waiting(['busy.rest']);
+    expect(await stop(order.id, 'U0EVE')).toMatch(/Only the person who asked, or an approver, can stop/);
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(await stop(order.id, 'U0DORA'), 'an approver by her group').toBe('CANCELLED');
+    expect(await stop(order.id, 'U0BOB')).toMatch(/is cancelled; nothing waits to be sent/);
+  });
+
+  test('wipes what was sealed for it', async () => {
+    rig.service.answer = async () => {
+      throw busy();
+    };
+    const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
+    const order = await rig.ask('user', input, { secret: new Secret('canary') });
+    await rig.runJobs();
+    expect(await rig.store.sealedInput(order.id)).toBeDefined();
+    await stop(order.id);
+    expect(await rig.store.sealedInput(order.id)).toBeUndefined();
+  });
+});
+
+describe('of several names', () => {
+  test('one that is done stays, one that waits is stopped, and can be asked for at once', async () => {
+    const order = await waiting(['done.rest', 'busy.rest'], ['busy.rest']);
+    expect(await stop(order.id, 'U0BOB')).toBe('FAILED');
+    const ended = await rig.read(order.id);
+    expect(ended.items).toMatchObject([
+      { state: 'SUCCEEDED' },
+      { state: 'FAILED', result: { stoppedBy: 'U0BOB' } },
+    ]);
+    expect(await thread(order.id)).toMatch(
+      /busy\.rest\*: failed · Stopped by <@U0BOB> before it was sent again\./,
+    );
+    expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('accepted');
+    await goOn();
+    expect(rig.service.received).toHaveLength(2);
+  });
+
+  /** Six names: four are out, the others wait for their turn. */
+  const underWay = async () => {
+    const answer = gate();
+    rig.service.answer = async () => {
+      await answer.opened;
+      return DONE;
+    };
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((label) => `${label}.rest`);
+    const order = await rig.approvedRenewal(...names);
+    const execution = rig.main.execute(order.id);
+    await until('four are out', () => rig.service.received.length === 4);
+    return { id: order.id, answer, execution };
+  };
+
+  test('those that are being sent go on, and what becomes of them is kept', async () => {
+    const { id, answer, execution } = await underWay();
+    expect(await card(id)).toContain('order_stop');
+    expect(await stop(id)).toBe('EXECUTING');
+    expect(await card(id), 'nothing is left to stop').not.toContain('order_stop');
+    expect(await thread(id)).toMatch(
+      /stopped this.*Not sent: \*e\.rest\*, \*f\.rest\*\. What was sent before goes on/,
+    );
+    expect(await stop(id)).toMatch(/on its way and cannot be called back/);
+    const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
+    expect(again.kind, 'while the others are under way').toBe('accepted');
+    expect((await rig.request('renew', { names: ['a.rest'], period: 1 })).kind).toBe('open_already');
+    answer.open();
+    await execution;
+    expect(rig.service.received).toHaveLength(4);
+    const ended = await rig.read(id);
+    expect(ended.state).toBe('FAILED');
+    expect(ended.items.map(({ state }) => state)).toEqual([
+      ...['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED'],
+      ...['FAILED', 'FAILED'],
+    ]);
+    expect(ended.items[5]?.result).toMatchObject({ stoppedBy: 'U0ALICE' });
+    expect(await thread(id)).toMatch(/f\.rest\*: failed · Stopped by <@U0ALICE> before it was sent\./);
+  });
+
+  test('one that is refused for load after the stop is not sent again', async () => {
+    const late = await waitingForRefusal();
+    expect(late.items.map(({ state }) => state)).toEqual(['FAILED', 'FAILED']);
+    await goOn();
+    expect(rig.service.timesSent(late.items[0]?.ctid ?? '')).toBe(1);
+  });
+
+  /** Of two names one is out as the order is stopped, and is refused for load then. */
+  const waitingForRefusal = async () => {
+    const answer = gate();
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.1')) await answer.opened;
+      throw busy();
+    };
+    const order = await rig.approvedRenewal('out.rest', 'held.rest');
+    const execution = rig.main.execute(order.id);
+    await until(
+      'the other one waits',
+      async () =>
+        (await rig.read(order.id)).items[1]?.state === 'WAITING' &&
+        rig.service.timesSent(`${order.id}.2`) === 1,
+    );
+    expect(await stop(order.id)).toBe('EXECUTING');
+    answer.open();
+    await execution;
+    return rig.read(order.id);
+  };
+
+  test('one that was sent and has no answer is unknown', async () => {
+    const { id, answer, execution } = await underWay();
+    await stop(id);
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    const ended = await rig.read(id);
+    expect(ended.state).toBe('UNKNOWN');
+    expect(ended.items.map(({ state }) => state)).toEqual([
+      ...['UNKNOWN', 'UNKNOWN', 'UNKNOWN', 'UNKNOWN'],
+      ...['FAILED', 'FAILED'],
+    ]);
+    answer.open();
+    await execution;
+    expect(rig.service.received).toHaveLength(4);
+  });
+});
+
+test('what may have been carried out before is unknown, and not cancelled', async () => {
+  rig.service.answer = async () => {
+    throw fails('unknown_outcome');
+  };
+  const order = await rig.ask('nameservers', {
+    name: 'doubt.rest',
+    nameServers: ['ns1.a.rest', 'ns2.a.rest'],
+  });
+  await rig.runJobs();
+  expect(await rig.read(order.id)).toMatchObject({
+    state: 'APPROVED',
+    items: [{ result: { inDoubt: true } }],
+  });
+  expect(await stop(order.id)).toBe('UNKNOWN');
+  expect(await card(order.id)).toMatch(/earlier request may have reached.*Stopped by <@U0ALICE>/);
+  await goOn();
+  expect(rig.service.received).toHaveLength(1);
+});
+
+describe('Stop', () => {
+  test('is refused with words before the approval and after the end', async () => {
+    const order = await rig.ask('renew', { names: ['early.rest'], period: 1 });
+    expect(await stop(order.id)).toMatch(/not approved yet.*can cancel/);
+    expect(await card(order.id)).not.toContain('order_stop');
+    await rig.orders.approve(order.id, 'U0BOB');
+    await rig.runJobs();
+    expect(await stop(order.id)).toMatch(/is done; nothing waits/);
+    expect(await stop('nothing')).toMatch(/no such order/);
+  });
+
+  test('before anything was tried says that nothing was sent', async () => {
+    const order = await rig.approvedRenewal('unsent.rest');
+    expect(await stop(order.id)).toBe('CANCELLED');
+    expect(await card(order.id)).toMatch(/Stopped, nothing was sent/);
+    await rig.runJobs();
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('beats a worker that is about to send: its mark is refused, and nothing leaves', async () => {
+    const order = await rig.approvedRenewal('about.rest');
+    const reached = gate();
+    const goes = gate();
+    rig.setBeforeCommit(async ({ log }) => {
+      if (log[0]?.kind !== 'sending') return;
+      reached.open();
+      await goes.opened;
+    });
+    const execution = rig.main.execute(order.id);
+    await reached.opened;
+    expect(await stop(order.id)).toBe('CANCELLED');
+    goes.open();
+    await execution;
+    expect(rig.service.received).toEqual([]);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED', claim: undefined });
+    await goOn();
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('beats a worker that prepares a request, such as a session', async () => {
+    const prepared = gate();
+    rig.service.prepare = () => prepared.opened;
+    const order = await rig.approvedRenewal('session.rest');
+    const execution = rig.main.execute(order.id);
+    await until('it is claimed', async () => (await rig.read(order.id)).state === 'EXECUTING');
+    expect(await stop(order.id)).toBe('CANCELLED');
+    prepared.open();
+    await execution;
+    expect(rig.service.received).toEqual([]);
+  });
+
+  test('beats a worker that sleeps until it is time', async () => {
+    const order = await waiting(['sleep.rest']);
+    rig.pass(10 * MINUTE_MS - 500);
+    const sleeping = rig.main.execute(order.id, order);
+    expect(await stop(order.id)).toBe('CANCELLED');
+    rig.pass(500);
+    await sleeping;
+    expect(rig.service.received).toHaveLength(1);
+    expect((await rig.read(order.id)).state).toBe('CANCELLED');
+  });
+
+  test('at the same moment as the send: either it is sent, or cancelled, and never both', async () => {
+    const later = async <T>(steps: number, act: () => Promise<T>): Promise<T> => {
+      for (let turns = 0; turns < steps * 20; turns += 1) await new Promise(setImmediate);
+      return act();
+    };
+    const seen = { sent: 0, cancelled: 0 };
+    for (let run = 0; run < 30; run += 1) {
+      const order = await rig.approvedRenewal(`race${run}.rest`);
+      // From run to run a little later, so that it meets each step of the worker.
+      const [, said] = await Promise.all([
+        later(15 - run, () => rig.main.execute(order.id)),
+        later(run - 15, () => stop(order.id)),
+      ]);
+      const { state } = await rig.read(order.id);
+      expect(rig.service.timesSent(order.id), said).toBe(state === 'CANCELLED' ? 0 : 1);
+      expect(['CANCELLED', 'SUCCEEDED']).toContain(state);
+      expect(said).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /on its way|is done/);
+      if (state === 'CANCELLED') seen.cancelled += 1;
+      else seen.sent += 1;
+    }
+    expect(seen.sent + seen.cancelled).toBe(30);
+  });
+});

@@ -1,0 +1,10 @@
+// Looks cafe.rest up by way of each of the bootstrap files in turn, and prints how each answer came.
+import { createRdapClient } from '../../../src/expiry/rdap.ts';
+
+for (const bootstrapUrl of process.argv.slice(2)) {
+  const client = createRdapClient({ bootstrapUrl, userAgent: 'test', now: () => new Date(), spacingMs: 0 });
+  const result = await client.lookup('cafe.rest');
+  const came = 'secure' in result ? `secure: ${result.secure} from ${result.server}` : result.reason;
+  process.stdout.write(`${new URL(bootstrapUrl).pathname} ${result.kind} ${came}\n`);
+  await client.close();
+}

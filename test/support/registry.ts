@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { fileURLToPath } from 'node:url';
+import type { SandboxService } from '@domain-steward/sandbox-service';
+import { z } from 'zod';
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../client/fixtures/${name}`, import.meta.url));
+
+/** What a process that is to trust the registry needs in its environment. */
+export const TRUSTS_REGISTRY = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };
+
+const record = z.record(z.string(), z.unknown());
+
+/** The sandbox's public records over https, as registries have them. */
+export class SecureRegistry {
+  /** Changes what the record of a name shows. */
+  readonly changes = new Map<string, Readonly<Record<string, unknown>>>();
+  readonly #server: Server;
+
+  constructor(service: Pick<SandboxService, 'rdapBootstrapUrl'>) {
+    const tls = {
+      key: readFileSync(fixture('tls-test-key.pem')),
+      cert: readFileSync(fixture('tls-test-cert.pem')),
+    };
+    this.#server = createServer(tls, async (request, response) => {
+      const { url = '' } = request;
+      const asked = new URL(url.replace(/^\/rdap\//, ''), service.rdapBootstrapUrl);
+      const answer = await fetch(asked);
+      const body = url.endsWith('bootstrap.json')
+        ? { version: '1.0', services: [[['rest', 'example'], [`${this.url}/rdap/`]]] }
+        : { ...record.parse(await answer.json()), ...this.changes.get(url.split('/').at(-1) ?? '') };
+      response.writeHead(answer.status, { 'content-type': 'application/rdap+json' });
+      response.end(JSON.stringify(body));
+    });
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(0);
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  /** Its certificate is for this name. */
+  get url(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the registry has no port');
+    return `https://localhost:${address.port}`;
+  }
+
+  get bootstrapUrl(): string {
+    return `${this.url}/rdap/bootstrap.json`;
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
