@@ -240,6 +240,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'orders that need a hand': () => orders().neglected(NOW, 3_000),
   'what has run out': () => orders().sweep(NOW),
   'what has not gone out': () => orders().unsent(),
+  'what rests on a person': () => orders().unfinishedOf('U0PERSON7', ['account-7', 'account-8']),
+  'what only a person may see': () => orders().forgetPrivate('U0PERSON7'),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
   'the latest orders': () => orders().list({ limit: 20 }),
   'the orders of a person': () => orders().list({ requesterId: 'U0PERSON7', limit: 20 }),
