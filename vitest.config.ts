@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
+    setupFiles: ['test/setup.ts'],
     // They mostly wait, for the database and for each other: on two cores two of them take half the time of one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Ends what hangs. How long a thing may take is said by its test, which names it; a busy machine takes long.

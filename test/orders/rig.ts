@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Writable } from 'node:stream';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -143,6 +144,8 @@ export async function startRig(
   const startProcess = (overrides: Partial<ExecuteDeps> = {}) => {
     processes += 1;
     const shutdown = new AbortController();
+    // Every request under way listens to it.
+    setMaxListeners(0, shutdown.signal);
     const deps: ExecuteDeps = {
       store,
       vault,

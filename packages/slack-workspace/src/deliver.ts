@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { LIMITS } from './limits.ts';
@@ -58,6 +59,8 @@ export class Deliverer {
 
   constructor(options: DeliverOptions) {
     this.#options = options;
+    // Every event that waits to be delivered again listens to it.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   async deliver(
