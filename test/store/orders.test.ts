@@ -385,7 +385,7 @@ describe('secrets', () => {
   test('what the service answered is kept whole, in its order, whatever characters it holds', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, 1e400] };
+    const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };
     await rig.apply(order.id, answer('SUCCEEDED', { summary: 'Done.' }), at(4), {
       answer: { n: 1, answer: said },
     });
