@@ -42,6 +42,9 @@ export const contactId = wholeNumber(GIVE_CONTACT)
   .pipe(z.number().positive(GIVE_CONTACT))
   .pipe(z.number().max(2_147_483_647, 'That number is too large for a contact’s id.'));
 
+/** The document gives the id of an SSL contact no type: any whole number goes. */
+export const sslContactId = wholeNumber(GIVE_CONTACT).pipe(z.number().positive(GIVE_CONTACT));
+
 export const years = wholeNumber('Give the period in whole years, such as 2.');
 
 /** Characters that nobody can see or that are half of one: neither the interfaces nor the database carry them. */

@@ -4,7 +4,14 @@ import type { Envelope } from '../client/envelope.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../client/task.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { checkTask, describeTask, type ZoneTask } from '../zones/tasks.ts';
+import {
+  type Charge,
+  chargeOf,
+  checkTask,
+  describeTask,
+  transferLockAfter,
+  type ZoneTask,
+} from '../zones/tasks.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** Something that keeps a request from becoming an order, and the field it is about. */
@@ -81,8 +88,12 @@ export interface OrderTask {
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly problems: readonly Problem[] };
-  /** What an approver must know beyond the fields: what the zone says of the task. */
+  /** What an approver must know beyond the fields: what the zone and the service's document say of the task. */
   notes(names: readonly string[]): readonly string[];
+  /** A lock of transfers that it begins for a name; undefined when it begins none. */
+  locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
+  /** Whether it costs money; where the document does not say, it is not known to be free. */
+  charge(names: readonly string[]): Charge;
   /** The input for some of its names: what a retry asks for again. */
   onlyFor(input: unknown, names: readonly string[]): unknown;
   /** @throws {ServiceError} */
@@ -105,6 +116,8 @@ interface Definition<Input, Wire, Output> {
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
+  /** What the service's document says of the task, whatever the zone. */
+  readonly remarks?: readonly string[];
   /** What in an input one interface alone documents; nothing when left out. */
   readonly ties?: (input: Readonly<Record<string, unknown>>) => Ties;
 }
@@ -207,8 +220,18 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
     },
 
     notes(names) {
-      if (zoneTask === undefined) return [];
-      return [...new Set(names.flatMap((name) => describeTask(zoneFor(name), zoneTask)))];
+      const { remarks = [] } = definition;
+      if (zoneTask === undefined) return remarks;
+      return [...new Set(names.flatMap((name) => describeTask(zoneFor(name), zoneTask))), ...remarks];
+    },
+
+    locksTransfers: (name) =>
+      zoneTask === undefined ? undefined : transferLockAfter(zoneFor(name), zoneTask),
+
+    charge(names) {
+      if (zoneTask === undefined) return 'not_stated';
+      const charges = names.map((name) => chargeOf(zoneFor(name), zoneTask));
+      return charges.find((charge) => charge !== 'no') ?? 'no';
     },
 
     onlyFor(raw, names) {

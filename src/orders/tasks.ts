@@ -27,6 +27,7 @@ import {
   optionalText,
   phoneNumber,
   requiredText,
+  sslContactId,
   years,
 } from './fields.ts';
 import type { OrderTaskName } from './order.ts';
@@ -79,7 +80,7 @@ const create = defineOrderTask({
   input: z.object(delegation),
   names: (input) => [input.name],
   problems: nameServerProblems,
-  // Only a confirmed or approved order is ever sent.
+  remarks: ['It is sent with confirmOrder true: asking for it here, and approving it, is the confirmation.'],
   wire: (input) => ({ ...delegationWire(input), confirmOrder: true }),
 });
 
@@ -169,8 +170,8 @@ const nameservers = defineOrderTask({
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** A web address, with or without its scheme: `www.example.com/menu`. */
-const WEB_ADDRESS = /^(?:https?:\/\/)?[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?$/i;
+/** An address with a scheme, or a host with a dot and perhaps a path: `www.example.com/menu`. */
+const WEB_ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/\S+|[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?)$/i;
 
 /** What is wrong with where a redirect leads; an e-mail redirect leads to an e-mail address. */
 function targetProblems(
@@ -185,6 +186,15 @@ function targetProblems(
       ? 'An e-mail redirect leads to an e-mail address, such as anna@example.com.'
       : 'Give a web address, such as https://www.example.com/menu.';
   return fits ? [] : [{ field, problem }];
+}
+
+/** A redirect's source as it goes out: a host in ASCII, with its path if it has one; else what was typed. */
+function sourceOf(text: string): string | undefined {
+  const bare = text.replace(/^<(?:[^<>|]*\|)?([^<>|]*)>$/, '$1').replace(/^https?:\/\//i, '');
+  const [first = '', ...path] = bare.split('/');
+  const host = parseHostName(first);
+  const source = [host.ok ? host.value.ascii : first, ...path].join('/').replace(/\/$/, '');
+  return /^[!-~]+$/.test(source) ? source : undefined;
 }
 
 /** Something that was given, as what it is called. */
@@ -206,13 +216,12 @@ const redirect = defineOrderTask({
   }),
   input: z.object({
     source: requiredText('Give the redirect’s source, such as www.cafe.rest.').transform((text, context) => {
-      const host = parseHostName(text);
-      if (host.ok) return host.value.ascii;
-      // What is no host name, such as an e-mail address, goes out as it is.
-      if (/^[!-.0-~]+$/.test(text)) return text;
+      const source = sourceOf(text);
+      if (source !== undefined) return source;
       context.addIssue({
         code: 'custom',
-        message: 'Give the source as a host name or an e-mail address, without blanks or slashes.',
+        message:
+          'Give the source as a host name, with its path if it has one, or an e-mail address, without blanks.',
       });
       return z.NEVER;
     }),
@@ -238,7 +247,7 @@ const sslContact = defineOrderTask({
     xml: [],
   }),
   input: z.object({
-    id: contactId,
+    id: sslContactId,
     fname: optionalText(),
     lname: optionalText(),
     title: optionalText(),
@@ -249,7 +258,7 @@ const sslContact = defineOrderTask({
     country: countryCode,
     state: optionalText(),
     phone: phoneNumber,
-    fax: phoneNumber,
+    fax: optionalText(),
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],

@@ -1,12 +1,12 @@
 import type { ZoneProfile } from './zone.ts';
 
-/** What holds for a zone without a profile: the rules of names in general, and the four chargeable tasks. */
+/** What holds for a zone without a profile: the rules of DNS itself. All else is the service's to decide. */
 export const general: ZoneProfile = {
   zone: '*',
   documented: false,
   names: { labelLength: { min: 1, max: 63 }, oneLabelOnly: false, idn: 'any', reservedHyphens: false },
-  periodYears: { min: 1, max: 10 },
-  nameServers: { min: 1, max: 13 },
+  periodYears: { min: 1, max: undefined },
+  nameServers: { min: 1, max: undefined },
   transfer: {
     authCodeRequired: false,
     authCodeFormat: undefined,
@@ -19,4 +19,5 @@ export const general: ZoneProfile = {
   requiredContactFields: [],
   premiumNames: undefined,
   registry: undefined,
+  errorCodes: [],
 };

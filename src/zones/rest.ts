@@ -22,7 +22,7 @@ export const rest: ZoneProfile = {
     renews: true,
     lockDays: 60,
   },
-  lifecycle: { autoRenewGraceDays: 45, redemptionDays: 30, pendingDeleteDays: 5 },
+  lifecycle: { autoRenews: true, autoRenewGraceDays: 45, redemptionDays: 30, pendingDeleteDays: 5 },
   tasks: {
     create: { ...charged, note: 'auth code not required' },
     transfer: { ...charged, note: 'auth code required' },
@@ -51,4 +51,8 @@ export const rest: ZoneProfile = {
     eligibility: 'open to anyone worldwide, no restrictions; general availability',
     extensions: 'none required',
   },
+  errorCodes: [
+    ...['EF00805', 'EF0103112', 'EF00803', 'EF01017', 'EF03008', 'EF00512', 'EF03005', 'EF01002', 'EF03007'],
+    ...['EF01015', 'EF03006', 'EF01075', 'EF03011', 'EF01055', 'EF03010', 'EF01095', 'EF01074', 'EF0103118'],
+  ],
 };

@@ -1,7 +1,7 @@
 import { general } from './general.ts';
 import { type DomainName, displayName, parseHostName } from './names.ts';
 import { rest } from './rest.ts';
-import type { ZoneProfile } from './zone.ts';
+import type { OpenRange, ZoneProfile } from './zone.ts';
 
 const PROFILES: readonly ZoneProfile[] = [rest];
 
@@ -83,9 +83,9 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): s
     problems.push(`${displayName(host)} is given more than once. Give each nameserver once.`);
   }
   const { min, max } = zone.nameServers;
-  if (hosts.length < min || hosts.length > max) {
+  if (hosts.length < min || hosts.length > (max ?? hosts.length)) {
     problems.push(
-      `${zoneWords(zone)} ${range({ min, max })} nameservers, ${hosts.length} ${hosts.length === 1 ? 'was' : 'were'} given. ${hosts.length < min ? 'Add' : 'Remove'} some.`,
+      `${zoneWords(zone)} ${range({ min, max })} ${max === undefined ? 'nameserver' : 'nameservers'}, ${hosts.length} ${hosts.length === 1 ? 'was' : 'were'} given. ${hosts.length < min ? 'Add' : 'Remove'} some.`,
     );
   }
   return problems;
@@ -99,14 +99,15 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): s
  */
 export function checkPeriod(zone: ZoneProfile, period: number): string[] {
   const { min, max } = zone.periodYears;
-  if (Number.isInteger(period) && period >= min && period <= max) return [];
-  return [`The period must be a whole number of years from ${min} to ${max}. Change it.`];
+  if (Number.isInteger(period) && period >= min && period <= (max ?? period)) return [];
+  const limits = max === undefined ? `from ${min}` : `of years from ${min} to ${max}`;
+  return [`The period must be a whole number ${limits}. Change it.`];
 }
 
 function zoneWords(zone: ZoneProfile): string {
   return zone.documented ? `A .${zone.zone} name needs` : 'A name needs';
 }
 
-function range({ min, max }: { readonly min: number; readonly max: number }): string {
-  return `${min} to ${max}`;
+function range({ min, max }: OpenRange): string {
+  return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }

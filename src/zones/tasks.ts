@@ -8,10 +8,19 @@ interface ZoneTaskRow {
   readonly words: string;
   /** Costs money whatever a profile says, so that a gap in one never lets money out without an approval. */
   readonly alwaysChargeable?: true;
+  /** What it is called when the zone locks transfers after it. */
+  readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
   /** What else somebody must know before saying yes; without a sentence where the profile does not say. */
   readonly notes?: (zone: ZoneProfile) => readonly (string | number | boolean | undefined)[];
+}
+
+/** `ownerc/email` and its like, in words. */
+function contactsNote({ requiredContactFields }: ZoneProfile): string | undefined {
+  return requiredContactFields.length === 0
+    ? undefined
+    : 'The owner, admin and tech contact each need an e-mail address at the service.';
 }
 
 /** The domain tasks that people order, by the names of their subcommands. */
@@ -19,24 +28,33 @@ const ZONE_TASKS = {
   create: {
     listedAs: 'create',
     words: 'Registering names',
+    locksTransfers: 'registration',
     alwaysChargeable: true,
     premium: true,
-    notes: ({ transfer }) => [
-      transfer.lockDays && `It cannot be transferred for ${transfer.lockDays} days afterwards.`,
+    notes: (zone) => [
+      contactsNote(zone),
+      zone.transfer.lockDays && `It cannot be transferred for ${zone.transfer.lockDays} days afterwards.`,
     ],
   },
   transfer: {
     listedAs: 'transfer',
     words: 'Transfers',
     alwaysChargeable: true,
-    notes: ({ transfer }) => [
-      transfer.autoApproveDays &&
-        `It goes through after ${transfer.autoApproveDays} days at the latest when the losing registrar does not respond.`,
-      transfer.renews && 'The transfer renews the name too.',
-      transfer.authCodeRequired && 'It needs the auth code.',
+    notes: (zone) => [
+      contactsNote(zone),
+      zone.transfer.autoApproveDays &&
+        `It goes through after ${zone.transfer.autoApproveDays} days at the latest when the losing registrar does not respond.`,
+      zone.transfer.renews && 'The transfer renews the name too.',
+      zone.transfer.authCodeRequired && 'It needs the auth code.',
     ],
   },
-  renew: { listedAs: 'renew', words: 'Renewals', alwaysChargeable: true, premium: true },
+  renew: {
+    listedAs: 'renew',
+    words: 'Renewals',
+    alwaysChargeable: true,
+    premium: true,
+    notes: () => ['The service’s document gives the period no unit; it is taken for years.'],
+  },
   restore: {
     listedAs: 'restore',
     words: 'Restoring deleted names',
@@ -65,12 +83,14 @@ const ZONE_TASKS = {
     notes: () => ['Whoever has the auth code can transfer the name away.'],
   },
   'owner-change': {
-    listedAs: 'update',
+    listedAs: undefined,
     words: 'Changing the owner',
+    locksTransfers: 'owner change',
     notes: ({ transfer }) => [
+      'The service’s document has no place for the new owner: this starts the process, and the service asks for the rest.',
       'The current and the new registrant are notified.',
       transfer.lockDays &&
-        `It cannot be transferred for ${transfer.lockDays} days afterwards, unless the registrant opts out before it starts.`,
+        `It cannot be transferred for ${transfer.lockDays} days afterwards, unless the registrant opts out before it starts. The document does not tell how: ask the service first.`,
     ],
   },
 } satisfies Record<string, ZoneTaskRow>;
@@ -83,10 +103,24 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTaskRow): TaskProfile | 
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
+/** Whether something costs money; where the document does not say, it is not known to be free. */
+export type Charge = 'yes' | 'no' | 'not_stated';
+
 /** Whether a task costs money in a zone, as far as anybody knows. */
-export function isChargeable(zone: ZoneProfile, task: ZoneTask): boolean {
+export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
   const row = rowOf(task);
-  return row.alwaysChargeable ?? profileOf(zone, row)?.chargeable ?? false;
+  const chargeable = row.alwaysChargeable ?? profileOf(zone, row)?.chargeable;
+  return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
+}
+
+/** A lock of transfers that a task begins in a zone, and what the task is called then; undefined when it begins none. */
+export function transferLockAfter(
+  zone: ZoneProfile,
+  task: ZoneTask,
+): { readonly days: number; readonly since: string } | undefined {
+  const since = rowOf(task).locksTransfers;
+  const days = zone.transfer.lockDays;
+  return since === undefined || days === undefined ? undefined : { days, since };
 }
 
 /**
@@ -111,12 +145,11 @@ export const COSTS_MONEY = 'This costs money.';
  */
 export function describeTask(zone: ZoneProfile, task: ZoneTask): string[] {
   const row = rowOf(task);
-  const chargeable = isChargeable(zone, task);
+  const chargeable = chargeOf(zone, task) === 'yes';
   return [
     chargeable && COSTS_MONEY,
-    chargeable &&
-      !zone.documented &&
-      'No rules are known for this zone, so only the general ones were checked.',
+    !zone.documented &&
+      'No rules are known for this zone: only what DNS itself demands was checked, and the service decides the rest.',
     row.premium && zone.premiumNames,
     profileOf(zone, row)?.processing === 'manual' && 'It is processed by hand, so it can take a while.',
     ...(row.notes?.(zone) ?? []),

@@ -4,6 +4,12 @@ export interface Range {
   readonly max: number;
 }
 
+/** Least and most; undefined: nothing documents a most. */
+export interface OpenRange {
+  readonly min: number;
+  readonly max: number | undefined;
+}
+
 /** A task of a zone as its profile lists it. */
 export interface TaskProfile {
   readonly available: boolean;
@@ -15,6 +21,8 @@ export interface TaskProfile {
 
 /** The periods of a name's life around its end, in days (service API, Domain lifecycle). */
 export interface LifecycleProfile {
+  /** At its expiry a name is renewed by itself; what it is in the grace after that. */
+  readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
   readonly pendingDeleteDays: number;
@@ -66,9 +74,9 @@ export interface ZoneProfile {
   readonly documented: boolean;
   readonly names: NameProfile;
   /** Registration and renewal, in years. */
-  readonly periodYears: Range;
+  readonly periodYears: OpenRange;
   /** Nameservers of one domain. */
-  readonly nameServers: Range;
+  readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
   /** Undefined: nothing is documented about what happens after the expiry. */
   readonly lifecycle: LifecycleProfile | undefined;
@@ -77,4 +85,6 @@ export interface ZoneProfile {
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;
   readonly registry: RegistryProfile | undefined;
+  /** Error codes that the profile lists; their meaning is not documented. */
+  readonly errorCodes: readonly string[];
 }

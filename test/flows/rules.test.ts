@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { answerTo, useTestDemo } from '../support/demo.ts';
+import { SANDBOX_ACCOUNTS } from '../../src/demo/service/accounts.ts';
+import { answerTo, link, openForm, useTestDemo } from '../support/demo.ts';
+import { approvedBy, orderAfter } from '../support/orders.ts';
+import { DELEGATION } from '../support/people.ts';
 
 /*
  * What a zone allows, and a watched name's own dates.
@@ -36,13 +39,20 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   ])
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nby hand/);
-  expect(text).toMatch(/restoreARGP\nno\nautomatic/);
+  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document does not show how to ask for it/);
+  expect(text).toMatch(/Start an owner change\nnot stated/);
+  expect(text).toMatch(/Fetch the auth code\nnot stated/);
+  expect(text).toMatch(/EF00805.*EF0103118/);
+  expect(text).toMatch(/renews by itself \(standard auto-renew\).*only a deletion ends it/);
+  expect(text).toMatch(/single sign-on.*does not tell how/);
   expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
 });
 
 test('for a zone without a profile the general rules', async () => {
   const text = await told('rules example');
-  expect(text).toMatch(/No rules are documented.*1 to 13.*Register \(create\)\nyes/s);
+  expect(text).toMatch(
+    /No rules are documented.*a whole number from 1.*host names.*Register \(create\)\nyes/s,
+  );
 });
 
 test('a watched name with its dates: what is possible until when', async () => {
@@ -52,13 +62,36 @@ test('a watched name with its dates: what is possible until when', async () => {
   expect(ahead).toMatch(new RegExp(`registered.*Expiry ${inWords(expiry)} \\(given by a person\\)`, 's'));
   // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
   expect(ahead).toContain(`Renewal possible until ${inWords(shift(expiry, 44))}`);
-  expect(ahead).toContain(`Restore possible until ${inWords(shift(expiry, 74))} if nobody renews it`);
+  expect(ahead).toContain(`Restore possible until ${inWords(shift(expiry, 74))} (caution)`);
+  expect(ahead).toMatch(/renews by itself at its expiry \(auto-renew\); only a deletion ends it/);
+  expect(ahead).toContain('Out of caution the dates below count as if it were deleted');
   expect(ahead).toContain(`Free for anybody from ${inWords(shift(expiry, 80))}`);
 
   await t.demo.moveTime(80 * DAY_MS);
   const late = await told('rules unheard-of.rest');
-  expect(late).toMatch(/It was deleted\..*Restore possible until/s);
+  expect(late).toMatch(/grace is over and no deletion is known.*Out of caution.*Restore possible until/s);
+  expect(late, 'nobody knows of a deletion').not.toContain('It was deleted');
   expect(late).not.toContain('Renewal possible');
+});
+
+test('a name that was registered here is locked against transfers, with the last day', async () => {
+  await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
+  const view = await openForm(t.workspace, t.bob, '/domain create locked-anew.rest');
+  const order = await approvedBy(
+    t.carol,
+    orderAfter(t.workspace, () => t.bob.submit(view, DELEGATION)),
+  );
+  await order.ends('SUCCEEDED');
+  const since = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
+  const clock = since + 80 * DAY_MS;
+  const until = inWords(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
+  expect(await told('rules locked-anew.rest')).toContain(
+    `Locked against transfers until *${until}*: 60 days after its registration through me.`,
+  );
+});
+
+test('help says what the document does not tell how to do', async () => {
+  expect(await told('help')).toMatch(/single sign-on, domain contacts.*does not tell how/s);
 });
 
 test('for a name that is not watched, how to have its dates', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
-import { checkTask, describeTask, isChargeable, type ZoneTask } from '../../src/zones/tasks.ts';
+import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/tasks.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
 
 const TASKS: readonly ZoneTask[] = [
@@ -21,7 +21,7 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
     tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
   };
   for (const zone of [rest, general, careless]) {
-    expect(TASKS.filter((task) => isChargeable(zone, task))).toEqual([
+    expect(TASKS.filter((task) => chargeOf(zone, task) === 'yes')).toEqual([
       'create',
       'transfer',
       'renew',
@@ -35,7 +35,24 @@ test('a task that the profile declares chargeable is so', () => {
     ...rest,
     tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
   };
-  expect(isChargeable(dear, 'delete')).toBe(true);
+  expect(chargeOf(dear, 'delete')).toBe('yes');
+});
+
+test('what the document states no charge for is not called free', () => {
+  const stated = (zone: ZoneProfile) => Object.fromEntries(TASKS.map((task) => [task, chargeOf(zone, task)]));
+  expect(stated(rest)).toMatchObject({
+    delete: 'no',
+    nameservers: 'no',
+    authcode: 'not_stated',
+    'owner-change': 'not_stated',
+  });
+  expect(stated(general)).toMatchObject({
+    create: 'yes',
+    delete: 'not_stated',
+    nameservers: 'not_stated',
+    authcode: 'not_stated',
+    'owner-change': 'not_stated',
+  });
 });
 
 test('a task that the profile does not offer is refused; without a list everything is tried', () => {
@@ -53,19 +70,23 @@ test('a task that the profile does not offer is refused; without a list everythi
 
 test('what an approver must know about each task in .rest', () => {
   const said = Object.fromEntries(TASKS.map((task) => [task, describeTask(rest, task).join(' ')]));
-  expect(said['create']).toMatch(/costs money.*cost more at registration.*60 days/);
+  expect(said['create']).toMatch(
+    /costs money.*cost more at registration.*each need an e-mail address.*60 days/,
+  );
   expect(said['transfer']).toMatch(/costs money.*5 days.*renews.*auth code/);
-  expect(said['renew']).toMatch(/costs money.*possibly at renewal/);
+  expect(said['renew']).toMatch(/costs money.*possibly at renewal.*no unit; it is taken for years/);
   expect(said['restore']).toMatch(/costs money.*by hand.*30 days/);
   expect(said['delete']).toMatch(/30 days.*5 days later anybody/);
   expect(said['delete']).not.toContain('This costs money');
-  expect(said['owner-change']).toMatch(/current and the new registrant are notified.*60 days.*opts out/);
+  expect(said['owner-change']).toMatch(
+    /no place for the new owner.*current and the new registrant are notified.*60 days.*opts out/,
+  );
 });
 
 test('what an approver must know where nothing is documented', () => {
   for (const task of TASKS) {
     const said = describeTask(general, task).join(' ');
-    expect(said.includes('No rules are known for this zone')).toBe(isChargeable(general, task));
+    expect(said).toContain('No rules are known for this zone');
     expect(said).not.toMatch(/undefined|\d/);
   }
 });

@@ -19,7 +19,12 @@ import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
 
 const DELEGATION: readonly Field[] = [
-  { name: 'ownerc', label: 'Owner contact', kind: 'number', hint: 'The contact’s id at the domain service.' },
+  {
+    name: 'ownerc',
+    label: 'Owner contact',
+    kind: 'number',
+    hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
+  },
   { name: 'adminc', label: 'Admin contact', kind: 'number' },
   { name: 'techc', label: 'Tech contact', kind: 'number' },
   {
@@ -93,7 +98,12 @@ export const renewForm = orderForm({
       placeholder: 'cafe.rest',
       hint: 'One a line; they become one order.',
     },
-    { name: 'period', label: 'Period in years', kind: 'number' },
+    {
+      name: 'period',
+      label: 'Period in years',
+      kind: 'number',
+      hint: 'The service’s document gives the period no unit; it is taken for years.',
+    },
   ],
   input: (values) => ({
     names: splitNames(linesOf(values, 'names')),
@@ -130,13 +140,14 @@ function oneName(options: {
   readonly summary: string;
   readonly title: string;
   readonly submit: string;
+  readonly hint?: string;
 }): DomainTask {
-  const { task, summary, title, submit } = options;
+  const { task, summary, title, submit, hint } = options;
   const form = orderForm({
     task,
     title,
     submit,
-    fields: [NAME],
+    fields: [hint === undefined ? NAME : { ...NAME, hint }],
     input: (values) => ({ name: textOf(values, 'name') ?? '' }),
   });
   const command: Command = {
@@ -256,6 +267,7 @@ const TASKS: readonly DomainTask[] = [
     summary: 'Start the owner change of a domain, after you confirm',
     title: 'Start an owner change',
     submit: 'Go on',
+    hint: 'The service’s document has no place for the new owner: this starts the process, and the service asks for the rest.',
   }),
 ];
 

@@ -1,5 +1,4 @@
 import type { Reach } from '../../orders/order-task.ts';
-import { parseHostName } from '../../zones/names.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, pick } from './order-form.ts';
@@ -55,12 +54,6 @@ function fieldsFor({ json, xml }: Reach): readonly Field[] {
   ];
 }
 
-/** The host name in what was typed, which Slack may have made a link of; else what was typed. */
-function sourceOf(word: string): string {
-  const host = parseHostName(word);
-  return host.ok ? host.value.ascii : word;
-}
-
 /** Title and backup belong to one redirect; where redirects lead is often the same. */
 function recallRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
@@ -96,7 +89,7 @@ export const redirects: Feature = {
       needs: 'linked',
       run: (call) => {
         const [word] = call.words;
-        return openFromLine(call, redirectForm, word === undefined ? {} : { source: sourceOf(word) });
+        return openFromLine(call, redirectForm, word === undefined ? {} : { source: word });
       },
     },
   ],

@@ -1,9 +1,11 @@
+import { isDemoContext } from '../../accounts/account.ts';
 import { expiryDay } from '../../expiry/days.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence, say } from '../views/kit.ts';
-import { type NameDates, rulesMessage, zonesMessage } from '../views/rules.ts';
+import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '../views/rules.ts';
 
 /*
  * What a zone allows, and where a watched name stands in its life.
@@ -26,6 +28,7 @@ async function runRules(call: CommandCall): Promise<void> {
     name: displayName(name.ascii),
     problems: checkName(name),
     dates: await datesOf(call, name, timeZone),
+    transferLock: await transferLockOf(call, name),
   };
   await call.tell(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
@@ -36,6 +39,24 @@ function readZone(word: string): string | undefined {
   if (zone.includes('.') && !word.startsWith('.')) return undefined;
   const parsed = parseDomainName(`name.${zone}`);
   return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** Orders of one name that are looked through for what locks its transfers. */
+const ORDERS_LOOKED_AT = 50;
+
+/** The latest lock that an order of the bot began (service API, section "Limits"). */
+async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
+  const found = await call.deps.orders.list({ name: ascii, limit: ORDERS_LOOKED_AT });
+  const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
+    const lock = taskNamed(task).locksTransfers(ascii);
+    const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
+    const at = item?.answeredAt ?? closedAt;
+    if (lock === undefined || item === undefined || at === undefined || isDemoContext(account.context))
+      return [];
+    return [{ ...lock, until: new Date(at.getTime() + lock.days * DAY_MS) }];
+  });
+  return locks.sort((a, b) => b.until.getTime() - a.until.getTime())[0];
 }
 
 async function datesOf(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { COSTS_MONEY } from '../../zones/tasks.ts';
+import { type Charge, COSTS_MONEY } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
   actions,
@@ -106,7 +106,7 @@ function sendingInWords(order: Order): string {
 function cardFacts(order: Order, title: string): (readonly [string, string])[] {
   const [first] = order.items;
   return [
-    ['Costs money', taskNamed(order.task).effect === 'charge' ? '*Yes*' : 'No'],
+    ['Costs money', CHARGES[taskNamed(order.task).charge(order.items.map(({ name }) => name))]],
     ['System', contextInWords(order.account.context)],
     ['With the account', accountInWords(order)],
     // A long name is cut in the title, and must be seen in full.
@@ -117,6 +117,12 @@ function cardFacts(order: Order, title: string): (readonly [string, string])[] {
     ...(order.retryOf === undefined ? [] : [['Asked again after', code(order.retryOf)] as const]),
   ];
 }
+
+const CHARGES: Readonly<Record<Charge, string>> = {
+  yes: '*Yes*',
+  no: 'No',
+  not_stated: 'Not stated by the service’s document',
+};
 
 /** What the zone says of the task, for the approver. That it costs money stands among the facts already. */
 function notesOf(order: Order): AnyBlock[] {

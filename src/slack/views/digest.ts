@@ -156,12 +156,13 @@ function sentences(reminder: Reminder): string[] {
       return [
         `expired ${expires}. A renewal keeps it until *${safe ?? 'the grace period ends'}*, the last safe day.`,
         ...(restore === undefined ? [] : [`After that only a restore, until ${restore}.`]),
+        'The zone renews by itself at the expiry: this is said out of caution.',
       ];
     case 'expired':
       return [`expired ${expires}. What follows in this zone is not documented: renew it now.`];
     case 'redemption':
       return [
-        `was deleted. A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
+        `${reminder.watched.deletedAt === undefined ? 'is past its grace, and counts as deleted out of caution: none is known.' : 'was deleted.'} A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
       ];
     case 'pending_delete':
       return [`cannot be brought back.${safe === undefined ? '' : ` It is released after ${safe}.`}`];

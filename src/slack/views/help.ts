@@ -1,5 +1,6 @@
 import type { Command } from '../feature.ts';
 import { code, context, lines, type Message, message, say, section } from './kit.ts';
+import { NOT_TOLD } from './rules.ts';
 
 /*
  * Help, and what is said to a subcommand that nobody knows.
@@ -18,6 +19,7 @@ export function helpOverview(commands: readonly Described[]): Message {
       'Start with `/domain link`.',
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
       'An example for each: `/domain help renew`.',
+      NOT_TOLD,
     ),
   ]);
 }

@@ -3,6 +3,8 @@ import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecyc
 import type { ZoneProfile } from '../../zones/zone.ts';
 import {
   type AnyBlock,
+  code,
+  context,
   count,
   day,
   escapeText,
@@ -22,6 +24,15 @@ export interface NameRules {
   readonly problems: readonly string[];
   /** Its dates, when it is on the watch list and they are known. */
   readonly dates: NameDates | undefined;
+  /** A lock of transfers that an order of the bot began. */
+  readonly transferLock?: TransferLock | undefined;
+}
+
+export interface TransferLock {
+  readonly until: Date;
+  readonly days: number;
+  /** `registration`, `owner change`. */
+  readonly since: string;
 }
 
 export interface NameDates {
@@ -40,7 +51,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
 
 const PHASES: Readonly<Record<LifePhase, string>> = {
   registered: 'It is registered.',
-  auto_renew_grace: '*It has expired.* A renewal still keeps it.',
+  auto_renew_grace: '*It has expired* and is in its auto-renew grace.',
   redemption: '*It was deleted.* Only a restore, which costs money, brings it back.',
   pending_delete: '*It is being deleted.* Nothing brings it back any more.',
   released: '*It was released.* Anybody can register it.',
@@ -54,8 +65,14 @@ const TASKS: readonly (readonly [task: string, words: string])[] = [
   ['renew', 'Renew (renew)'],
   ['restore', 'Restore (restore)'],
   ['delete', 'Delete (delete)'],
-  ['update', 'Change nameservers or owner (update)'],
+  ['update', 'Change nameservers (update)'],
 ];
+
+/** What people can ask for and no profile lists: whether it costs money is not stated. */
+const UNLISTED: readonly string[] = ['Start an owner change', 'Fetch the auth code'];
+
+/** Tasks that a profile may list and that the document shows no request for. */
+const NO_ROUTE = 'the document does not show how to ask for it';
 
 /** A zone's rules, or the general ones; with what is known of one name when there is one. */
 export function rulesMessage(
@@ -68,14 +85,26 @@ export function rulesMessage(
   return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
     ...(name === undefined ? [] : nameBlocks(zone, name, at)),
     section(
-      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone, so the general ones hold. What the registry says beyond them shows when a task is carried out.'}`,
+      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone: only what DNS itself demands is checked, and the service decides the rest when a task is carried out.'}`,
     ),
     ...facts(zoneFacts(zone)),
     taskTable(zone, zoneName),
     ...lifeBlocks(zone),
     ...registryBlocks(zone),
+    ...(zone.errorCodes.length === 0
+      ? []
+      : [
+          section(
+            `*Error codes*\nThe document lists these for .${escapeText(zoneName)}, and does not tell what they mean: ${zone.errorCodes.map(code).join(' ')}`,
+          ),
+        ]),
+    context(NOT_TOLD),
   ]);
 }
+
+/** What the service has and its document does not tell how to use. */
+export const NOT_TOLD =
+  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document does not tell how to ask for them, so I cannot.';
 
 /** What there is to ask about. */
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
@@ -89,7 +118,7 @@ export function zonesMessage(zones: readonly ZoneProfile[]): Message {
 
 function nameBlocks(
   zone: ZoneProfile,
-  { name, problems, dates }: NameRules,
+  { name, problems, dates, transferLock }: NameRules,
   { now, timeZone }: { readonly now: Date; readonly timeZone: string },
 ): AnyBlock[] {
   if (problems.length > 0) {
@@ -99,31 +128,59 @@ function nameBlocks(
       ),
     ];
   }
+  const lock =
+    transferLock === undefined || transferLock.until <= now
+      ? []
+      : [
+          section(
+            `Locked against transfers until *${day(transferLock.until)}*: ${count(transferLock.days, 'day')} after its ${transferLock.since} through me.`,
+          ),
+        ];
   if (dates === undefined) {
     return [
       section(
         `*${escapeText(name)}* can be written like this. Its dates are not known here: put it on the watch list with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
       ),
+      ...lock,
     ];
   }
   const life = lifecycleAt(zone, dates, now, timeZone);
+  const isAssumed =
+    !life.deletionKnown && ['redemption', 'pending_delete', 'released'].includes(life.current.phase);
   const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
   return [
-    section([`*${escapeText(name)}*`, PHASES[life.current.phase], expiry, ...deadlines(life)].join('\n')),
+    section(
+      [
+        `*${escapeText(name)}*`,
+        isAssumed ? DELETION_ASSUMED : PHASES[life.current.phase],
+        expiry,
+        ...deadlines(life),
+      ].join('\n'),
+    ),
+    ...lock,
   ];
 }
+
+/** By its dates alone a name may be gone; the document knows deletions by a deletion only. */
+const DELETION_ASSUMED =
+  '*Its grace is over and no deletion is known.* By the document it has renewed itself. Out of caution the dates below count as if it had been deleted: look at the domain service.';
 
 /** What is possible until when, as far as it still lies ahead. */
 function deadlines(life: Lifecycle): string[] {
   const ahead = life.stages.slice(life.stages.indexOf(life.current));
-  const assumed = life.deletionKnown ? '' : ' if nobody renews it';
+  const assumed = life.deletionKnown ? '' : ' (caution)';
   return ahead.flatMap(({ phase, from, lastSafeDay }) => {
     const last = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
     switch (phase) {
       case 'auto_renew_grace':
         return last === undefined
           ? []
-          : [`Renewal possible until ${last}, then it is deleted at the latest.`];
+          : [
+              `Renewal possible until ${last}, the last day of its grace. It renews by itself at its expiry (auto-renew); only a deletion ends it.`,
+              ...(life.deletionKnown
+                ? []
+                : ['Out of caution the dates below count as if it were deleted when its grace ends.']),
+            ];
       case 'redemption':
         return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
       case 'released':
@@ -146,8 +203,16 @@ function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
         ? 'a–z, 0–9, hyphens, and others in their xn-- form'
         : `a–z, 0–9, hyphens, and the letters of ${names.idn.replaceAll('_', '-')}`,
     ],
-    ['Period', `${periodYears.min} to ${periodYears.max} years`],
-    ['Nameservers', `${nameServers.min} to ${nameServers.max}`],
+    [
+      'Period',
+      periodYears.max === undefined
+        ? `a whole number from ${periodYears.min}`
+        : `${periodYears.min} to ${periodYears.max} years; the document gives the period of an order no unit, so it is taken for years`,
+    ],
+    [
+      'Nameservers',
+      nameServers.max === undefined ? 'host names' : `${nameServers.min} to ${nameServers.max}`,
+    ],
     ...optional('Transfer', [
       transfer.authCodeRequired ? `with the auth code${inBrackets(transfer.authCodeFormat)}` : undefined,
       transfer.autoApproveDays &&
@@ -180,19 +245,19 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
   const words = new Map(TASKS);
   const rows =
     documented.length === 0
-      ? TASKS.map(([task, text]) => [text, GENERAL_CHARGES.has(task) ? 'yes' : 'not known', 'not known', ''])
+      ? TASKS.map(([task, text]) => [text, GENERAL_CHARGES.has(task) ? 'yes' : 'not stated', 'not known', ''])
       : documented
           .filter(([, profile]) => profile.available)
           .map(([task, profile]) => [
             words.get(task) ?? task,
             profile.chargeable ? 'yes' : 'no',
             profile.processing === 'manual' ? 'by hand' : 'automatic',
-            profile.note ?? '',
+            [profile.note, words.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
           ]);
   return table({
     caption: `Tasks in .${zoneName}`,
     columns: ['Task', 'Costs money', 'Processing', 'Note'],
-    rows,
+    rows: [...rows, ...UNLISTED.map((task) => [task, 'not stated', 'not stated', ''])],
     pageSize: 20,
   });
 }
@@ -207,7 +272,9 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
     section(
       [
         '*After the expiry*',
-        `• ${count(lifecycle.autoRenewGraceDays, 'day')} in which a renewal keeps the name.`,
+        lifecycle.autoRenews
+          ? `• A name renews by itself (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
+          : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
         `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
         `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
       ].join('\n'),

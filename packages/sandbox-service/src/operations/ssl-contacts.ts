@@ -14,14 +14,12 @@ export function updateSslContact(desk: Desk, caller: Caller, id: string, fields:
     throw new Refusal('not_found', `id: there is no SSL contact ${id} in this account`);
   if (Object.keys(fields).length === 0) throw new Refusal('malformed', 'no field of the contact is given');
   checkFormat(fields, 'country', /^[A-Z]{2}$/, 'a two-letter code in upper case');
-  for (const field of ['phone', 'fax']) {
-    checkFormat(
-      fields,
-      field,
-      /^\+[1-9][0-9 ().-]{4,24}$/,
-      'a number in international format, as +49-30-5550100',
-    );
-  }
+  checkFormat(
+    fields,
+    'phone',
+    /^\+[1-9][0-9 ().-]{4,24}$/,
+    'a number in international format, as +49-30-5550100',
+  );
   const { email } = fields;
   if (typeof email === 'string' && !looksLikeEmail(email)) {
     throw new Refusal('contact', 'email: not an e-mail address');
