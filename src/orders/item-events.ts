@@ -30,7 +30,8 @@ export function sending(order: Order, event: OrderEvent & { type: 'sending' }, n
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
-      : item?.state === 'SENT';
+      : // Somebody may have stopped the order while the request whose session had ended was out.
+        item?.state === 'SENT' && item.result?.stoppedBy === undefined;
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return refuse(order, 'sent');
   const why = event.again === undefined ? {} : { why: event.again };
   return change(

@@ -258,6 +258,14 @@ describe('the items of an order', () => {
     expect(late.state).toBe('EXECUTING');
   });
 
+  it('does not send again what was stopped while its session ended', () => {
+    const two = apply(newOrder(['cafe.rest', 'tea.rest']), approved('U0BOB', 'U0BOB'), claimed, sending(1));
+    const stopped = apply(two, { type: 'stopped', by: 'U0ALICE', summary: 'Stopped.' });
+    expect(stopped.items[0]?.state, 'its request is out').toBe('SENT');
+    const again = transition(stopped, { ...sending(1), again: 'The session had ended.' }, START);
+    expect(again.ok).toBe(false);
+  });
+
   it('may be sent once more only after proof, and count every try', () => {
     const sent = apply(three, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
