@@ -19,7 +19,7 @@ export function sending(order: Order, event: OrderEvent & { type: 'sending' }, n
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
-      : item?.state === 'SENT';
+      : item?.state === 'SENT' && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return refuse(order, 'sent');
   const why = event.again === undefined ? {} : { why: event.again };
   return change(
@@ -159,6 +159,11 @@ export function stopped(order: Order, event: OrderEvent & { type: 'stopped' }, n
     ),
     now,
   );
+}
+
+/** It has failed without an answer, and nobody has settled it. */
+function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
+  return state === 'FAILED' && answeredAt === undefined && result?.settledBy === undefined;
 }
 
 /** Of a request that may have been carried out nobody can say that it was not. */
