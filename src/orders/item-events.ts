@@ -31,7 +31,7 @@ export function sending(order: Order, event: OrderEvent & { type: 'sending' }, n
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
       : // Somebody may have stopped the order while the request whose session had ended was out.
-        item?.state === 'SENT' && item.result?.stoppedBy === undefined;
+        item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return refuse(order, 'sent');
   const why = event.again === undefined ? {} : { why: event.again };
   return change(
@@ -233,6 +233,11 @@ export function stopped(order: Order, event: Stop, now: Date): Transition {
 /** Surely nothing of it was carried out: it was never sent, or the service refused for load. */
 function isUnsent(item: OrderItem): boolean {
   return item.state === 'WAITING' && item.result?.inDoubt !== true;
+}
+
+/** It has failed without an answer, and nobody has settled it. */
+function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
+  return state === 'FAILED' && answeredAt === undefined && result?.settledBy === undefined;
 }
 
 /** Of a request that may have been carried out nobody can say that it was not. */

@@ -1,6 +1,7 @@
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
+import { changeOrder } from '../../src/orders/change.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { password } from '../client/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
@@ -121,6 +122,29 @@ describe('a request that was refused because its session had ended', () => {
       });
     },
   );
+
+  test('does not go out again once the order was stopped', async () => {
+    await renewalAfterSessionEnded();
+    const names = [1, 2, 3, 4, 5].map((n) => `stopped${n}.rest`);
+    for (const name of names) service.state.addDomain({ name, context: 4 });
+    const order = await rig.approvedRenewal(...names);
+    const event = { type: 'stopped', summary: 'The account is gone.' } as const;
+    let stopping: ReturnType<typeof changeOrder> | undefined;
+    rig.setBeforeCommit(async (change) => {
+      if (!isSecondMark(change)) return;
+      stopping ??= changeOrder({ store: rig.store, now: () => rig.now }, order.id, () => ({ event }));
+      expect((await stopping).ok).toBe(true);
+    });
+    await rig.main.execute(order.id);
+    const all = names.map((_, index) => statuses(`${order.id}.${index + 1}`));
+    // Of those that went out side by side some had the new session at once.
+    expect(all.filter((each) => each.length > 1)).toEqual([]);
+    expect(all.flat()).toContain(401);
+    expect(all.at(-1), 'what waited').toEqual([]);
+    const { items } = await rig.read(order.id);
+    const expected = all.map(([status]) => (status === 200 ? 'SUCCEEDED' : 'FAILED'));
+    expect(items.map(({ state }) => state)).toEqual(expected);
+  });
 
   test.each(['before', 'after'] as const)(
     'waits when its second mark is not confirmed (it broke %s the commit), and goes again',

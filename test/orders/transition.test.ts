@@ -271,6 +271,9 @@ describe('the items of an order', () => {
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
     const again = apply(sent, { ...sending(1), again: 'The session had ended.' });
     expect(again.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
+    const stopped = apply(sent, { type: 'stopped', summary: 'The account is gone.' });
+    const second = { ...sending(1), again: 'The session had ended.' };
+    expect(transition(stopped, second, START).ok, 'a second send of what was stopped').toBe(false);
     const held = apply(sent, heldBack('worker-1', 1));
     expect(held.items[0]).toMatchObject({
       state: 'WAITING',
