@@ -55,6 +55,10 @@ export interface Interaction {
   readonly threadTs: string | undefined;
   /** Names this delivery: the same when Slack delivers it again. */
   readonly deliveryId: string;
+  /** The person's active account, read once: all that one delivery does is done with one account. */
+  account(): Promise<Account | undefined>;
+  /** All that this delivery changes is committed: Slack is told so. What follows is not waited for. */
+  acknowledge(): void;
   /**
    * Says something to this person alone. It acknowledges the delivery: whatever changes something commits it before.
    * @param options.replace in place of the message whose button was pressed, where Slack still takes that
@@ -153,7 +157,7 @@ export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolea
 
 /** The account that an interaction's person works with. */
 export function activeAccount(call: Interaction): Promise<Account | undefined> {
-  return call.deps.accounts.active(call.person.id);
+  return call.account();
 }
 
 /** A value of a form as one text, trimmed; undefined when empty. */

@@ -48,6 +48,7 @@ export function interaction(
 ): Interaction {
   const { channelId, threadTs, deliveryId, triggerId, responseUrl, acknowledgement } = delivery;
   const reach = { person, channelId, threadTs, responseUrl };
+  let account: ReturnType<Interaction['account']> | undefined;
   const answer: Interaction['tell'] = (message, options) => {
     acknowledgement.give();
     return tellWithRetries(deps, reach, message, options);
@@ -58,6 +59,11 @@ export function interaction(
     channelId,
     threadTs,
     deliveryId,
+    account: () => {
+      account ??= deps.accounts.active(person.id);
+      return account;
+    },
+    acknowledge: acknowledgement.give,
     tell: answer,
     tellIfLate: async (message) => {
       if (acknowledgement.isLate) await answer(message);
@@ -78,7 +84,7 @@ export function interaction(
   };
 }
 
-async function refusal(deps: SlackDeps, person: Person, needs: Needs): Promise<Message | undefined> {
+async function refusal({ deps, person, account }: Interaction, needs: Needs): Promise<Message | undefined> {
   if (!person.isMember) return STRANGERS;
   if (needs === 'admin' && !isAdmin(deps, person)) {
     return say(
@@ -87,7 +93,7 @@ async function refusal(deps: SlackDeps, person: Person, needs: Needs): Promise<M
         : 'Slack does not tell me whether you are an admin. Try again in a minute.',
     );
   }
-  if (needs === 'linked' && (await deps.accounts.active(person.id)) === undefined) {
+  if (needs === 'linked' && (await account()) === undefined) {
     return NOT_LINKED;
   }
   return undefined;
@@ -101,8 +107,9 @@ export async function admit(
 ): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
   if (needs === 'nothing') return { call: interaction(deps, delivery) };
   const person = await deps.directory.person(delivery.userId, delivery.homeTeamId);
-  const refused = await refusal(deps, person, needs);
-  return refused === undefined ? { call: interaction(deps, delivery, person) } : { refused };
+  const call = interaction(deps, delivery, person);
+  const refused = await refusal(call, needs);
+  return refused === undefined ? { call } : { refused };
 }
 
 /**

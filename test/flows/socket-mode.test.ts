@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { answerTo, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import diagnostics from 'node:diagnostics_channel';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { answerTo, DOMAINS, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
 /*
@@ -92,3 +94,31 @@ test('a broken delivery hurts nobody', async () => {
   void t.workspace.redeliver({ ...some, type: 'slash_commands', payload: {} });
   expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('alice in context 4');
 });
+
+describe('a bot that stops', () => {
+  const stopping = useTestDemo({ socketMode: true });
+
+  test('acknowledges over its socket what is under way', async () => {
+    const { workspace, bob, demo } = stopping;
+    workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 800, times: 1 });
+    const asks = called('users.info');
+    const command = bob.command(DOMAINS, '/domain watch stopping.rest');
+    await asks;
+    await demo.bot.stop();
+    expect((await command).acked).toBe(true);
+  });
+});
+
+const call = z.object({ request: z.object({ path: z.string() }) });
+
+/** Resolves when the bot calls a method of Slack's API. */
+function called(method: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (message: unknown) => {
+      if (!call.parse(message).request.path.endsWith(method)) return;
+      diagnostics.unsubscribe('undici:request:create', look);
+      resolve();
+    };
+    diagnostics.subscribe('undici:request:create', look);
+  });
+}

@@ -234,6 +234,7 @@ function knowingItsCard({ run, ...action }: Action): Action {
     ...action,
     async run(call) {
       await run(call);
+      call.acknowledge();
       const { channelId, messageTs: ts, value: orderId } = call;
       if (channelId !== undefined && ts !== undefined && call.blockId === cardBlockId(orderId)) {
         await call.deps.adoptCard(orderId, { channelId, ts });

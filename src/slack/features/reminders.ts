@@ -233,6 +233,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Mess
 async function confirmLapse(call: ActionCall): Promise<void> {
   const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
   if (!outcome.ok) return call.tell(say(escapeText(outcome.why)));
+  call.acknowledge();
   const { name, lapse } = outcome.domain;
   const decided = `:white_check_mark: Decided: ${nameInWords(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
   await sayInThread(call, threadOrigin(call), say(decided));
