@@ -76,3 +76,22 @@ function registryDateBefore(known: WatchedDomain | undefined, sentAt: Date): Dat
   const unmoved = known?.expiry?.source === 'rdap' && (known.moved === undefined || known.moved.at < sentAt);
   return unmoved ? known.expiry?.at : undefined;
 }
+
+/**
+ * Whether the registry's record shows that what the service accepted has happened: a deletion that is gone, a transfer
+ * that was made since. Of an owner change no public record tells.
+ */
+export async function isShown(
+  { rdap }: Pick<EvidenceDeps, 'rdap'>,
+  order: Pick<Order, 'task'>,
+  item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const since = item.sentAt ?? item.answeredAt;
+  if (since === undefined || (order.task !== 'restore' && order.task !== 'transfer')) return false;
+  const record = await rdap.lookup(item.name, signal);
+  if (record.kind !== 'found') return false;
+  if (order.task === 'restore') return record.deletedAt === undefined;
+  const { transferredAt } = record;
+  return transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS;
+}

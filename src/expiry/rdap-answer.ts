@@ -6,6 +6,8 @@ export interface RdapRegistration {
   readonly kind: 'found';
   readonly expiresAt: Date;
   readonly registeredAt?: Date;
+  /** When it last went to another registrar. */
+  readonly transferredAt?: Date;
   /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
   readonly deletedAt?: Date;
   /** Lower case, such as `active`, `auto renew period`, `redemption period` (RFC 8056). */
@@ -62,6 +64,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     readRfc3339(events.find(({ eventAction }) => eventAction.toLowerCase() === action)?.eventDate);
   const statuses = each(z.string(), record.status).map((status) => clean(status).toLowerCase());
   const registeredAt = dateOf('registration');
+  const transferredAt = dateOf('transfer');
   // Registries tell a deletion by the status; the deletion was then the last change of the record.
   const deletedAt = statuses.some((status) => status === 'redemption period' || status === 'pending delete')
     ? (dateOf('deletion') ?? dateOf('last changed'))
@@ -70,6 +73,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     kind: 'found',
     expiresAt,
     ...(registeredAt && { registeredAt }),
+    ...(transferredAt && { transferredAt }),
     ...(deletedAt && { deletedAt }),
     statuses: statuses.slice(0, MAX_ITEMS),
   };

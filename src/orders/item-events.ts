@@ -1,4 +1,4 @@
-import { afterDoubt, isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { afterDoubt, EVIDENCE, isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import { change, finishIfSettled, refuse, type Transition } from './steps.ts';
 
 /*
@@ -136,6 +136,14 @@ export function answeredLate(
       }),
     },
   );
+}
+
+/** The registry shows that what the service had accepted has happened: said once an item. */
+export function shown(order: Order, event: OrderEvent & { type: 'shown' }, now: Date): Transition {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  if (item?.state !== 'SUCCEEDED') return refuse(order, 'confirmed by the registry');
+  const detail = { n: item.n, name: item.name };
+  return change(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
 }
 
 /** What the order needs has gone: nothing more of it is sent. */

@@ -204,6 +204,8 @@ export type OrderEvent =
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly result: ItemResult;
     }
+  /** The registry shows the end of what the service had only accepted. */
+  | { readonly type: 'shown'; readonly n: number }
   /** What the order needs has gone: whatever has not been sent fails. */
   | { readonly type: 'stopped'; readonly summary: string }
   /** The database was put back or slept: what it calls unsent may have been carried out since. */

@@ -30,18 +30,19 @@ import {
   goesOverXml,
   type Happening,
   ICONS,
-  ITEM_WORDS,
   inputFacts,
   itemName,
+  itemText,
   lapsedApprovals,
   lapsedInWords,
+  nextSteps,
   orderTitle,
   partInWords,
   reasonOf,
   resultText,
   retryButtons,
-  STATE_LINES,
   settleButtons,
+  stateText,
 } from './order.ts';
 
 /*
@@ -66,7 +67,7 @@ export function cardBlockId(orderId: string): string {
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
-  return message(`${escapeText(title)}: ${STATE_LINES[order.state]}`, [
+  return message(`${escapeText(title)}: ${stateText(order)}`, [
     header(title),
     section(stateLine(order, extras.history ?? [])),
     section(
@@ -126,7 +127,7 @@ function notesOf(order: Order): AnyBlock[] {
 
 /** Where the order stands, since when, and through whom. */
 function stateLine(order: Order, history: readonly Happening[]): string {
-  const state = `${ICONS[order.state]} *${STATE_LINES[order.state]}*${partInWords(order)}`;
+  const state = `${ICONS[order.state]} *${stateText(order)}*${partInWords(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [
@@ -162,7 +163,7 @@ function itemTable(order: Order): AnyBlock[] {
   const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
   const rows = order.items.map((item) => ({
     name: itemName(order, item.name),
-    state: stopped ? 'Not sent' : ITEM_WORDS[item.state],
+    state: stopped ? 'Not sent' : itemText(order, item),
     said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
   }));
   let room = LIMITS.tableText - 100;
@@ -188,7 +189,7 @@ const SAID_LENGTH = 80;
 /** What is known of a single item, as facts people can quote to the service. */
 function resultLines(order: Order): AnyBlock[] {
   const [item] = order.items;
-  const known = item === undefined ? [] : resultText(item);
+  const known = item === undefined ? [] : [...resultText(item), ...nextSteps(order, item)];
   return known.length === 0 ? [] : [section(known.join('\n'))];
 }
 
