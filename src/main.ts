@@ -15,6 +15,7 @@ import { createRdapClient } from './expiry/rdap.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
+import { noteShown } from './orders/accepted.ts';
 import { expireOrder, nudgeApprovers } from './orders/decide.ts';
 import { settleByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
@@ -264,9 +265,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     expiry = expiring;
     const seeking = { store, look: expiring.evidence, now, log, signal: stopExpiry.signal };
     const lookForEvidence = (lookAtAll: boolean) =>
-      settleByEvidence(seeking, { lookAtAll }).catch((err: unknown) =>
-        log.error({ err }, 'looking for what became of orders'),
-      );
+      Promise.all([
+        settleByEvidence(seeking, { lookAtAll }),
+        noteShown({ ...seeking, look: expiring.isShown }, { lookAtAll }),
+      ]).catch((err: unknown) => log.error({ err }, 'looking for what became of orders'));
 
     // Before any work is taken.
     const guard = { store, heartbeat: createHeartbeat(db), now, log, processId };

@@ -198,3 +198,22 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 function isSameDay(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }
+
+/**
+ * Whether the registry's record shows that what the service accepted has happened: a deletion that is gone, a transfer
+ * that was made since. Of an owner change no public record tells.
+ */
+export async function isShown(
+  { rdap }: Pick<EvidenceDeps, 'rdap'>,
+  order: Pick<Order, 'task'>,
+  item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const since = item.sentAt ?? item.answeredAt;
+  if (since === undefined || (order.task !== 'restore' && order.task !== 'transfer')) return false;
+  const record = await rdap.lookup(item.name, signal);
+  if (record.kind !== 'found') return false;
+  if (order.task === 'restore') return record.deletedAt === undefined;
+  const { transferredAt } = record;
+  return transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS;
+}

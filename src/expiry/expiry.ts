@@ -11,7 +11,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { type DigestOutcome, runDigest } from './digest.ts';
-import { findEvidence } from './evidence.ts';
+import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { DigestPoster, FeedStore, ReminderStore, WatchedDomain, WatchListStore } from './ports.ts';
@@ -90,6 +90,8 @@ export interface Expiry {
   /** Posts the digest if it is due. */
   digest(): Promise<DigestOutcome>;
   evidence(order: Order, item: OrderItem): Promise<Evidence>;
+  /** Whether the registry shows that what the service accepted has happened; the list is then looked up anew. */
+  isShown(order: Order, item: OrderItem): Promise<boolean>;
 }
 
 const DAY_MS = 86_400_000;
@@ -206,6 +208,12 @@ export function createExpiry(parts: ExpiryParts): Expiry {
         item,
         AbortSignal.timeout(EVIDENCE_MS),
       ),
+
+    isShown: async (order, item) => {
+      const shown = await isShown(parts, order, item, AbortSignal.timeout(EVIDENCE_MS));
+      if (shown) await refreshName(lookUps, item.name, AbortSignal.timeout(EVIDENCE_MS));
+      return shown;
+    },
   };
 }
 

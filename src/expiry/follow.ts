@@ -70,7 +70,8 @@ export function afterSuccess(
     case 'delete':
       return known && { ...domain, deletedAt: doneAt };
     case 'restore':
-      return known && { ...domain, ...undecided, deletedAt: undefined };
+      // The service has only accepted it: the name counts as deleted until the registry shows it restored.
+      return known && { ...domain, ...undecided };
     default:
       return undefined;
   }

@@ -6,10 +6,10 @@ export interface RdapRegistration {
   readonly kind: 'found';
   readonly expiresAt: Date;
   readonly registeredAt?: Date;
+  /** When it last went to another registrar. */
+  readonly transferredAt?: Date;
   /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
   readonly deletedAt?: Date;
-  /** When it was last transferred, where the record tells. */
-  readonly transferredAt?: Date;
   /** What the registrar is called. */
   readonly registrar: string | undefined;
   /** In ASCII, lower case, each once. */
@@ -84,8 +84,8 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     kind: 'found',
     expiresAt,
     ...(registeredAt && { registeredAt }),
-    ...(deletedAt && { deletedAt }),
     ...(transferredAt && { transferredAt }),
+    ...(deletedAt && { deletedAt }),
     registrar: registrarOf(record.entities),
     nameServers: [...new Set(each(nameserver, record.nameservers).map(nameOfServer))]
       .filter((name) => name !== '')

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   afterDoubt,
+  EVIDENCE,
   type ItemResult,
   isFinal,
   type Order,
@@ -190,6 +191,14 @@ export function answeredLate(
       }),
     },
   );
+}
+
+/** The registry shows that what the service had accepted has happened: said once an item. */
+export function shown(order: Order, event: OrderEvent & { type: 'shown' }, now: Date): Transition {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  if (item?.state !== 'SUCCEEDED') return refuse(order, 'confirmed by the registry');
+  const detail = { n: item.n, name: item.name };
+  return change(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
 }
 
 type Stop = OrderEvent & { type: 'stopped' };

@@ -64,6 +64,8 @@ export interface OrderTask {
   readonly confirmFirst: boolean;
   /** Its names are domain names. */
   readonly domain: boolean;
+  /** The service only accepts it: it is manual, slow or a process, and ends later. */
+  readonly acceptedOnly: boolean;
   /** The secret field of the input, if it has one. */
   readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
@@ -105,6 +107,7 @@ interface Definition<Input, Wire, Output> {
   readonly name: OrderTaskName;
   readonly service: ServiceTask<Wire, Output>;
   readonly confirmFirst?: boolean;
+  readonly acceptedOnly?: boolean;
   readonly secretField?: 'auth' | 'password';
   readonly zoneTask?: ZoneTask;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
@@ -176,6 +179,7 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
     idempotent: service.idempotent,
     confirmFirst: definition.confirmFirst ?? false,
     domain: zoneTask !== undefined,
+    acceptedOnly: definition.acceptedOnly ?? false,
     secretField: definition.secretField,
     secretResult: definition.secretOf !== undefined,
 

@@ -232,6 +232,8 @@ export type OrderEvent =
       readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
       readonly result: ItemResult;
     }
+  /** The registry shows the end of what the service had only accepted. */
+  | { readonly type: 'shown'; readonly n: number }
   /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
   | {
       readonly type: 'stopped';

@@ -77,6 +77,7 @@ export interface HistoryEntry extends LogEntry {
 
 export interface OrderFilter {
   readonly states?: readonly OrderState[];
+  readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
   readonly name?: string;
   readonly limit: number;

@@ -87,6 +87,7 @@ const create = defineOrderTask({
 const transfer = defineOrderTask({
   name: 'transfer',
   service: domainTransfer,
+  acceptedOnly: true,
   zoneTask: 'transfer',
   secretField: 'auth',
   input: z.object(delegation),
@@ -124,6 +125,7 @@ const renew = defineOrderTask({
 const restore = defineOrderTask({
   name: 'restore',
   service: domainRestore,
+  acceptedOnly: true,
   zoneTask: 'restore',
   input: single,
   names: (input) => [input.name],
@@ -143,6 +145,7 @@ const deleteDomain = defineOrderTask({
 const ownerChange = defineOrderTask({
   name: 'owner-change',
   service: domainOwnerChange,
+  acceptedOnly: true,
   zoneTask: 'owner-change',
   confirmFirst: true,
   input: single,

@@ -7,6 +7,7 @@ import {
   released,
   sending,
   settled,
+  shown,
   stopped,
 } from './item-events.ts';
 import type { Order, OrderEvent } from './order.ts';
@@ -72,6 +73,8 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       return answered(order, event, now);
     case 'answered_late':
       return answeredLate(order, event, now);
+    case 'shown':
+      return shown(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
     case 'hinted':

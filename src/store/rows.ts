@@ -219,6 +219,7 @@ const KINDS = {
   held_back: 'held_back',
   answered: 'answered',
   answered_late: 'answered_late',
+  shown: 'shown',
   stopped: 'stopped',
   hinted: 'hinted',
   doubted: 'doubted',
@@ -350,9 +351,10 @@ export function selectAllEvents(
 }
 
 /** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
-export function whereFilter({ states, requesterId, name, limit }: OrderFilter): Prisma.Sql {
+export function whereFilter({ states, tasks, requesterId, name, limit }: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
+    ...(tasks === undefined ? [] : [Prisma.sql`o.task = ANY(${[...tasks]})`]),
     ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
     ...(name === undefined
       ? []

@@ -63,7 +63,9 @@ describe('the watch list after a success', () => {
 
   test('of a deletion and a restore changes a watched name only', () => {
     expect(outcomeOf('delete', known, {})).toMatchObject({ deletedAt: NOW });
-    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {})).toMatchObject({ deletedAt: undefined });
+    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {}), 'it is only accepted').toMatchObject({
+      deletedAt: NOW,
+    });
     expect([outcomeOf('delete', undefined), outcomeOf('restore', undefined)]).toEqual([undefined, undefined]);
   });
 

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import { expect, test } from 'vitest';
 import { answerTo, link, openForm, useTestDemo } from '../support/demo.ts';
 import { approvedBy, orderAfter } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';

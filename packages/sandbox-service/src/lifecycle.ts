@@ -43,6 +43,7 @@ export function settleDomain(domain: DomainRecord, now: number): DomainRecord | 
       ...holder,
       expires: cappedRenewal(settled.expires, completesAt),
       updated: completesAt,
+      transferredAt: completesAt,
     };
   }
   if (settled.deletedAt !== undefined) {

@@ -57,6 +57,8 @@ const domain = z.strictObject({
   /** The domain cannot be transferred before this time. */
   transferLockUntil: z.number().optional(),
   deletedAt: z.number().optional(),
+  /** When it last came from another customer. */
+  transferredAt: z.number().optional(),
   pendingTransfer: pendingTransfer.optional(),
 });
 export type DomainRecord = z.infer<typeof domain>;

@@ -67,6 +67,9 @@ function describe(domain: DomainView, now: number, origin: string): unknown {
       { eventAction: 'registration', eventDate: rfc3339(domain.created) },
       { eventAction: 'expiration', eventDate: rfc3339(domain.expires) },
       { eventAction: 'last changed', eventDate: rfc3339(domain.updated) },
+      ...(domain.transferredAt === undefined
+        ? []
+        : [{ eventAction: 'transfer', eventDate: rfc3339(domain.transferredAt) }]),
       ...(domain.deletedAt === undefined
         ? []
         : [{ eventAction: 'deletion', eventDate: rfc3339(domain.deletedAt) }]),

@@ -33,18 +33,19 @@ import {
   type Happening,
   hintLines,
   ICONS,
-  ITEM_WORDS,
   inputFacts,
   itemName,
+  itemText,
   lapsedApprovals,
   lapsedInWords,
+  nextSteps,
   orderTitle,
   partInWords,
   reasonOf,
   resultText,
   retryButtons,
-  STATE_LINES,
   settleButtons,
+  stateText,
   stopButtons,
 } from './order.ts';
 
@@ -134,7 +135,7 @@ function notesOf(order: Order): AnyBlock[] {
 
 /** What the state means; not that nothing was sent where a request turned out to have left. */
 function stateWords(order: Order): string {
-  const words = STATE_LINES[order.state];
+  const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
 }
 
@@ -225,7 +226,7 @@ function itemTable(order: Order): AnyBlock[] {
   const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
   const rows = order.items.map((item) => ({
     name: itemName(order, item.name),
-    state: stopped ? (isKnownToBeSent(item) ? 'Sent' : 'Not sent') : ITEM_WORDS[item.state],
+    state: stopped ? (isKnownToBeSent(item) ? 'Sent' : 'Not sent') : itemText(order, item),
     said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
   }));
   let room = LIMITS.tableText - 100;
@@ -251,7 +252,7 @@ const SAID_LENGTH = 80;
 /** What is known of a single item, as facts people can quote to the service. */
 function resultLines(order: Order): AnyBlock[] {
   const [item] = order.items;
-  const known = item === undefined ? [] : resultText(item);
+  const known = item === undefined ? [] : [...resultText(item), ...nextSteps(order, item)];
   return known.length === 0 ? [] : [section(known.join('\n'))];
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
+import { zoneFor } from '../../zones/rules.ts';
 import { answerLines, kindInWords, messageLine } from './answer.ts';
 import {
   type AnyBlock,
@@ -23,6 +24,7 @@ import {
   code,
   context,
   count,
+  day,
   escapeText,
   type Message,
   mention,
@@ -40,17 +42,33 @@ interface TaskWords {
   readonly verb: string;
   /** What the button says that confirms a draft. */
   readonly confirm?: string;
+  /** What follows once the service has accepted it, of a task that it only accepts. */
+  readonly next?: (approvedAfterDays: number | undefined, after: (days: number) => string) => string;
 }
 
 const TASK_WORDS: Readonly<Record<OrderTaskName, TaskWords>> = {
   create: { verb: 'Register' },
-  transfer: { verb: 'Transfer' },
+  transfer: {
+    verb: 'Transfer',
+    next: (days, after) =>
+      days === undefined
+        ? 'How long a transfer takes in this zone is not documented. When the registry shows it, I say so here.'
+        : `It goes through by *${after(days)}* at the latest when the losing registrar does not respond. When the registry shows it, I say so here.`,
+  },
   renew: { verb: 'Renew' },
-  restore: { verb: 'Restore' },
+  restore: {
+    verb: 'Restore',
+    next: () =>
+      'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
+  },
   delete: { verb: 'Delete', confirm: 'Yes, delete it' },
   nameservers: { verb: 'Change the nameservers of' },
   authcode: { verb: 'Fetch the auth code of' },
-  'owner-change': { verb: 'Start the owner change of', confirm: 'Yes, start it' },
+  'owner-change': {
+    verb: 'Start the owner change of',
+    confirm: 'Yes, start it',
+    next: () => 'The process has started. No public record shows its end: look at the domain service.',
+  },
   redirect: { verb: 'Change the redirect' },
   'ssl-contact': { verb: 'Change the SSL contact' },
   user: { verb: 'Create the user' },
@@ -81,6 +99,48 @@ export const STATE_LINES: Readonly<Record<OrderState, string>> = {
   EXPIRED: 'Expired without approval, nothing was sent',
   CANCELLED: 'Cancelled, nothing was sent',
 };
+
+/** The service has accepted what it carries out later, and nothing has shown the end of it. */
+export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
+  if (state !== 'SUCCEEDED' || !taskNamed(task).acceptedOnly) return false;
+  return items.some(({ result }) => result?.settledBy === undefined);
+}
+
+/** Where an order stands, as its card says it. */
+export function stateText(order: Order): string {
+  return isOnlyAccepted(order, order.state)
+    ? 'Accepted by the service, not done yet'
+    : STATE_LINES[order.state];
+}
+
+/** Where an item of an order stands. */
+export function itemText(order: Order, item: OrderItem): string {
+  const { acceptedOnly } = taskNamed(order.task);
+  return acceptedOnly && item.state === 'SUCCEEDED' && item.result?.settledBy === undefined
+    ? 'Accepted'
+    : ITEM_WORDS[item.state];
+}
+
+const DAY_MS = 86_400_000;
+
+/** What follows after the service accepted an item, and by when, as far as the document tells. */
+export function nextSteps(order: Order, item: OrderItem): string[] {
+  if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
+  const lock = taskNamed(order.task).locksTransfers(item.name);
+  const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
+  const { next } = TASK_WORDS[order.task];
+  const step = isOnlyAccepted(order, 'SUCCEEDED')
+    ? next?.(zoneFor(item.name).transfer.autoApproveDays, after)
+    : undefined;
+  return [
+    ...(step === undefined ? [] : [step]),
+    ...(lock === undefined
+      ? []
+      : [
+          `Transfers are locked until *${after(lock.days)}*, ${count(lock.days, 'day')} after the ${lock.since}.`,
+        ]),
+  ];
+}
 
 const LABELS: Readonly<Record<string, string>> = {
   period: 'Period',
@@ -241,7 +301,7 @@ export function approverList(approvers: readonly string[]): string {
   return approvers.length > 12 ? `${shown} and ${approvers.length - 12} more` : shown;
 }
 
-export const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
+const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: 'Waiting',
   SENT: 'Sent, no answer yet',
   SUCCEEDED: 'Done',
@@ -421,9 +481,13 @@ export function confirmMessage(order: Order): Message {
   ]);
 }
 
+function listState(order: Order): string {
+  return isOnlyAccepted(order, order.state) ? 'accepted' : stateInWords(order.state);
+}
+
 /** One line of a list of orders. */
 export function orderLine(order: Order): string {
-  return `${ICONS[order.state]} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${stateInWords(order.state)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+  return `${ICONS[order.state]} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
 /** A list of orders. */
@@ -434,7 +498,7 @@ export function ordersTable(caption: string, orders: readonly Order[]): AnyBlock
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),
-      stateInWords(order.state),
+      listState(order),
       { person: order.requesterId },
       { moment: order.createdAt },
     ]),

@@ -26,10 +26,12 @@ import {
   goesOverXml,
   type Happening,
   ICONS,
-  ITEM_WORDS,
+  isOnlyAccepted,
   itemName,
+  itemText,
   lapsedApprovals,
   lapsedInWords,
+  nextSteps,
   orderTitle,
   partInWords,
   reasonOf,
@@ -77,6 +79,8 @@ export function orderReply(
       return settledReply(order, happening, approvers, now);
     case 'answered_late':
       return lateReply(order, happening, approvers);
+    case 'shown':
+      return shownReply(order, happening);
     case 'finished':
       return finishedReply(order, happening, approvers, now);
     default:
@@ -179,6 +183,15 @@ function settledTitle(order: Order, { detail }: Happening): string {
   return `${names} (${escapeText(orderTitle(order))})`;
 }
 
+/** The registry shows the end of what the service had only accepted. */
+function shownReply(order: Order, { detail }: Happening): Message {
+  const name = detail['name'];
+  const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
+  return sentence(
+    `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
+  );
+}
+
 const lateDetail = z.object({
   n: z.number(),
   outcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']),
@@ -260,10 +273,15 @@ function finishedReply(
   if (happening.detail['through'] === 'settled') return undefined;
   return outcomeReply(
     order,
-    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase()}${partInWords(order)}.`,
+    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${outcomeInWords(order)}${partInWords(order)}.`,
     approvers,
     now,
   );
+}
+
+function outcomeInWords(order: Order): string {
+  if (isOnlyAccepted(order, order.state)) return 'accepted by the service, not done yet';
+  return OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase();
 }
 
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
@@ -313,13 +331,12 @@ function outcomeReply(
 const ITEMS_LENGTH = 9_000;
 
 function itemLines(order: Order, item: OrderItem): string[] {
-  if (order.items.length === 1) return resultText(item, 'full');
+  if (order.items.length === 1) return [...resultText(item, 'full'), ...nextSteps(order, item)];
   const known = resultText(item);
   const name = escapeText(itemName(order, item.name));
-  const line = [
-    `${ITEM_ICONS[item.state]} *${name}*: ${ITEM_WORDS[item.state].toLowerCase()}`,
-    ...known,
-  ].join(' · ');
+  const line = [`${ITEM_ICONS[item.state]} *${name}*: ${itemText(order, item).toLowerCase()}`, ...known].join(
+    ' · ',
+  );
   return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
 }
 
@@ -361,6 +378,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   held_back: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
+  shown: 'seen at the registry',
   stopped: 'stopped: what was not sent is not sent any more',
   hinted: 'public records show, as a hint:',
   doubted: 'stopped, because the database was put back or had slept',

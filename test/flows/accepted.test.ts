@@ -1,0 +1,78 @@
+import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
+import { expect, test } from 'vitest';
+import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask, orderAfter } from '../support/orders.ts';
+import { DELEGATION } from '../support/people.ts';
+
+/*
+ * What the service calls manual or slow is accepted at first, and done when the registry shows it.
+ */
+
+const t = useTestDemo({ settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
+
+const DAY_MS = 86_400_000;
+const inWords = (at: number) =>
+  new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  });
+
+test('a restore is accepted, and its thread says when the registry shows it', async () => {
+  // The registry shows nothing yet.
+  t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'gone.rest' } });
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
+  const reply = textOf(await order.ends('SUCCEEDED'));
+  expect(reply).toContain('accepted by the service, not done yet');
+  expect(reply).toMatch(/processed by hand.*counts as deleted until the registry shows it/);
+  expect(textOf(order.card)).toContain('*Accepted by the service, not done yet*');
+  expect(textOf(order.card)).not.toMatch(/\bDone\b/);
+  expect(await answerTo(t.workspace, t.alice, '/domain orders gone.rest')).toContain('accepted');
+  await t.demo.bot.catchUp();
+  expect(order.replies()).toHaveLength(1);
+
+  t.service.faults.clear();
+  await t.demo.bot.catchUp();
+  await t.demo.bot.catchUp();
+  await until('the thread says what the registry shows', () => order.replies().length > 1);
+  expect(
+    order
+      .replies()
+      .map((each) => textOf(each))
+      .slice(1),
+  ).toEqual([expect.stringContaining('the registry’s public record shows it now: *Restore gone.rest*')]);
+});
+
+test('a transfer is accepted with the day by which it goes through', async () => {
+  const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const order = await approvedBy(
+    t.bob,
+    orderAfter(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
+  );
+  const reply = textOf(await order.ends('SUCCEEDED'));
+  expect(reply).toContain(`goes through by *${inWords(Date.now() + 5 * DAY_MS)}* at the latest`);
+  await t.demo.bot.catchUp();
+  expect(order.replies(), 'the registry shows a transfer that is pending').toHaveLength(1);
+  await t.demo.moveTime(6 * DAY_MS);
+  await until('the thread says what the registry shows', () => order.replies().length > 1);
+  expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain('*Transfer bistro.rest* is done');
+});
+
+test('an owner change is a process that was started, with the end of its lock', async () => {
+  const draft = await answerTo(t.workspace, t.alice, '/domain owner-change tapas.rest');
+  expect(draft).toContain('no place for the new owner');
+  expect(draft).toContain('does not tell how: ask the service first');
+  const question = t.alice.ephemerals().at(-1);
+  if (question === undefined) throw new Error('nothing was asked');
+  const order = await orderAfter(t.workspace, () => t.alice.click(question, 'order_confirm'));
+  const reply = textOf(await order.ends('SUCCEEDED'));
+  expect(reply).toMatch(/accepted by the service, not done yet.*The process has started/s);
+  expect(reply).toMatch(/Transfers are locked until \*\d+ \w+ \d{4}\*, 60 days after the owner change/);
+  expect(textOf(order.card)).toContain('Not stated by the service’s document');
+});
+
+test('what is really done says so', async () => {
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tavern.rest'));
+  expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
+});
