@@ -91,7 +91,9 @@ export function afterLookup(
   if (result.kind !== 'found') {
     const checked = { ...known, checkedAt: now };
     const checkProblem =
-      result.kind === 'not_found' ? 'the registry has no record of it: is it registered?' : result.reason;
+      result.kind === 'not_found'
+        ? 'the registry has no record of it, so it may not be registered'
+        : result.reason;
     const wait = result.kind === 'unavailable' ? result.retryAfterMs : undefined;
     return { ...checked, checkProblem, nextCheckAt: nextAfterFailure(checked, wait, now, random) };
   }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { UnknownKeyError, VaultError } from '../accounts/vault.ts';
 import { type Log, newReference } from '../log.ts';
-import { code, type Message, say } from './views/kit.ts';
+import { code, escapeText, type Message, say } from './views/kit.ts';
+import { slackProblemInWords } from './views/slack-problem.ts';
 import { SlackProblem } from './web.ts';
 
 const databaseError = z.object({
@@ -16,7 +17,11 @@ const KEEPS_NOTHING: Readonly<Record<string, string>> = {
 };
 
 function causeInWords(error: unknown): string {
-  if (error instanceof SlackProblem) return 'Slack did not answer me as it should.';
+  if (error instanceof SlackProblem) {
+    const { said, todo } = slackProblemInWords(error);
+    // What may pass by itself is tried again after a look at what is there already.
+    return escapeText(error.kind === 'refused' ? `${said} ${todo}` : said);
+  }
   const database = databaseError.safeParse(error).data;
   if (database === undefined) return 'Something went wrong on my side.';
   return KEEPS_NOTHING[database.code ?? ''] ?? 'My database does not answer right now.';

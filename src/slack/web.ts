@@ -15,17 +15,25 @@ export class SlackProblem extends Error {
   readonly kind: 'rate_limited' | 'refused' | 'unreachable';
   readonly method: string;
   readonly code: string | undefined;
+  /** The scope that is missing, as Slack names it. */
+  readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(
     kind: SlackProblem['kind'],
     method: string,
-    details: { readonly code?: string; readonly retryAfterMs?: number; readonly cause?: unknown },
+    details: {
+      readonly code?: string;
+      readonly needed?: string | undefined;
+      readonly retryAfterMs?: number;
+      readonly cause?: unknown;
+    },
   ) {
     super(`calling Slack’s ${method}: ${details.code ?? kind}`, { cause: details.cause });
     this.kind = kind;
     this.method = method;
     this.code = details.code;
+    this.needed = details.needed;
     this.retryAfterMs = details.retryAfterMs;
   }
 }
@@ -81,7 +89,7 @@ const TIMEOUT_MS = 10_000;
 const failure = z.object({
   code: z.string(),
   retryAfter: z.number().optional(),
-  data: z.object({ error: z.string() }).optional(),
+  data: z.object({ error: z.string(), needed: z.string().optional().catch(undefined) }).optional(),
 });
 
 // Slack's client exports its codes as an enum of types only where enums are erased; the texts are its contract.
@@ -160,7 +168,7 @@ export function problemOf(method: string, cause: unknown): SlackProblem {
   if (code === PLATFORM && data !== undefined) {
     return data.error === 'ratelimited' || data.error === 'rate_limited'
       ? new SlackProblem('rate_limited', method, { retryAfterMs: 30_000, cause })
-      : new SlackProblem('refused', method, { code: data.error, cause });
+      : new SlackProblem('refused', method, { code: data.error, needed: data.needed, cause });
   }
   return new SlackProblem('unreachable', method, { cause });
 }

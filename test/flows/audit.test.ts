@@ -148,6 +148,16 @@ it('is for admins', async () => {
 it('leaves nothing on disk, whether Slack takes the file or not', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
   const told = await answerTo(t.workspace, t.ada, '/domain audit');
-  expect(told).toContain('Slack did not answer me as it should');
+  expect(told).toContain('I cannot hand you the file. Slack refuses this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
+});
+
+it('says which right is missing, and nothing of orders, where the app may not upload', async () => {
+  t.workspace.faults.clear();
+  t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
+  const told = await answerTo(t.workspace, t.ada, '/domain audit');
+  t.workspace.faults.clear();
+  expect(told).toMatch(/^I cannot hand you the file\. My app lacks a right that this needs/);
+  expect(told).toContain('installs the app again with its manifest');
+  expect(told).not.toMatch(/orders mine|twice/);
 });

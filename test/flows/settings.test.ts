@@ -1,6 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
@@ -98,6 +98,56 @@ describe('settings', () => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
+    await t.ada.close(view);
+  });
+
+  it.each([
+    ['missing_scope', 'approvers', 'I cannot look S0APPROVERS up. My app lacks a right that this needs'],
+    ['no_such_subteam', 'approvers', 'Slack knows no S0APPROVERS. Copy the id again.'],
+    ['not_allowed', 'approvers', 'Slack refuses this (not_allowed)'],
+  ])('say why a group cannot be looked up: %s', async (code, field, why) => {
+    const view = await settingsForm();
+    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code });
+    const result = await t.ada.submit(view, { approvers: 'S0APPROVERS', approvals_required: '1' });
+    t.workspace.faults.clear();
+    expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
+    await t.ada.close(view);
+  });
+
+  it('say that Slack limits, or does not answer', async () => {
+    const view = await settingsForm();
+    const approvers = { approvers: 'S0APPROVERS', approvals_required: '1' };
+    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 40 });
+    expect(await t.ada.submit(view, approvers)).toMatchObject({
+      errors: {
+        approvers: expect.stringContaining('limits how often I may ask it. Try again in 40 seconds.'),
+      },
+    });
+    t.workspace.faults.clear();
+    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500' });
+    expect(await t.ada.submit(view, approvers)).toMatchObject({
+      errors: {
+        approvers: expect.stringContaining('did not answer me as it should. Try again in a minute.'),
+      },
+    });
+    t.workspace.faults.clear();
+    await t.ada.close(view);
+  });
+
+  it.each([
+    ['is_archived', 'the channel is archived. Choose another one.'],
+    ['restricted_action_read_only_channel', 'only some people may'],
+    ['channel_not_found', 'I see no channel of this id'],
+    ['missing_scope', 'My app lacks a right that this needs'],
+  ])('say why nothing can be posted in a channel: %s', async (code, why) => {
+    const view = await settingsForm();
+    t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code });
+    const result = await t.ada.submit(view, { reminder_channel: DOMAINS });
+    t.workspace.faults.clear();
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: { reminder_channel: expect.stringMatching(new RegExp(`^I cannot post there.*${why}`)) },
+    });
     await t.ada.close(view);
   });
 

@@ -9,7 +9,9 @@ import { BYTE_ORDER_MARK, csvLine } from '../csv.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { uploadFile } from '../upload.ts';
 import { AUDIT_COLUMNS, type NameOf, orderRow, settingRow } from '../views/audit.ts';
-import { code, count, say } from '../views/kit.ts';
+import { code, count, escapeText, type Message, say } from '../views/kit.ts';
+import { slackProblemInWords } from '../views/slack-problem.ts';
+import { SlackProblem } from '../web.ts';
 
 /*
  * The audit log as a CSV file, for admins.
@@ -75,35 +77,42 @@ async function* csvOf(deps: SlackDeps, from: Date, to: Date, onRow: () => void):
 }
 
 async function runAudit(call: CommandCall): Promise<void> {
-  const { deps, person } = call;
-  const span = spanOf(call.words, deps.now());
+  const span = spanOf(call.words, call.deps.now());
   if ('problem' in span) return call.tell(say(span.problem));
+  // Slack wants to know the length first, so the file is written to disk before it goes out.
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
+  const said = await handOver(call, span, join(folder, 'audit.csv')).finally(() =>
+    rm(folder, { recursive: true, force: true }),
+  );
+  await call.tell(said);
+}
+
+/** @returns what became of it */
+async function handOver({ deps, person }: CommandCall, span: Span, path: string): Promise<Message> {
   const from = new Date(`${span.first}T00:00:00Z`);
   const to = new Date(Date.parse(`${span.last}T00:00:00Z`) + DAY_MS);
   const days = `${span.first} to ${span.last}`;
-  // Slack wants to know the length first, so the file is written to disk before it goes out.
-  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
+  let rows = 0;
+  const lines = csvOf(deps, from, to, () => {
+    rows += 1;
+  });
+  await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
+  if (rows === 0) return say(`Nothing happened from ${days} (UTC), so there is no file.`);
   try {
-    const path = join(folder, 'audit.csv');
-    let rows = 0;
-    const lines = csvOf(deps, from, to, () => {
-      rows += 1;
-    });
-    await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
-    if (rows === 0) return await call.tell(say(`Nothing happened from ${days} (UTC), so there is no file.`));
     await uploadFile(deps.web, {
       path,
       filename: `domain-steward-audit-${span.first}-to-${span.last}.csv`,
       channelId: await deps.directory.directMessage(person.id),
       comment: `The audit log from ${days} (UTC): ${count(rows, 'line')}.`,
     });
-    deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
-    await call.tell(
-      say(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`),
-    );
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  } catch (error) {
+    if (!(error instanceof SlackProblem)) throw error;
+    deps.log.warn({ err: error, by: person.id, ...span }, 'handing over the audit log');
+    const { said, todo } = slackProblemInWords(error);
+    return say(escapeText(`I cannot hand you the file. ${said} ${todo}`));
   }
+  deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
+  return say(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
 }
 
 export const audit: Feature = {

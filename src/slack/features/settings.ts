@@ -13,6 +13,7 @@ import {
 import type { Feature, FormFeature, SlackDeps, SubmissionCall, Submitted } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { code, context, count, type Message, mention, mentionApprover, say, section } from '../views/kit.ts';
+import { approverProblem, channelProblem } from '../views/slack-problem.ts';
 import { posted, SlackProblem } from '../web.ts';
 import { openForm } from './ordering.ts';
 
@@ -158,8 +159,8 @@ async function approverErrors(
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else return { approvers: `${id} is not a member of this workspace. Take it out.` };
     } catch (error) {
-      if (!(error instanceof SlackProblem) || error.kind !== 'refused') throw error;
-      return { approvers: `Slack knows no ${id}. Copy the id again.` };
+      if (!(error instanceof SlackProblem)) throw error;
+      return { approvers: approverProblem(id, error) };
     }
   }
   if (people.size === 0)
@@ -184,11 +185,8 @@ async function channelErrors(
     await web.call('chat.postMessage', { channel: channelId, ...message }, posted);
     return {};
   } catch (error) {
-    if (!(error instanceof SlackProblem) || error.kind !== 'refused') throw error;
-    return {
-      reminder_channel:
-        'I cannot post there. Invite me with /invite @Domain Steward, and check that this is the channel’s id.',
-    };
+    if (!(error instanceof SlackProblem)) throw error;
+    return { reminder_channel: channelProblem(error) };
   }
 }
 
