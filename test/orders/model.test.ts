@@ -73,7 +73,7 @@ const eventOf = {
   answered_late: fc.record({
     type: fc.constant('answered_late' as const),
     n: item,
-    outcome: settledAs,
+    outcome: ending,
     result: fc.constant({ summary: 'late' }),
   }),
   stopped: fc
@@ -98,6 +98,17 @@ const eventOf = {
     }),
   }),
   doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
+  lost: fc.record({
+    type: fc.constant('doubted' as const),
+    summary: fc.constant('it may have been sent too'),
+    known: fc.record({
+      n: item,
+      sentAt: fc.constant(START),
+      attempts: fc.integer({ min: 1, max: 3 }),
+      outcome: ending,
+      result: fc.constant({ summary: 'it was sent' }),
+    }),
+  }),
   released: fc.constant({ type: 'released' as const }),
   settled: fc
     .record({
@@ -198,7 +209,7 @@ describe('whatever happens to an order', () => {
       { numRuns: 2_000, seed: 1 },
     );
     expect([...states].sort()).toEqual([...ORDER_STATES].sort());
-    const types = Object.keys(eventOf).filter((name) => !['given_up', 'sending_again'].includes(name));
+    const types = Object.keys(eventOf).filter((name) => !['given_up', 'sending_again', 'lost'].includes(name));
     expect([...events].sort(), 'events that applied at least once').toEqual(types.sort());
   });
 
