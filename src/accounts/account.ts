@@ -3,6 +3,15 @@ import type { Sealed } from './vault.ts';
 
 export type LinkMethod = Credential['method'];
 
+/** What a login tells of its user. Service API, section "User". */
+export interface AccountProfile {
+  readonly defaultEmail?: string | undefined;
+  readonly status?: number | undefined;
+  readonly substatus?: number | undefined;
+  readonly language?: string | undefined;
+  readonly owner?: { readonly user?: string | undefined; readonly context?: number | undefined } | undefined;
+}
+
 /** A linked credential, without its secrets. */
 export interface Account {
   readonly id: string;
@@ -21,6 +30,8 @@ export interface Account {
   readonly active: boolean;
   /** When the service last accepted it; undefined is "not yet used". */
   readonly verifiedAt: Date | undefined;
+  /** What the service told of the user when the credential was last checked; undefined where no login tells. */
+  readonly profile?: AccountProfile | undefined;
 }
 
 /** The slot of a trusted application, which has no context. */
@@ -39,7 +50,8 @@ export interface AccountStore {
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   /** Forgets the accounts and their secrets. */
   remove(ids: readonly string[]): Promise<void>;
-  markVerified(id: string, at: Date): Promise<void>;
+  /** @param profile what the service told of the user; what is known stays when left out */
+  markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
   /** Up to `limit` accounts sealed with another key than `keyId`, by id, from behind `afterId` on, for re-sealing. */
   sealedWithOtherKey(
     keyId: string,

@@ -4,8 +4,9 @@ import type { ServiceClient } from '../client/client.ts';
 import { ServiceError } from '../client/errors.ts';
 import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
-import { type Account, type AccountStore, APPLICATION_SLOT } from './account.ts';
+import { type Account, type AccountProfile, type AccountStore, APPLICATION_SLOT } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
+import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
 
 export type LinkOutcome =
@@ -21,6 +22,12 @@ export type LinkOutcome =
   | { readonly kind: 'refused'; readonly why: string }
   /** The service could not be asked: nothing was stored. */
   | { readonly kind: 'unreachable'; readonly why: string };
+
+export type LookUpOutcome =
+  | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
+  /** Nothing documented tells of such an account's user. */
+  | { readonly kind: 'not_documented' }
+  | { readonly kind: 'failed'; readonly why: string };
 
 /** The linked credentials of the team. */
 export interface Accounts {
@@ -38,6 +45,12 @@ export interface Accounts {
   use(userId: string, slot: string): Promise<Account | undefined>;
   /** The client that carries an account's credential, or undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
+  /**
+   * Logs a password account in anew to have the service tell all it knows of the user: rights, profile and customer
+   * data, which are handed on and not kept.
+   * @returns undefined when the account is gone
+   */
+  lookUp(accountId: string): Promise<LookUpOutcome | undefined>;
   /** The service has accepted an account's credential: an account that was not yet used counts as checked. */
   accepted(accountId: string): Promise<void>;
   /** Seals rows of older keys with the current one. @returns how many were re-sealed */
@@ -103,9 +116,11 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       const client = deps.createClient(credential);
       let kept: Credential = credential;
       let verified = false;
+      let profile: AccountProfile | undefined;
       try {
         const verification = await client.verify();
         verified = verification.verified;
+        profile = verification.verified ? readProfile(verification.user) : undefined;
         if (
           verification.verified &&
           credential.method === 'two_factor' &&
@@ -138,6 +153,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         application: credential.method === 'trusted_application' ? credential.application : undefined,
         active: true,
         verifiedAt: verified ? now : undefined,
+        profile,
       };
       await store.save(account, vault.seal(credentialToText(kept), ownerOf(account)));
       if (previous !== undefined) await closeClient(previous.id, 'all');
@@ -191,6 +207,21 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       const oldest = clients.keys().next();
       if (clients.size > MAX_CLIENTS && oldest.done !== true) void closeClient(oldest.value, 'own');
       return client;
+    },
+
+    async lookUp(accountId) {
+      const client = await accounts.clientFor(accountId);
+      if (client === undefined) return undefined;
+      try {
+        const verification = await client.verify({ acl: true, profile: true, customer: true });
+        if (!verification.verified || verification.user === undefined) return { kind: 'not_documented' };
+        await store.markVerified(accountId, deps.now(), readProfile(verification.user));
+        return { kind: 'told', record: verification.user };
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const outcome = explainLinkFailure(error);
+        return { kind: 'failed', why: outcome.kind === 'linked' ? '' : outcome.why };
+      }
     },
 
     async accepted(accountId) {

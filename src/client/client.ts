@@ -16,7 +16,7 @@ import { readAddress } from './json.ts';
 import { MAX_BYTES } from './redact.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
 import type { TokenSteps } from './token-steps.ts';
-import { createWayIn, credentialSecrets, type Sleep, type Verification } from './way-in.ts';
+import { createWayIn, credentialSecrets, type LoginExtras, type Sleep, type Verification } from './way-in.ts';
 
 export type { CallResult } from './call.ts';
 export type { Verification } from './way-in.ts';
@@ -94,7 +94,7 @@ export interface ServiceClient {
   /** Which interface would carry the task, or what to do instead. Sends nothing. */
   supports(task: TaskOutline, via?: Interface): Support;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
-  verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'>): Promise<Verification>;
+  verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
   /**
    * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor
    * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
@@ -204,7 +204,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
           'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
         );
       }
-      return wayIn.verify(budgetOf(call));
+      return wayIn.verify(budgetOf(call), call);
     },
 
     async close(sessions = 'own') {

@@ -35,7 +35,7 @@ export interface WayIn {
   /** Says that the service refused the session, so that the next call opens another. */
   refused(session: Session): void;
   /** Checks the credential at the service. */
-  verify(budget: Budget): Promise<Verification>;
+  verify(budget: Budget, asked?: LoginExtras): Promise<Verification>;
   /** Ends the sessions: those that were handed in or out only with `all`. Failures are of no consequence. */
   end(sessions: 'own' | 'all'): Promise<void>;
 }
@@ -43,6 +43,13 @@ export interface WayIn {
 export interface SignedRequest extends Signed {
   /** The shared session that signs, if one does. */
   readonly session?: Session | undefined;
+}
+
+/** What a login is asked to add to the user's record. */
+export interface LoginExtras {
+  readonly acl?: boolean | undefined;
+  readonly profile?: boolean | undefined;
+  readonly customer?: boolean | undefined;
 }
 
 export type Verification =
@@ -191,14 +198,14 @@ export function createWayIn(line: Line, options: WayInOptions): WayIn {
       jsonSession.refused(session);
       xmlSession.refused(session);
     },
-    async verify(budget) {
+    async verify(budget, { acl, profile, customer } = {}) {
       const activity = { task: 'verify', name: 'checking the account' };
       switch (credential.method) {
         case 'trusted_application':
           return { verified: false, reason: 'nothing is documented that checks a trusted application' };
         case 'password': {
           const { user, context, password } = credential;
-          const login = carryOut(sessionLogin, { user, context, password }, budget);
+          const login = carryOut(sessionLogin, { user, context, password, acl, profile, customer }, budget);
           const opened = await sessionOf(login, activity, budget);
           const logout = carryOut(
             sessionLogout,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Account, AccountStore, LinkMethod } from '../accounts/account.ts';
+import type { Account, AccountProfile, AccountStore, LinkMethod } from '../accounts/account.ts';
+import { readProfile } from '../accounts/profile.ts';
 import type { Sealed } from '../accounts/vault.ts';
 import { type Database, during, named, Prisma, type Transaction } from './database.ts';
 import { together } from './together.ts';
@@ -21,10 +22,11 @@ const rows = z.array(
     keyId: z.string(),
     activeKey: z.string().nullable(),
     verifiedAt: z.date().nullable(),
+    profile: z.custom<Row['profile']>(),
   }),
 );
 const COLUMNS = Prisma.sql`id, team_id AS "teamId", user_id AS "userId", method, slot, context, login, application,
-  sealed, key_id AS "keyId", active_key AS "activeKey", verified_at AS "verifiedAt"`;
+  sealed, key_id AS "keyId", active_key AS "activeKey", verified_at AS "verifiedAt", profile`;
 
 /** Linked credentials on PostgreSQL. */
 export function createAccountStore({ prisma, run }: Database): AccountStore {
@@ -97,6 +99,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
             keyId: sealed.keyId,
             activeKey: activeKey(teamId, userId),
             verifiedAt: account.verifiedAt ?? null,
+            profile: storedProfile(account.profile),
             updatedAt: now,
           };
           const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
@@ -130,9 +133,10 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
         await prisma.account.deleteMany({ where: { id: { in: [...ids] } } });
       }),
 
-    markVerified: (id, at) =>
+    markVerified: (id, at, profile) =>
       during(`noting that account ${id} was accepted`, async () => {
-        await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at } });
+        const told = profile === undefined ? {} : { profile: storedProfile(profile) };
+        await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at, ...told } });
       }),
 
     sealedWithOtherKey: (keyId, limit, afterId) =>
@@ -179,7 +183,14 @@ function accountOf(row: Row): Account {
     application: row.application ?? undefined,
     active: row.activeKey !== null,
     verifiedAt: row.verifiedAt ?? undefined,
+    profile: row.profile === null ? undefined : readProfile(row.profile),
   };
+}
+
+function storedProfile(profile: AccountProfile | undefined) {
+  if (profile === undefined) return Prisma.DbNull;
+  const { owner, ...rest } = profile;
+  return { ...rest, owner: owner && { ...owner } };
 }
 
 function sealedOf(row: Row): Sealed {

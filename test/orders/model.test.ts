@@ -209,7 +209,9 @@ describe('whatever happens to an order', () => {
       { numRuns: 2_000, seed: 1 },
     );
     expect([...states].sort()).toEqual([...ORDER_STATES].sort());
-    const types = Object.keys(eventOf).filter((name) => !['given_up', 'sending_again', 'lost'].includes(name));
+    const types = Object.keys(eventOf).filter(
+      (name) => !['given_up', 'sending_again', 'lost'].includes(name),
+    );
     expect([...events].sort(), 'events that applied at least once').toEqual(types.sort());
   });
 

@@ -3,9 +3,22 @@ import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/acco
 import type { LinkOutcome } from '../../accounts/accounts.ts';
 import type { Credential } from '../../client/auth.ts';
 import { Secret } from '../../client/secret.ts';
-import type { CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
+import { factsOf } from '../views/answer.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { code, count, escapeText, moment, say, section } from '../views/kit.ts';
+import {
+  actions,
+  button,
+  code,
+  count,
+  escapeText,
+  lines,
+  message,
+  moment,
+  quote,
+  say,
+  section,
+} from '../views/kit.ts';
 import { contextInWords } from '../views/order.ts';
 import { openForm } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
@@ -276,18 +289,86 @@ const METHOD_WORDS: Readonly<Record<Method, string>> = {
 };
 
 function accountLine(account: Account): string {
-  const checked = account.verifiedAt === undefined ? 'not yet used' : `checked ${moment(account.verifiedAt)}`;
+  const checked =
+    account.verifiedAt === undefined ? 'not yet used' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${contextInWords(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}`;
+  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${contextInWords(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${profileInWords(account)}`;
+}
+
+/** What the service told of the user when the account was last checked, on a line of its own. */
+function profileInWords({ profile, method }: Account): string {
+  if (profile === undefined) {
+    return method === 'password'
+      ? ''
+      : '\n      The document shows no login that tells more of such an account.';
+  }
+  const { defaultEmail, status, substatus, language, owner } = profile;
+  const parts = [
+    ...(defaultEmail === undefined ? [] : [`e-mail ${quote(defaultEmail)}`]),
+    ...(status === undefined
+      ? []
+      : [`status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`]),
+    ...(owner?.user === undefined
+      ? []
+      : [`owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`]),
+    ...(language === undefined ? [] : [`language ${quote(language)}`]),
+  ];
+  return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
 }
 
 async function runWhoami(call: CommandCall): Promise<void> {
   const accounts = await call.deps.accounts.list(call.person.id);
+  const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}`;
+  const asked = accounts.find(({ active, method }) => active && method === 'password');
   await call.tell(
-    say(
-      `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}`,
-    ),
+    message(text, [
+      ...lines(text.split('\n')),
+      ...(asked === undefined
+        ? []
+        : actions('whoami', [
+            button({
+              actionId: 'whoami_details',
+              text: 'Ask for rights, profile and customer',
+              value: asked.id,
+              label: `Ask the service for more of ${accountName(asked)}`,
+            }),
+          ])),
+    ]),
   );
+}
+
+/** Facts that a message shows; a list of rights can be long. */
+const MAX_FACTS = 60;
+
+/** Has the service tell all that a login can: acl, profile and customer. Told to the account's owner alone. */
+async function showDetails(call: ActionCall): Promise<void> {
+  const { accounts } = call.deps;
+  const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
+  const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
+  if (mine === undefined || outcome === undefined) {
+    return call.tell(say('This account is not linked any more. `/domain whoami` shows those that are.'));
+  }
+  switch (outcome.kind) {
+    case 'failed':
+      return call.tell(say(escapeText(outcome.why)));
+    case 'not_documented':
+      return call.tell(say('The document shows no login that tells more of such an account.'));
+    case 'told': {
+      const facts = factsOf(outcome.record);
+      const left = facts.length - MAX_FACTS;
+      await call.tell(
+        message(`What the service knows of ${escapeText(accountName(mine))}`, [
+          ...lines([
+            `*What the service knows of ${code(accountName(mine))}*`,
+            ...facts
+              .slice(0, MAX_FACTS)
+              .map(([name, value]) => `• ${quote(name, 100)}: ${quote(value, 300)}`),
+            ...(left > 0 ? [`• and ${left} more`] : []),
+          ]),
+        ]),
+      );
+    }
+  }
 }
 
 export const link: Feature = {
@@ -326,5 +407,5 @@ export const link: Feature = {
     },
   ],
   forms: [linkForm],
-  actions: [refreshing(linkForm, 'method')],
+  actions: [refreshing(linkForm, 'method'), { id: 'whoami_details', needs: 'member', run: showDetails }],
 };

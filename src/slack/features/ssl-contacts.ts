@@ -42,7 +42,17 @@ const SHARED: readonly Field[] = [
 ];
 
 function fieldsFor({ json }: Reach): readonly Field[] {
-  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED];
+  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED.map(overXml)];
+}
+
+/** XML takes the address as one text; how several lines become one is not documented. */
+function overXml(field: Field): Field {
+  return field.name === 'address'
+    ? {
+        ...field,
+        hint: 'Street and number, a line each; over XML they go out as one text, joined by commas.',
+      }
+    : field;
 }
 
 function contactInput(values: FormValues) {

@@ -1,6 +1,6 @@
+import { startWorkspace } from '@domain-steward/slack-workspace';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/client/secret.ts';
-import { startWorkspace } from '../../../src/demo/workspace/index.ts';
 import {
   approverProblem,
   channelProblem,

@@ -1,0 +1,47 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import { beforeAll, expect, test } from 'vitest';
+import { answerTo, toldAfter, useTestDemo } from '../support/demo.ts';
+import { clickAs, ephemeral, linkApplication } from '../support/people.ts';
+
+/*
+ * What a login tells of its user.
+ */
+
+const t = useTestDemo();
+
+beforeAll(() => linkApplication(t.workspace, t.ada));
+
+test('whoami shows what the service told, without secrets, and when it was last checked', async () => {
+  const text = await answerTo(t.workspace, t.alice, '/domain whoami');
+  expect(text).toMatch(/alice in context 4.*last checked/);
+  expect(text).toMatch(
+    /The service says: e-mail \S+@\S+, status 1, substatus 0, owner alice in context 4, language en/,
+  );
+  expect(text).not.toContain(SANDBOX_ACCOUNTS.alice.password);
+  expect(await answerTo(t.workspace, t.ada, '/domain whoami')).toContain('no login that tells more');
+});
+
+test('rights, profile and customer are asked for on demand, told to their owner alone, and not kept', async () => {
+  const shown = await ephemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
+    text.includes('alice in context 4'),
+  );
+  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'whoami_details'));
+  expect(told).toMatch(/acls\.task: domain|acls\.1\.task: domain/);
+  expect(told).toContain('profile.timezone: UTC');
+  expect(told).toContain('customer.name: Team Example');
+  expect(t.service.requestsFor({ task: 'session.create' }).at(-1)?.query).toEqual({
+    acl: ['true'],
+    profile: ['true'],
+    customer: ['true'],
+  });
+  expect(t.service.sessions.count(), 'it is logged out again').toBe(0);
+  expect(await t.dump()).not.toContain('Team Example');
+
+  const before = t.service.requests.length;
+  const value = JSON.stringify(shown.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
+  const refused = await toldAfter(t.workspace, t.bob, () =>
+    clickAs(t.workspace, 'U0BOB', 'whoami_details', value),
+  );
+  expect(refused).toContain('not linked any more');
+  expect(t.service.requests).toHaveLength(before);
+});
