@@ -1,8 +1,15 @@
 import { type AnyBlock, asText, hasNewBlocks, lines, type Message, withoutNewBlocks } from './views/kit.ts';
 import { mayRefuseBlocks } from './web.ts';
 
+/** The text of some blocks and their buttons as they are: a card without buttons could not be decided. */
+function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
+  const isButtons = ({ type }: AnyBlock) => type === 'actions';
+  return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
+}
+
 /**
- * Sends a message with its blocks; where Slack may have refused those, without the newer ones, and at last as text alone.
+ * Sends a message with its blocks; where Slack may have refused those, without the newer ones, then as text with its
+ * buttons, and at last as text alone.
  * @throws {SlackProblem} the first refusal, where Slack takes none of them
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
@@ -11,6 +18,9 @@ export function withPlainFallback<T>(message: Message, send: (shown: Message) =>
     [
       () => message,
       ...(hasNewBlocks(blocks) ? [() => ({ text, blocks: withoutNewBlocks(blocks) })] : []),
+      ...(blocks.some(({ type }) => type === 'actions')
+        ? [() => ({ text, blocks: plainWithButtons(blocks) })]
+        : []),
       ...(blocks.length > 0 ? [() => ({ text: asText(blocks).join('\n') || text, blocks: [] })] : []),
     ],
     send,
@@ -26,6 +36,7 @@ export function withPlainView<T>(
     [
       () => blocks,
       ...(hasNewBlocks(blocks) ? [() => withoutNewBlocks(blocks)] : []),
+      () => plainWithButtons(blocks),
       () => lines(asText(blocks)),
     ],
     send,

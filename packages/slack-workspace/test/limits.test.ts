@@ -318,10 +318,10 @@ const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: S
     { ...section('s'), accessory: button({ value: 'v' }) },
   ],
   [
-    'the element `static_select` in a block of the type `actions`',
+    'the element `checkboxes` in a block of the type `actions`',
     '/blocks/0/elements/0/type',
     'message',
-    actions(select({ options: [option('v')] })),
+    actions({ type: 'checkboxes', action_id: 's', options: [option('v')] }),
   ],
   [
     'the element `users_select` in a block of the type `input`',
