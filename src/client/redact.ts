@@ -9,21 +9,67 @@ export const MAX_BYTES = 2 * 1024 * 1024;
 /** Deeper answers than this are refused: nothing the service documents is half as deep. */
 export const MAX_DEPTH = 64;
 
-/** Shorter secrets are masked only where they stand alone, or every `1` of an answer would be masked for one. */
-const MIN_SUBSTRING = 4;
+/** From this length on a secret is no accident: it is masked wherever it stands, inside of words too. */
+const MIN_ANYWHERE = 6;
 
-export type Mask = (text: string) => string;
+/** From this length on a secret with a digit or a sign in it is masked where it stands as a word of its own. */
+const MIN_WORD = 4;
 
-/** A function that replaces every one of the secrets by `[secret]`. */
+/** Letters alone, and few of them: most words are like this. Services ask for longer passwords. */
+const SHORT_WORD = /^\p{L}{1,5}$/u;
+
+/** Longer words that answers of services are made of. */
+const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
+  `accepted access account active address already answer approved authentication authorization available blocked cannot
+  changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
+  domains enabled exists expired failed failure format internal invalid language letters locked logged longer message
+  missing nameserver nameservers number object operation options outside parameter password passwords pending period
+  permission please processed property provided received refused registered registry rejected renewed request required
+  response restored result secret security server service session shorter started status stored string subuser success
+  successful successfully system transfer unauthorized unknown update updated username welcome without`.split(
+    /\s+/,
+  ),
+);
+
+/** @param place a name is what a value is called, which is the service's own word */
+export type Mask = (text: string, place?: 'value' | 'name') => string;
+
+/**
+ * A function that replaces the secrets by `[secret]`.
+ *
+ * A text that is nothing but a secret is always masked. In a longer one it depends on what the secret looks like, because
+ * people have passwords such as `password`, and “the [secret] is wrong” tells of them what “the password is wrong” does
+ * not:
+ *
+ * - at least 6 characters, and no word of which answers are made: masked wherever it stands;
+ * - 4 or 5 characters, with a digit or a sign among them: masked where it stands as a word of its own;
+ * - common words, and what is shorter: masked where it is marked as a value, in quotation marks or right behind `=` or
+ *   `:`. In a sentence such a word tells nobody that it is a secret.
+ */
 export function createMask(secrets: readonly string[]): Mask {
-  const long = secrets.filter((secret) => secret.length >= MIN_SUBSTRING).sort((a, b) => b.length - a.length);
-  const short = new Set(secrets.filter((secret) => secret.length > 0 && secret.length < MIN_SUBSTRING));
-  return (text) => {
-    if (short.has(text)) return MASK;
+  const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
+  const whole = new Set(given);
+  const rules = given.map((secret) => ({ secret, pattern: patternOf(secret) }));
+  return (text, place = 'value') => {
+    if (place === 'value' && (whole.has(text) || whole.has(text.trim()))) return MASK;
     let masked = text;
-    for (const secret of long) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
+    for (const { secret, pattern } of rules) {
+      if (masked.includes(secret)) masked = masked.replace(pattern, MASK);
+    }
     return masked;
   };
+}
+
+/** Where in a longer text a secret is masked. */
+function patternOf(secret: string): RegExp {
+  const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
+  if (common || secret.length < MIN_WORD) {
+    return new RegExp(`(?<=[=:"'\`“”„‘’«»])${literal}(?![\\p{L}\\p{N}])`, 'gu');
+  }
+  return secret.length < MIN_ANYWHERE
+    ? new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu')
+    : new RegExp(literal, 'gu');
 }
 
 /** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
@@ -53,7 +99,7 @@ function maskValue(value: unknown, mask: Mask): unknown {
   return Object.fromEntries(
     Object.keys(value)
       .filter((key) => key !== '__proto__')
-      .map((key) => [mask(key), maskValue(value[key], mask)]),
+      .map((key) => [mask(key, 'name'), maskValue(value[key], mask)]),
   );
 }
 

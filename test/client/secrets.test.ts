@@ -175,10 +175,65 @@ describe('a service that echoes secrets', () => {
 });
 
 describe('masking', () => {
-  it('takes the longest secret first and short ones only where they stand alone', () => {
-    const mask = createMask(['pass', 'password', '1', '']);
-    expect(mask('the password, the pass, 1 and 11')).toBe('the [secret], the [secret], 1 and 11');
-    expect(mask('1')).toBe('[secret]');
+  it('takes the longest secret first', () => {
+    const mask = createMask(['hunter2', 'hunter2!x', '']);
+    expect(mask('first hunter2!x, then hunter2')).toBe('first [secret], then [secret]');
+  });
+
+  it.each<[what: string, secret: string, text: string, masked: string]>([
+    ['a long one anywhere', 'hunter2', 'you sent xhunter2x', 'you sent x[secret]x'],
+    ['a long one of letters', 'Hunter', 'login as Hunter failed', 'login as [secret] failed'],
+    ['signs that mean something in patterns', 'a.*(b)[c]$^|\\{9}', 'x a.*(b)[c]$^|\\{9} x', 'x [secret] x'],
+    ['nothing that such a sign would match', 'a.*c99', 'abbbc99', 'abbbc99'],
+    ['a short one with a digit as a word', 'ab1', 'ab1', '[secret]'],
+    [
+      'four with a digit as a word',
+      'ab12',
+      'the login ab12, not ab123 or xab12',
+      'the login [secret], not ab123 or xab12',
+    ],
+    ['a word of answers in no sentence', 'password', 'The password is wrong.', 'The password is wrong.'],
+    ['a short word in no sentence', 'wrong', 'The password is wrong.', 'The password is wrong.'],
+    ['the shortest word in no sentence', 'is', 'The password is wrong.', 'The password is wrong.'],
+    ['a digit in no number', '1', 'ends in 2031, 1 year', 'ends in 2031, 1 year'],
+    ['a word that stands alone', 'password', 'password', '[secret]'],
+    ['a digit that stands alone', '1', '1', '[secret]'],
+    ['what stands alone between blanks', 'wrong', ' wrong\n', '[secret]'],
+    [
+      'a word in quotation marks',
+      'wrong',
+      'the password “wrong” is refused',
+      'the password “[secret]” is refused',
+    ],
+    ['a word behind a sign', 'wrong', 'user=anna&password=wrong&x', 'user=anna&password=[secret]&x'],
+    [
+      'a word behind a colon, but in no sentence',
+      'wrong',
+      'error: wrong; {p:wrong}',
+      'error: wrong; {p:[secret]}',
+    ],
+    ['a capital as another letter', 'Secret1', 'secret1', 'secret1'],
+    ['letters of any language', 'größ9', 'größ9 größ99 ägröß9', '[secret] größ99 ägröß9'],
+  ])('masks %s', (_what, secret, text, masked) => {
+    expect(createMask([secret])(text)).toBe(masked);
+  });
+
+  it('leaves the names of values as the service wrote them, unless they hold a secret', async () => {
+    const answer = {
+      status: { code: 'S1', text: 'the password is set' },
+      messages: [{ text: 'a password is set', objects: [{ type: 'password', value: 'password' }] }],
+      data: [{ password: 'password', other: 'it is hunter2', hunter2: 1 }],
+    };
+    service.respond = always(200, JSON.stringify(answer));
+    const { envelope } = await client({ ...password, password: new Secret('hunter2') }).run(domainDelete, {
+      name: 'a.rest',
+    });
+    expect(envelope.status.text).toBe('the password is set');
+    expect(envelope.messages[0]).toMatchObject({
+      text: 'a password is set',
+      objects: [{ type: 'password', value: '[secret]' }],
+    });
+    expect(envelope.data).toEqual([{ password: '[secret]', other: 'it is [secret]', '[secret]': 1 }]);
   });
 
   it('leaves the status code, which decides what happened', async () => {
