@@ -31,7 +31,7 @@ async function buildPage(folders, target) {
   await build({
     input: join(folders.at(-1), 'main.tsx'),
     platform: 'browser',
-    resolve: { conditionNames: ['source', 'browser', 'import', 'default'] },
+    resolve: { conditionNames: ['source', 'browser', 'default'] },
     transform: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     logLevel: 'warn',
     output: { file: join(target, 'main.js'), format: 'esm', codeSplitting: false, sourcemap: true },

@@ -10,7 +10,7 @@ import { MAIN, type Surroundings, startSurroundings } from '../support/harness.t
  * What an operator meets: `npm start` with good and with bad settings.
  */
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 let s: Surroundings;
 beforeAll(async () => {

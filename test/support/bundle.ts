@@ -23,7 +23,7 @@ export async function bundle(entry: URL, file: string): Promise<URL> {
   await build({
     input: fileURLToPath(entry),
     platform: 'node',
-    resolve: { conditionNames: ['source', 'node', 'import', 'default'] },
+    resolve: { conditionNames: ['source', 'node', 'default'] },
     // Asked for by `pg`, and not installed.
     external: ['pg-native'],
     plugins: [keepAddresses],
