@@ -13,7 +13,7 @@ export interface Sighting {
   readonly database: string;
   /** Names the run of the server: each start of it has another name. */
   readonly server: string;
-  /** How far the server’s log reaches. */
+  /** How far the server’s log is on its disk. */
   readonly position: number;
   /** The server was started since it was verified, from a log that lacks something that this process has seen. */
   readonly isBehind: boolean;
@@ -165,7 +165,6 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
   let isWanted = false;
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> | undefined;
-
   let restart = { server: start.server, seenAt: 0 };
   const leaveTimeToOthers = ({ server, last }: Sighting) => {
     if (restart.server !== server) restart = { server, seenAt: performance.now() };
@@ -183,8 +182,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
       heartbeat.suspend();
       log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');
       await invalidateUnsent(deps, why);
-    }
-    if (why === undefined && seen.server !== known.server) leaveTimeToOthers(seen);
+    } else if (seen.server !== known.server) leaveTimeToOthers(seen);
     known = await verify(deps, seen, isLast);
   };
 

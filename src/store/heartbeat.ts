@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
 import { type Database, DatabaseUnverifiedError, during, Prisma } from './database.ts';
-import { LOG_POSITION, SERVER } from './session.ts';
+import { SERVER } from './session.ts';
 
 /** The only row. */
 const ID = 1;
@@ -52,7 +52,7 @@ const SELECT_SIGHTING = Prisma.sql`
   SELECT
     concat_ws('/', s.system_identifier, d.oid,
       ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int) AS database,
-    ${SERVER_NAME} AS server, ${Prisma.raw(LOG_POSITION)} AS position,
+    ${SERVER_NAME} AS server, pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8 AS position,
     pg_wal_lsn_diff(c.checkpoint_lsn, '0/0')::float8 AS checkpoint,
     CASE WHEN h.id IS NOT NULL THEN json_build_object(
       'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,

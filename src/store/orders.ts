@@ -95,28 +95,35 @@ export function createOrderStore(
     return outcome;
   };
 
-  /** @returns the ids of the orders that were changed */
+  /** @returns the ids of the orders that were changed, and how far the server's log had reached before */
   const update = async (runInside: RunStatement, commits: readonly OrderCommit[]) => {
     const rows = changedRows.parse(await runInside(updateOrders(commits)));
-    if (rows[0] !== undefined) database.server.note(rows[0].position);
-    return new Set(rows.map(({ id }) => id));
+    return { changed: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
+  };
+
+  /** It was committed behind this position: by now the log is on disk up to there. */
+  const noteCommitted = (position: number | undefined) => {
+    if (position !== undefined) database.server.note(position);
   };
 
   /** All changes of a moment in one transaction. Of one order only one goes at a time. */
   const commitTogether = together(
-    (commits: readonly OrderCommit[]) =>
-      changeWithJobs(
+    async (commits: readonly OrderCommit[]) => {
+      const { isDone, position } = await changeWithJobs(
         commits.flatMap(({ jobs }) => jobs),
         async (runInside) => {
           // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
           const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
-          const changed = await update(runInside, sorted);
-          const isDone = ({ before }: OrderCommit) => changed.has(before.id);
-          const done = commits.filter(isDone);
-          return { outcome: commits.map(isDone), jobs: done.flatMap(({ jobs }) => jobs) };
+          const { changed, position } = await update(runInside, sorted);
+          const isDone = commits.map(({ before }) => changed.has(before.id));
+          const done = commits.filter((_commit, index) => isDone[index]);
+          return { outcome: { isDone, position }, jobs: done.flatMap(({ jobs }) => jobs) };
         },
         commits.some(startsWork) ? 'verified' : 'any',
-      ),
+      );
+      noteCommitted(position);
+      return isDone;
+    },
     ({ before }) => before.id,
   );
 
@@ -124,8 +131,11 @@ export function createOrderStore(
    * Commits that an item of a retry is about to be sent, unless an order that it asks for again has done that name. The
    * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
    */
-  const commitSending = (commit: OrderCommit): Promise<CommitOutcome> =>
-    changeWithJobs<CommitOutcome>(
+  const commitSending = async (commit: OrderCommit): Promise<CommitOutcome> => {
+    const { outcome, position } = await changeWithJobs<{
+      outcome: CommitOutcome;
+      position?: number | undefined;
+    }>(
       commit.jobs,
       async (runInside) => {
         const { id } = commit.before;
@@ -134,13 +144,18 @@ export function createOrderStore(
         const items = earlierItemRows.parse(await runInside(selectEarlierItems(retried, names)));
         const [earlier] = findingsIn(items, names);
         const refused = { ok: false, conflictingOrderId: undefined } as const;
-        if (earlier !== undefined) return { outcome: { ...refused, earlier }, jobs: [] };
-        const isDone = (await update(runInside, [commit])).has(id);
-        return isDone ? { outcome: { ok: true }, jobs: commit.jobs } : { outcome: refused, jobs: [] };
+        if (earlier !== undefined) return { outcome: { outcome: { ...refused, earlier } }, jobs: [] };
+        const { changed, position } = await update(runInside, [commit]);
+        return changed.has(id)
+          ? { outcome: { outcome: { ok: true }, position }, jobs: commit.jobs }
+          : { outcome: { outcome: refused }, jobs: [] };
       },
       'verified',
       false,
     );
+    noteCommitted(position);
+    return outcome;
+  };
 
   const loadTogether = together(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));

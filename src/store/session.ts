@@ -12,5 +12,5 @@ export const DURABLE_COMMITS = `SELECT set_config('synchronous_commit',
 /** Names the run of the server: each start of it, and each other server, has another name. */
 export const SERVER = 'extract(epoch FROM pg_postmaster_start_time())::text';
 
-/** How far the server's log reaches, in bytes. */
+/** How far the server's log reaches, in bytes; what is committed after this is asked for stands behind it. */
 export const LOG_POSITION = `pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8`;

@@ -99,6 +99,17 @@ test('an outcome that was settled before anybody heard of it is told as it was s
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
 });
 
+test('a draft that turns out to have been sent, for the database lost its confirmation, is told all the same', async () => {
+  const order = await rig.keep(newOrder({ state: 'DRAFT', nudgeAt: undefined }));
+  await showOrder(deps(), order.id, 0);
+  expect(messagesOf(order), 'while it is a draft').toEqual([]);
+  const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await apply(order, { type: 'doubted', summary: 'It may have been sent too.', known });
+  await showOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known.*Domain renewed/s);
+});
+
 test('a card that comes so late that another process has posted one says the end as well', async () => {
   const order = await underWay();
   const later: NotifierDeps['now'] = () => new Date(Date.now() + SHOW_LEASE_MS + 1);
