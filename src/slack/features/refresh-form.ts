@@ -7,7 +7,7 @@ import { done, SlackProblem } from '../web.ts';
  */
 
 /** Shows the open form as it stands with what was chosen; what was typed is kept. */
-export async function refreshForm(call: ActionCall, feature: FormFeature, field: string): Promise<void> {
+async function refreshForm(call: ActionCall, feature: FormFeature, field: string): Promise<void> {
   if (call.view === undefined) return;
   const { id, values, origin } = call.view;
   const view = formView(await feature.render(call, origin, { ...values, [field]: call.value }));
