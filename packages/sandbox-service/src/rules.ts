@@ -40,7 +40,7 @@ function isRest(name: string): boolean {
 }
 
 export function checkNameservers(name: string, nameServers: readonly string[]): void {
-  const [min, max] = isRest(name) ? [2, 7] : [1, 100];
+  const [min, max] = isRest(name) ? [2, 7] : [1, 13];
   if (nameServers.length < min || nameServers.length > max) {
     throw new Refusal('nameservers', `nameServers: ${min} to ${max} are needed, ${nameServers.length} given`);
   }
