@@ -1,6 +1,6 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterEach, describe, expect, test } from 'vitest';
-import { DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 
 /*
@@ -129,7 +129,11 @@ describe('a group that Slack does not tell', () => {
       await home(t.carol);
     };
     t.workspace.faults.set({ method: METHOD, kind: 'error', code: 'missing_scope' });
-    await look();
+    await until('the time is over in which Slack did not want to be asked', async () => {
+      const calls = asked();
+      await look();
+      return asked() > calls;
+    });
     await t.workspace.waitFor(() => alerts()[before], { what: 'a word to the admin' });
     expect(textOf(alerts()[before] ?? { blocks: [] })).toContain('Slack says `missing_scope`.');
     await look();

@@ -46,10 +46,17 @@ describe('what Slack may have refused for its blocks', () => {
     ]);
   });
 
-  test('and where it refuses those too, as text that says all of it', async () => {
+  test('and where it refuses those too, as text with its buttons: without them nothing could be decided', async () => {
     const { sent, outcome } = await send(withTable, 2, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
-    expect(sent[2]).toEqual({
+    expect(kinds(sent[2] ?? withTable)).toEqual(['section', 'actions']);
+    expect(JSON.stringify(sent[2])).toContain('cafe.rest');
+  });
+
+  test('and where it refuses the buttons too, as text that says all of it', async () => {
+    const { sent, outcome } = await send(withTable, 3, () => refusal('unheard_of'));
+    expect(outcome).toBe('taken');
+    expect(sent[3]).toEqual({
       text: '*Soon*\n*Two* names expire.\n*Names*\nname\ncafe.rest\na&lt;b.rest',
       blocks: [],
     });
@@ -63,7 +70,7 @@ describe('what Slack may have refused for its blocks', () => {
 
   test('is given up with the first refusal when Slack takes none of them', async () => {
     const { sent, outcome } = await send(withTable, 9, (n) => refusal(`refusal_${n}`));
-    expect(sent).toHaveLength(3);
+    expect(sent).toHaveLength(4);
     expect(outcome).toMatchObject({ code: 'refusal_1' });
   });
 
@@ -74,7 +81,7 @@ describe('what Slack may have refused for its blocks', () => {
     expect(outcome).toBe(limited);
   });
 
-  test('a Home tab goes without its table, then without all but text', async () => {
+  test('a Home tab goes without its table, then without all but text and buttons', async () => {
     const published: string[][] = [];
     const publish = withPlainView(withTable.blocks, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
@@ -84,7 +91,7 @@ describe('what Slack may have refused for its blocks', () => {
     expect(published).toEqual([
       ['header', 'section', 'data_table', 'actions'],
       ['header', 'section', 'section', 'actions'],
-      ['section'],
+      ['section', 'actions'],
     ]);
   });
 });

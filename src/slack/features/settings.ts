@@ -155,6 +155,8 @@ async function approverErrors(
   for (const id of settings.approvers) {
     try {
       if (id.startsWith('S')) {
+        // As it is now: what was read a few seconds ago may be what made somebody open the settings.
+        directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else return { approvers: `${id} is not a member of this workspace. Take it out.` };
