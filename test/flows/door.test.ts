@@ -411,9 +411,9 @@ test('buttons count like commands: who presses more than anybody can is told whe
 });
 
 test('whoever tries one password after the other is stopped, and nobody else', async () => {
-  const ada = demo.workspace.as('U0ADA');
-  const form = await openForm(demo.workspace, ada, '/domain link');
-  const attempt = (password: string) => ada.submit(form, { user: 'alice', context: '4', password });
+  const bob = demo.workspace.as('U0BOB');
+  const form = await openForm(demo.workspace, bob, '/domain link');
+  const attempt = (password: string) => bob.submit(form, { user: 'alice', context: '4', password });
   const asked = () => demo.service.requests.length;
   // All at once, as a program would.
   const before = asked();
