@@ -79,7 +79,9 @@ test('Slack is away for a while: the bot lives, and connects as soon as it can',
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
   t.workspace.socket.cut();
-  await until('the bot is connected again', isReady, 15_000);
+  await until('the connection is gone', () => t.workspace.socket.connections === 0);
+  await until('the bot is connected again', () => t.workspace.socket.connections > 0, 15_000);
+  await until('the bot says so', isReady, 15_000);
   await renewed('soup.rest');
 });
 
