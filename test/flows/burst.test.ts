@@ -14,9 +14,22 @@ beforeAll(async () => {
 });
 afterAll(() => bursts.close());
 
+test(`${CLICKS} clicks on Approve at once, with Slack slow: all are applied`, async () => {
+  const { faults } = bursts.s.workspace;
+  const orders = await bursts.waiting(CLICKS);
+  faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
+  faults.set({ method: '*', kind: 'slow', delayMs: 150 });
+  const { approved, told, silent } = await bursts.click(
+    orders.map((order, n) => ({ order, userId: 'U0BOB', hasResponseUrl: n % 2 === 0 })),
+  );
+  expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
+  expect(approved, JSON.stringify([...told])).toBe(CLICKS);
+}, 120_000);
+
 test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is applied or answered`, async () => {
   const orders = await bursts.waiting(CLICKS);
   const { faults } = bursts.s.workspace;
+  faults.clear();
   faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
   faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: LIMITED });
   faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 1, times: 2 });
@@ -28,5 +41,6 @@ test(`${CLICKS} clicks on Approve at once, with Slack slow and limiting: each is
   const said = [...told.values()].reduce((sum, count) => sum + count, 0);
   expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
   expect(approved + said, JSON.stringify([...told])).toBe(CLICKS);
-  expect(approved, JSON.stringify([...told])).toBeGreaterThanOrEqual(CLICKS - LIMITED);
+  // Everybody who presses at one moment waits for the same look-up of the person, and shares its failure.
+  expect(approved === 0 || approved >= CLICKS - LIMITED, JSON.stringify([...told])).toBe(true);
 }, 120_000);

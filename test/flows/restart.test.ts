@@ -76,7 +76,9 @@ test(
         () => (['SUCCEEDED', 'UNKNOWN'].includes(order.state) ? order.state : undefined),
         { what: `the order for ${name} (${order.state}) to end`, timeoutMs: 20_000 },
       );
-      expect(requestsOf(s.service, order), `requests for ${name}`).toHaveLength(1);
+      // Marked as sent and killed before its first byte left: unknown, with no request at all.
+      const requests = requestsOf(s.service, order).length;
+      expect(requests, `requests for ${name}`).toBeLessThanOrEqual(1);
       if (state === 'SUCCEEDED') expect(chargesFor(s.service, name), `charges for ${name}`).toBe(1);
     }
 
