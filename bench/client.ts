@@ -2,11 +2,11 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { Agent, type Dispatcher, request } from 'undici';
-import { createServiceClient, type ServiceClient } from '../src/client/client.ts';
-import { Secret } from '../src/client/secret.ts';
-import { domainUpdateNameservers } from '../src/client/tasks/domain.ts';
-import { preregSearch } from '../src/client/tasks/prereg.ts';
-import { redirectUpdate } from '../src/client/tasks/redirect.ts';
+import { createServiceClient, type ServiceClient } from '../src/service/client.ts';
+import { Secret } from '../src/service/secret.ts';
+import { domainUpdateNameservers } from '../src/service/tasks/domain.ts';
+import { preregSearch } from '../src/service/tasks/prereg.ts';
+import { redirectUpdate } from '../src/service/tasks/redirect.ts';
 
 /*
  * What a call of the client costs beside the same call by hand: `undici` and `JSON.parse`, or `undici` and

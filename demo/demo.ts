@@ -15,7 +15,7 @@ import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
 import { type Bot, startBot } from '#src/main.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
-import { BOT_SCOPES } from '#src/slack/scopes.ts';
+import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
 
 export interface DemoOptions {
   /** Of the page; 0 takes any free port. */
@@ -133,7 +133,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       host: '127.0.0.1',
       log: options.log ?? createLog(config.logLevel),
       spacingMs: 10,
-      ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
+      ...(options.hurry === undefined ? {} : { speedup: options.hurry }),
       ...(options.commandsPerMinute === undefined ? {} : { commandsPerMinute: options.commandsPerMinute }),
     });
     if (options.watchNames === true) await watchNames(bot, service);

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
-import { Secret } from './client/secret.ts';
 import { parseDuration } from './duration.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/order.ts';
+import { Secret } from './service/secret.ts';
 
 /** A key of the vault: its id stands beside every ciphertext it made. */
 export interface VaultKey {

@@ -1,4 +1,4 @@
-import type { LogEntry } from './orders/order.ts';
+import type { OrderLogEntry } from './orders/order.ts';
 import type { MessageStore, OrderStore } from './orders/ports.ts';
 
 /** Moments in an order's life at which a process may die. Tests make it die there. */
@@ -14,7 +14,7 @@ export type CrashPoint =
   | 'reply posted, not recorded';
 
 /** Reached as soon as an event of this kind is in the database. */
-const AFTER: Partial<Record<LogEntry['kind'], CrashPoint>> = {
+const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
   approved: 'approval committed',
   claimed: 'claimed',
   sending: 'sentAt committed',
@@ -32,7 +32,7 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
 ): Store {
   const watched: Pick<
     OrderStore & MessageStore,
-    'create' | 'commit' | 'takeToShow' | 'recordMessage' | 'releaseShowLease'
+    'create' | 'commit' | 'claimNotification' | 'recordMessage' | 'releaseNotification'
   > = {
     async create(order, sealedInput, log, jobs) {
       const conflict = await store.create(order, sealedInput, log, jobs);
@@ -47,8 +47,8 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async takeToShow(orderId, now, until) {
-      const known = await store.takeToShow(orderId, now, until);
+    async claimNotification(orderId, now, until) {
+      const known = await store.claimNotification(orderId, now, until);
       if (known?.messages.length === 0) reached('card not posted');
       return known;
     },
@@ -56,9 +56,9 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       reached(message.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
       return store.recordMessage(orderId, message);
     },
-    async releaseShowLease(shown, posted) {
+    async releaseNotification(shown, posted) {
       if (posted.length > 0) reached('reply posted, not recorded');
-      return store.releaseShowLease(shown, posted);
+      return store.releaseNotification(shown, posted);
     },
   };
   return { ...store, ...watched };

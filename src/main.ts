@@ -6,35 +6,35 @@ import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
-import { cacheFor } from './cache.ts';
-import { createServiceClient } from './client/client.ts';
+import { cacheFor } from './computed-cache.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
-import { createRdapClient } from './expiry/rdap.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { noteShown } from './orders/accepted.ts';
-import { expireOrder, nudgeApprovers } from './orders/decide.ts';
-import { settleByEvidence } from './orders/evidence.ts';
+import { recordRegistryConfirmations } from './orders/accepted.ts';
+import { expireOrder, remindApprovers } from './orders/decide.ts';
+import { resolveByEvidence } from './orders/evidence.ts';
 import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { keepRecovering } from './orders/recover.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
+import { createRdapClient } from './rdap/client.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
+import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createDigestPoster } from './slack/digest.ts';
+import { createDigestPoster } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import { createLimiter, HOUR_MS } from './slack/limit.ts';
-import { adoptCard, SHOW_LEASE_MS, showOrder } from './slack/notifier.ts';
-import { isSlackAddress } from './slack/response-url.ts';
-import { isSignedBySlack } from './slack/signature.ts';
-import { createSlackWeb, SlackProblem } from './slack/web.ts';
-import { findDatabase, identify, migrateDatabase, StartError, slackMode, withPatience } from './start.ts';
+import { adoptCard, NOTIFICATION_LEASE_MS, notifyOrder } from './slack/order-messages.ts';
+import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
+import { isSlackAddress } from './slack/platform/response-url.ts';
+import { isSignedBySlack } from './slack/platform/signature.ts';
+import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
@@ -58,7 +58,7 @@ export interface Overrides {
   /** Commands that one person may use in a minute. */
   readonly commandsPerMinute?: number;
   /** How many times faster what a dead process left behind is taken up. */
-  readonly hurry?: number;
+  readonly speedup?: number;
   /** Between two requests to one registry, and between two messages of a digest, in milliseconds. */
   readonly spacingMs?: number;
   /** Gives a start up that is still waiting for something. */
@@ -87,10 +87,10 @@ const CATCH_UP_MS = 10_000;
 /** Credentials that the service refuses, of one person. */
 const LINK_TRIES_PER_HOUR = 10;
 /** Metrics and readiness are computed at most this often, however many ask. */
-const FRESH_MS = 1_000;
+const READINESS_CACHE_MS = 1_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
-const LAST_WORDS_MS = 1_500;
+const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
 /** Before whoever sent the signal loses patience. */
 const STOP_MS = 9_500;
@@ -115,11 +115,11 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
   let slackApp: SlackApp | undefined;
   let expiry: Expiry | undefined;
   const measured = createMetrics({ orders: async () => probe?.figures(now()) });
-  const readMetrics = cacheFor(FRESH_MS, async () => ({
+  const readMetrics = cacheFor(READINESS_CACHE_MS, async () => ({
     contentType: measured.contentType,
     text: await measured.text(),
   }));
-  const databaseAnswers = cacheFor(FRESH_MS, async () => (await probe?.ping()) ?? true);
+  const databaseAnswers = cacheFor(READINESS_CACHE_MS, async () => (await probe?.ping()) ?? true);
   const { signingSecret } = config.slack;
   const { metricsPort } = config;
   const listen = { log, ...(overrides.host === undefined ? {} : { host: overrides.host }) };
@@ -143,7 +143,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
           );
     if (metricsServer !== undefined) closers.push(() => metricsServer.close());
     const databaseUrl = await findDatabase(config, log, closers);
-    await withPatience('the database', log, signal, async () => migrateDatabase(databaseUrl, log));
+    await retryAtStart('the database', log, signal, async () => migrateDatabase(databaseUrl, log));
     const db = openDatabase({ url: databaseUrl, log });
     closers.push(() => db.close());
     const probing = openProbe({ url: databaseUrl, log });
@@ -167,7 +167,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
-    const bot = await withPatience('Slack', log, signal, () => identify(web));
+    const bot = await retryAtStart('Slack', log, signal, () => identify(web));
     const directory: SlackDirectory = createDirectory(web, bot.teamId, {
       onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
     });
@@ -203,7 +203,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       clientFor: accounts.clientFor,
       findAccount: accounts.find,
     });
-    const { hurry = 1 } = overrides;
+    const { speedup: hurry = 1 } = overrides;
     const notifier = {
       web,
       directory,
@@ -212,7 +212,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       settings,
       now,
       log,
-      leaseMs: SHOW_LEASE_MS / hurry,
+      leaseMs: NOTIFICATION_LEASE_MS / hurry,
     };
     const stopWork = new AbortController();
     // Every request under way listens to it.
@@ -254,7 +254,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       publicUrl: config.publicUrl ?? `http://localhost:${server.port}`,
       settings,
       loadOrder: store.load,
-      lookSoon: () => {
+      requestRefresh: () => {
         jobs.send('expiry.refresh').catch((err: unknown) => log.warn({ err }, 'having names looked up soon'));
       },
       now,
@@ -266,21 +266,21 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const seeking = { store, look: expiring.evidence, now, log, signal: stopExpiry.signal };
     const lookForEvidence = (lookAtAll: boolean) =>
       Promise.all([
-        settleByEvidence(seeking, { lookAtAll }),
-        noteShown({ ...seeking, look: expiring.isShown }, { lookAtAll }),
+        resolveByEvidence(seeking, { lookAtAll }),
+        recordRegistryConfirmations({ ...seeking, look: expiring.isShown }, { lookAtAll }),
       ]).catch((err: unknown) => log.error({ err }, 'looking for what became of orders'));
 
     // Before any work is taken.
     const guard = { store, heartbeat: createHeartbeat(db), now, log, processId };
-    const known = await withPatience('the database', log, signal, () => markUnsentUnknown(guard));
+    const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
     const heartbeat = startHeartbeat(guard, known);
     closers.push(async () => heartbeat.stop());
 
     await jobs.work({
       'order.execute': ({ orderId }, known) => executeOrder(execution, orderId, stopWork.signal, known),
-      'order.show': ({ orderId, attempt }) => showOrder(notifier, orderId, attempt ?? 0),
+      'order.show': ({ orderId, attempt }) => notifyOrder(notifier, orderId, attempt ?? 0),
       'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
-      'order.nudge': async ({ orderId }) => void (await nudgeApprovers(execution, orderId)),
+      'order.nudge': async ({ orderId }) => void (await remindApprovers(execution, orderId)),
       'expiry.follow': ({ orderId, n }) => expiring.follow(orderId, n),
       'expiry.refresh': async () => void (await Promise.all([lookForEvidence(false), expiring.refresh()])),
       'expiry.digest': async () => void (await expiring.digest()),
@@ -336,7 +336,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
     signal.addEventListener('abort', () => void app.stop(0), { once: true });
     await app.start().catch((cause: unknown) => {
-      if (!(cause instanceof SlackProblem)) throw cause;
+      if (!(cause instanceof SlackApiError)) throw cause;
       throw new StartError(
         `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
         { cause },
@@ -368,7 +368,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       stopWork.abort();
       const isIdle = jobs.idle().then(() => true);
       // What still may be sent leaves the next start something to doubt.
-      if (!drained.includes(false) || (await Promise.race([isIdle, sleep(LAST_WORDS_MS, false)])))
+      if (!drained.includes(false) || (await Promise.race([isIdle, sleep(FINAL_NOTIFICATIONS_MS, false)])))
         await Promise.race([stopCleanly(), sleep(LAST_BEAT_MS)]);
       await closeAll();
       log.info('stopped');

@@ -3,8 +3,8 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
-import type { SlackMode } from './slack/receiver.ts';
-import { askedWaitMs, refusesToken, SlackProblem, type SlackWeb } from './slack/web.ts';
+import type { SlackMode } from './slack/platform/receiver.ts';
+import { isTokenError, retryAfterOf, SlackApiError, type SlackWeb } from './slack/platform/web.ts';
 import { StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 
@@ -18,7 +18,7 @@ export class StartError extends Error {
 }
 
 /** How long a database or Slack may be away at start before the process gives up. */
-const PATIENCE_MS = 120_000;
+const MAX_START_WAIT_MS = 120_000;
 
 /**
  * The database that the settings name, else the embedded one, which is started.
@@ -65,34 +65,34 @@ export function slackMode(config: Config): SlackMode {
  * Tries again while something is away that is expected to come; what is refused is refused at once. A Slack that asks to
  * wait is there: it is waited for as long as it asks, and that does not count.
  */
-export async function withPatience<T>(
+export async function retryAtStart<T>(
   what: string,
   log: Log,
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  let deadline = Date.now() + PATIENCE_MS;
+  let deadline = Date.now() + MAX_START_WAIT_MS;
   for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof SlackProblem && refusesToken(error)) {
+      if (error instanceof SlackApiError && isTokenError(error)) {
         throw new StartError(
           `Slack refuses SLACK_BOT_TOKEN (${error.code}). Install the app again and set its bot token.`,
           { cause: error },
         );
       }
       const away =
-        error instanceof SlackProblem ||
+        error instanceof SlackApiError ||
         error instanceof StoreError ||
         (error instanceof MigrationError && error.problem === 'unreachable');
       if (!away) throw error;
       if (Date.now() > deadline)
         throw new StartError(
-          `Starting: ${what} did not answer for ${PATIENCE_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
+          `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. The log says what was tried; start again when it answers.`,
           { cause: error },
         );
-      const asked = askedWaitMs(error);
+      const asked = retryAfterOf(error);
       deadline += asked ?? 0;
       const waitMs = asked ?? wait;
       log.warn({ err: error, waitMs }, `waiting for ${what}`);

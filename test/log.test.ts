@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../src/client/secret.ts';
 import { createLog, newReference } from '../src/log.ts';
+import { Secret } from '../src/service/secret.ts';
 
 function captured(): { readonly log: ReturnType<typeof createLog>; text(): string } {
   let text = '';

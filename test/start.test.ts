@@ -1,9 +1,9 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Secret } from '../src/client/secret.ts';
 import { createLog } from '../src/log.ts';
-import { createSlackWeb } from '../src/slack/web.ts';
-import { identify, StartError, withPatience } from '../src/start.ts';
+import { Secret } from '../src/service/secret.ts';
+import { createSlackWeb } from '../src/slack/platform/web.ts';
+import { identify, retryAtStart, StartError } from '../src/start.ts';
 import { until } from './support/demo.ts';
 
 let workspace: Workspace;
@@ -21,7 +21,7 @@ function start(signal = new AbortController().signal) {
     },
   });
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const identified = withPatience('Slack', log, signal, () => identify(web));
+  const identified = retryAtStart('Slack', log, signal, () => identify(web));
   identified.catch(() => undefined); // told when it is awaited
   return { identified, logged: () => text };
 }

@@ -20,7 +20,7 @@ import { Postgres } from '../surroundings.ts';
 const TIMES = 1.5;
 const NOW = new Date('2027-06-15T09:00:00Z');
 /** What the plan and the digest need of a name. */
-const COLUMNS = `name, expires_at, expiry_source, renewed_until, deleted_at, snoozed_until, said_threshold, added_by,
+const COLUMNS = `name, expires_at, expiry_source, renewed_until, deleted_at, snoozed_until, reminded_threshold, added_by,
   registered_by, check_problem, lapse_reason, lapse_requested_by`;
 const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
 
@@ -90,7 +90,7 @@ async function dueByHand(client: pg.Client): Promise<number> {
   const each = candidateRanges(OPTIONS).map(({ threshold, from, until }) => {
     const at = values.push(from, until, threshold);
     return `SELECT ${COLUMNS} FROM domains WHERE expires_at >= $${at - 2} AND expires_at < $${at - 1}
-      AND said_threshold > $${at} AND lapse_confirmed_at IS NULL`;
+      AND reminded_threshold > $${at} AND lapse_confirmed_at IS NULL`;
   });
   const { rows } = await client.query(each.join(' UNION ALL '), values);
   return new Set(rows.map(({ name }) => name)).size;

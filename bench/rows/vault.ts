@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { createVault } from '../../src/accounts/vault.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 
 /* Sealing and opening a credential, beside the same AES-256-GCM with `node:crypto` by hand. */

@@ -1,4 +1,4 @@
-import type { Credential } from '../client/auth.ts';
+import type { Credential } from '../service/authenticator/signature.ts';
 import type { Sealed } from './vault.ts';
 
 export type LinkMethod = Credential['method'];
@@ -62,7 +62,7 @@ export interface AccountStore {
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
 }
 
-export type { TokenSteps } from '../client/token-steps.ts';
+export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
 /** How an account is named to people: `alice in context 4`. */
 export function accountName(account: Pick<Account, 'login' | 'context'>): string {

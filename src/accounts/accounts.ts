@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Credential } from '../client/auth.ts';
-import type { ServiceClient } from '../client/client.ts';
-import { ServiceError } from '../client/errors.ts';
-import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
+import type { Credential } from '../service/authenticator/signature.ts';
+import type { ServiceClient } from '../service/client.ts';
+import { ServiceError } from '../service/errors.ts';
+import type { Secret } from '../service/secret.ts';
 import { type Account, type AccountProfile, type AccountStore, APPLICATION_SLOT } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
 import { readProfile } from './profile.ts';

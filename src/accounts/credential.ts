@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Credential } from '../client/auth.ts';
-import { Secret } from '../client/secret.ts';
+import type { Credential } from '../service/authenticator/signature.ts';
+import { Secret } from '../service/secret.ts';
 import { VaultError } from './vault.ts';
 
 const secret = z.string().transform((text) => new Secret(text));

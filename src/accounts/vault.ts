@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { Secret } from '../client/secret.ts';
+import { Secret } from '../service/secret.ts';
 
 /** What stands in the database in place of a secret. */
 export interface Sealed {

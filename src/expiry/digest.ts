@@ -70,7 +70,7 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
   if (channelId === undefined) return 'not_due';
   const now = deps.now();
   const scheduledFor = lastScheduled(settings.reminderCron, settings.reminderTimezone, now);
-  const run = await deps.reminders.takeDigest(scheduledFor, now, new Date(now.getTime() + LEASE_MS));
+  const run = await deps.reminders.claimDigest(scheduledFor, now, new Date(now.getTime() + LEASE_MS));
   if (run === undefined) return 'not_due';
 
   const options = { now, thresholds: settings.reminderDays, timeZone: settings.reminderTimezone };
@@ -79,7 +79,7 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
   for (;;) {
     const { due, more } = await collectDue(deps.reminders, options);
     const claimed = await claimDue(deps, run, due, now);
-    const outcome = await sayAll(deps, progress, { claimed, more, disputed }, signal);
+    const outcome = await postParts(deps, progress, { claimed, more, disputed }, signal);
     if (outcome !== undefined) return outcome;
     disputed = [];
     if (!more || claimed.length === 0) break;
@@ -105,7 +105,7 @@ interface Claimed {
 }
 
 /** Posts what was claimed, message by message. @returns how the digest ended; undefined: go on */
-async function sayAll(
+async function postParts(
   deps: DigestDeps,
   progress: Progress,
   { claimed, more, disputed }: Claimed,
@@ -133,11 +133,11 @@ async function sayAll(
       const months = await monthsIfHelpful(deps, options);
       const total = current.length + rest.length;
       progress.head = await deps.poster.postHead(channelId, { ...part, all, total, more, months });
-      return deps.reminders.noteHead(run.id, progress.head);
+      return deps.reminders.recordHead(run.id, progress.head);
     };
     if (!(await posted(deps, run, channelId, post, signal))) return 'postponed';
     const keys = [...current.map(keyOf), ...said.map(disputeKey)];
-    await deps.reminders.notePosted(run.id, keys, deps.now());
+    await deps.reminders.recordPosted(run.id, keys, deps.now());
     if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
   }
   return undefined;
@@ -160,13 +160,13 @@ export async function collectDue(
 
   const since = new Date(options.now.getTime() - LOOK_BACK_DAYS * DAY_MS);
   for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
-  const ranges = candidateRanges(options).toSorted(bySavable);
+  const ranges = candidateRanges(options).toSorted(byRescuability);
   for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);
   return finish(false);
 }
 
 /** What can still be saved first, what nothing saves last. */
-function bySavable(a: CandidateRange, b: CandidateRange): number {
+function byRescuability(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
 
@@ -242,8 +242,8 @@ async function posted(
       if ('broken' in what) {
         deps.log.warn({ err, channelId }, `posting reminders: ${what.broken}`);
         await deps.reminders.postponeDigest(run.id, new Date(deps.now().getTime() + BROKEN_WAIT_MS));
-        if (await deps.reminders.mayComplain(run.id, deps.now())) {
-          await deps.poster.complain(channelId, what.broken);
+        if (await deps.reminders.claimAlert(run.id, deps.now())) {
+          await deps.poster.alertAdmins(channelId, what.broken);
         }
         return false;
       }

@@ -1,9 +1,9 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import { addYears, periodOf } from './expiry-date.ts';
 import type { RegistryRecord, WatchedDomain } from './ports.ts';
-import type { RdapClient, RdapFound } from './rdap.ts';
 
 /** What {@link findEvidence} works with. */
 export interface EvidenceDeps {
@@ -22,7 +22,7 @@ const SKEW_MS = 5 * MINUTE_MS;
 const NOTHING: Evidence = { kind: 'nothing' };
 
 /** An item whose request left, and what the watch list knew of its name. */
-interface Sent {
+interface SentRequest {
   readonly order: Pick<Order, 'task' | 'input'>;
   readonly sentAt: Date;
   readonly known: WatchedDomain | undefined;
@@ -48,7 +48,7 @@ export async function findEvidence(
     return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
   }
   if (record.kind !== 'found') return NOTHING;
-  const told = tell(record, { order, sentAt, known, now: deps.now() });
+  const told = findingOf(record, { order, sentAt, known, now: deps.now() });
   if (told === undefined) return NOTHING;
   if ('done' in told) return { kind: 'done', seen: told.done };
   const text = record.secure ? told.hint : `${told.hint} The record came over plain http.`;
@@ -56,28 +56,28 @@ export async function findEvidence(
 }
 
 /** What a record tells: that it was done, or what people should know of it. */
-type Told = { readonly done: string } | { readonly hint: string } | undefined;
+type Finding = { readonly done: string } | { readonly hint: string } | undefined;
 
-function tell(record: RdapFound, sent: Sent): Told {
+function findingOf(record: RdapFound, sent: SentRequest): Finding {
   switch (sent.order.task) {
     case 'create':
-      return tellOfCreation(record, sent);
+      return creationFinding(record, sent);
     case 'renew':
-      return tellOfRenewal(record, sent);
+      return renewalFinding(record, sent);
     case 'transfer':
-      return tellOfTransfer(record, sent);
+      return transferFinding(record, sent);
     case 'nameservers':
-      return { hint: `The registry shows ${nameServersInWords(record, sent.order.input)}.` };
+      return { hint: `The registry shows ${formatNameServers(record, sent.order.input)}.` };
     case 'restore':
     case 'delete':
-      return { hint: `The registry shows the name with ${statusesInWords(record)}.` };
+      return { hint: `The registry shows the name with ${formatStatuses(record)}.` };
     default:
       return undefined;
   }
 }
 
 /** That there is a registration proves nothing: somebody else may have been faster. Its nameservers say whose it is. */
-function tellOfCreation(record: RdapFound, { order, sentAt }: Sent): Told {
+function creationFinding(record: RdapFound, { order, sentAt }: SentRequest): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
@@ -86,9 +86,9 @@ function tellOfCreation(record: RdapFound, { order, sentAt }: Sent): Told {
       done: 'The registry shows the name registered when this was sent, with the nameservers asked for.',
     };
   }
-  const day = registeredAt === undefined ? 'without a date' : `of ${dayInWords(registeredAt)}`;
+  const day = registeredAt === undefined ? 'without a date' : `of ${formatDay(registeredAt)}`;
   return {
-    hint: `The registry shows a registration ${day} with ${nameServersInWords(record, order.input)}.`,
+    hint: `The registry shows a registration ${day} with ${formatNameServers(record, order.input)}.`,
   };
 }
 
@@ -96,16 +96,16 @@ function tellOfCreation(record: RdapFound, { order, sentAt }: Sent): Told {
  * A date moves for other reasons too: after the old date by itself, with a transfer, or when somebody else renews. Only
  * by exactly the years that were asked for, in time, and at the same registrar is it taken for this renewal.
  */
-function tellOfRenewal(record: RdapFound, { order, sentAt, known, now }: Sent): Told {
+function renewalFinding(record: RdapFound, { order, sentAt, known, now }: SentRequest): Finding {
   const years = periodOf(order.input);
   const before = recordBefore(known, sentAt);
-  const shown = dayInWords(record.expiresAt);
+  const shown = formatDay(record.expiresAt);
   if (before === undefined) {
     return {
       hint: `The registry shows that the name expires on ${shown}. What it showed before is not known.`,
     };
   }
-  const was = dayInWords(before.expiresAt);
+  const was = formatDay(before.expiresAt);
   if (isSameDay(record.expiresAt, before.expiresAt)) {
     return { hint: `No renewal was seen: the registry shows that the name expires on ${shown}, as before.` };
   }
@@ -136,14 +136,14 @@ function seenSince(known: WatchedDomain | undefined, { expiresAt }: RdapFound, n
   return record?.expiresAt.getTime() === expiresAt.getTime() ? record.seenAt : now;
 }
 
-function tellOfTransfer(record: RdapFound, { sentAt }: Sent): Told {
+function transferFinding(record: RdapFound, { sentAt }: SentRequest): Finding {
   const { registrar, transferredAt } = record;
   return {
     hint: [
-      `The registry names ${registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`}, with ${statusesInWords(record)}.`,
+      `The registry names ${registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`}, with ${formatStatuses(record)}.`,
       transferredAt === undefined || transferredAt < sentAt
         ? 'No transfer since this was sent was seen.'
-        : `It shows a transfer of ${dayInWords(transferredAt)}.`,
+        : `It shows a transfer of ${formatDay(transferredAt)}.`,
     ].join(' '),
   };
 }
@@ -162,28 +162,28 @@ function hasNameServers({ nameServers }: RdapFound, input: unknown): boolean {
   );
 }
 
-function nameServersInWords(record: RdapFound, input: unknown): string {
+function formatNameServers(record: RdapFound, input: unknown): string {
   if (hasNameServers(record, input)) return 'the nameservers asked for';
   return record.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${listInWords(record.nameServers)}`;
+    : `other nameservers: ${formatList(record.nameServers)}`;
 }
 
-function statusesInWords({ statuses }: RdapFound): string {
+function formatStatuses({ statuses }: RdapFound): string {
   return statuses.length === 0
     ? 'no status'
-    : `the status ${listInWords(statuses.map((status) => `“${status}”`))}`;
+    : `the status ${formatList(statuses.map((status) => `“${status}”`))}`;
 }
 
 const LISTED = 6;
 
-function listInWords(texts: readonly string[]): string {
+function formatList(texts: readonly string[]): string {
   const left = texts.length - LISTED;
   return `${texts.slice(0, LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 /** `3 Mar 2027`; of a registry's moment the day in UTC. */
-function dayInWords(moment: Date): string {
+function formatDay(moment: Date): string {
   return DAY.format(moment);
 }
 

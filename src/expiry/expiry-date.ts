@@ -1,6 +1,6 @@
+import type { RdapRegistration } from '../rdap/registration.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { ExpirySource } from './days.ts';
-import type { RdapRegistration } from './rdap-answer.ts';
 
 /** What the watch list knows about one name's expiry. */
 export interface KnownExpiry {
@@ -31,7 +31,7 @@ export function periodOf(input: unknown): number | undefined {
  * @param zone the name's zone.
  * @param now the moment of the look-up.
  */
-export function believeRegistry(
+export function mergeRegistryDate(
   known: KnownExpiry | undefined,
   record: RdapRegistration,
   zone: ZoneProfile,

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
-import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import type { RdapClient } from '../rdap/client.ts';
+import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -15,7 +16,6 @@ import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { DigestPoster, FeedStore, ReminderStore, WatchedDomain, WatchListStore } from './ports.ts';
-import type { RdapClient } from './rdap.ts';
 import { refreshDue, refreshName } from './refresh.ts';
 import * as list from './watch-list.ts';
 
@@ -32,7 +32,7 @@ export interface ExpiryParts {
   readonly settings: () => Promise<TeamSettings>;
   readonly loadOrder: (orderId: string) => Promise<Order | undefined>;
   /** Has due look-ups made soon. */
-  readonly lookSoon: () => void;
+  readonly requestRefresh: () => void;
   readonly now: () => Date;
   readonly log: Log;
   /** Between two messages of a digest, milliseconds. */
@@ -139,7 +139,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     },
     async importNames(text, by, progress) {
       const summary = await list.importNames(lookUps, text, by, progress);
-      parts.lookSoon();
+      parts.requestRefresh();
       return summary;
     },
     snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
@@ -159,11 +159,11 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     },
 
     async renewable(digestId) {
-      const said = await reminders.saidBy(digestId);
+      const said = await reminders.remindersOf(digestId);
       const days = new Map(said.map(({ name, expiry }) => [name, expiry]));
       const [domains, zone] = await Promise.all([store.findMany([...days.keys()]), timeZone()]);
       return domains
-        .filter((domain) => canBeRenewed(domain, now()) && isSameEnd(domain, days.get(domain.name)))
+        .filter((domain) => canBeRenewed(domain, now()) && hasSameExpiry(domain, days.get(domain.name)))
         .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
         .map(listed(zone));
     },
@@ -225,7 +225,7 @@ function canBeRenewed({ name, expiry, deletedAt, lapse }: WatchedDomain, now: Da
 }
 
 /** The name has not been renewed since the digest. */
-function isSameEnd({ expiry }: WatchedDomain, said: Day | undefined): boolean {
+function hasSameExpiry({ expiry }: WatchedDomain, said: Day | undefined): boolean {
   return (
     expiry !== undefined &&
     said !== undefined &&

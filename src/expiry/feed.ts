@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import { Secret } from '../client/secret.ts';
+import { Secret } from '../service/secret.ts';
 import { calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
 import type { FeedRecord, FeedStore, WatchListStore } from './ports.ts';

@@ -183,16 +183,19 @@ interface When {
 }
 
 /** What there is to say. */
-type Said = Pick<DueReminder, 'threshold' | 'lastThreshold' | 'phase' | 'lastSafeDay' | 'restoreUntil'>;
+type LastReminder = Pick<
+  DueReminder,
+  'threshold' | 'lastThreshold' | 'phase' | 'lastSafeDay' | 'restoreUntil'
+>;
 
 function dueBefore(
   watched: WatchedName,
   { today, lastDay, daysLeft }: When,
   thresholds: readonly number[],
   { timeZone }: PlanOptions,
-): Said | undefined {
+): LastReminder | undefined {
   const threshold = thresholds.find((days) => days >= daysLeft);
-  if (threshold === undefined || wasSaid(watched, threshold)) return undefined;
+  if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
   const lastSafeDay = shiftDay(lastDay, -1);
   if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const lastThreshold = threshold === thresholds[0];
@@ -203,7 +206,7 @@ function dueAfter(
   watched: WatchedName,
   { today, daysLeft, expiresAt, deletedAt }: When,
   { now, timeZone }: PlanOptions,
-): Said | undefined {
+): LastReminder | undefined {
   if (daysLeft < -LOOK_BACK_DAYS) return undefined;
   const life = lifecycleAt(zoneFor(watched.name), { expiresAt, deletedAt }, now, timeZone);
   const { phase, lastSafeDay } = life.current;
@@ -213,13 +216,13 @@ function dueAfter(
       (daysToSafeDay === undefined ||
         (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
   );
-  if (mark === undefined || wasSaid(watched, mark.threshold)) return undefined;
+  if (mark === undefined || wasReminded(watched, mark.threshold)) return undefined;
   if (mark.daysToSafeDay !== undefined && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const { threshold } = mark;
   return { threshold, lastThreshold: false, phase, lastSafeDay, restoreUntil: restoreUntil(life) };
 }
 
-function wasSaid({ remindedThresholds }: WatchedName, threshold: number): boolean {
+function wasReminded({ remindedThresholds }: WatchedName, threshold: number): boolean {
   return remindedThresholds.some((said) => said <= threshold);
 }
 

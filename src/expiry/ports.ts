@@ -134,15 +134,15 @@ export interface ReminderStore {
    * posted are free again then. The first call ever only notes where the schedule stands.
    * @returns undefined when there is nothing to do, or another process does it
    */
-  takeDigest(scheduledFor: Date, now: Date, leaseUntil: Date): Promise<DigestRun | undefined>;
+  claimDigest(scheduledFor: Date, now: Date, leaseUntil: Date): Promise<DigestRun | undefined>;
   /** The process is alive. @returns false when the digest was taken over */
   extendDigest(id: string, leaseUntil: Date): Promise<boolean>;
   /** Gives an unfinished digest back for a later try. */
   postponeDigest(id: string, until: Date): Promise<void>;
-  noteHead(id: string, head: { readonly channelId: string; readonly ts: string }): Promise<void>;
+  recordHead(id: string, head: { readonly channelId: string; readonly ts: string }): Promise<void>;
   finishDigest(id: string, now: Date): Promise<void>;
   /** @returns false when admins were told of a problem less than a day ago */
-  mayComplain(id: string, now: Date): Promise<boolean>;
+  claimAlert(id: string, now: Date): Promise<boolean>;
   /** Names that can be due in these ranges of expiries, one range after the other, in batches. */
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Names with a known deletion that can be due. */
@@ -151,9 +151,9 @@ export interface ReminderStore {
   disputed(before: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /** Claims reminders; each goes to one digest. @returns those that nobody had */
   claim(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<readonly ReminderKey[]>;
-  notePosted(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<void>;
+  recordPosted(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<void>;
   /** What a digest has said. */
-  saidBy(digestId: string): Promise<readonly ReminderKey[]>;
+  remindersOf(digestId: string): Promise<readonly ReminderKey[]>;
 }
 
 /** What stands in one message of a digest. */
@@ -182,7 +182,7 @@ export interface DigestPoster {
   /** What to do about an error: wait, or have somebody mend the channel. */
   explain(error: unknown): { readonly retryAfterMs: number } | { readonly broken: string };
   /** Tells the admins that reminders cannot be posted in the channel. */
-  complain(channelId: string, why: string): Promise<void>;
+  alertAdmins(channelId: string, why: string): Promise<void>;
 }
 
 /** The private feed of one person. */

@@ -1,9 +1,9 @@
 import type { Log } from '../log.ts';
+import type { RdapClient, RdapFound, RdapResult } from '../rdap/client.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { changeWatched } from './change.ts';
-import { believeRegistry, type KnownExpiry } from './expiry-date.ts';
+import { type KnownExpiry, mergeRegistryDate } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
-import type { RdapClient, RdapFound, RdapResult } from './rdap.ts';
 
 /** What looking names up works with. */
 export interface RefreshDeps {
@@ -104,7 +104,7 @@ export function afterLookup(
     source: known.expiry.source,
     ...(known.renewed && { renewedUntil: known.renewed.until }),
   };
-  const believed = believeRegistry(before, result, zoneFor(known.name), now);
+  const believed = mergeRegistryDate(before, result, zoneFor(known.name), now);
   const deletedAt = result.deletedAt;
   if (before !== undefined && believed === before) {
     const disputed = known.renewed && now.getTime() - known.renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;

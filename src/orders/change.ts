@@ -1,4 +1,4 @@
-import { type EarlierFinding, findingInWords } from './earlier.ts';
+import { type EarlierFinding, formatFinding } from './earlier.ts';
 import { jobsAfter } from './jobs.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { OrderCommit, OrderStore } from './ports.ts';
@@ -28,7 +28,7 @@ export type ChangeOutcome =
 export const NO_SUCH_ORDER = 'There is no such order. `/domain orders` lists the latest.';
 
 /** More than this many others changing one order at once means that something is wrong. */
-const MAX_TRIES = 50;
+const MAX_ATTEMPTS = 50;
 
 /**
  * Reads an order, decides, and commits by compare-and-swap; when somebody else was faster, reads and decides
@@ -43,7 +43,7 @@ export async function changeOrder(
   decide: (order: Order) => Decision | Promise<Decision>,
   known?: Order,
 ): Promise<ChangeOutcome> {
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const before = (tries === 0 ? known : undefined) ?? (await deps.store.load(orderId));
     if (before === undefined) return { ok: false, refusal: NO_SUCH_ORDER, order: undefined };
     const decision = await decide(before);
@@ -62,13 +62,13 @@ export async function changeOrder(
       after: result.order,
       log: result.log,
       jobs:
-        decision.jobs ?? (stateChanged || decision.event.type === 'nudged' ? jobsAfter(result.order) : []),
+        decision.jobs ?? (stateChanged || decision.event.type === 'reminded' ? jobsAfter(result.order) : []),
       ...decision.extra,
     });
     if (committed.ok) return { ok: true, order: result.order, before };
     if (committed.earlier !== undefined) {
       const { earlier } = committed;
-      return { ok: false, refusal: findingInWords(earlier), order: before, earlier };
+      return { ok: false, refusal: formatFinding(earlier), order: before, earlier };
     }
   }
   throw new Error(`changing order ${orderId}: others kept changing it`);

@@ -1,9 +1,9 @@
 import type { TeamSettings } from '../config.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { findEarlier, findingInWords, stopForEarlier } from './earlier.ts';
+import { findEarlier, formatFinding, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, membershipUnknown, refusalToDecide, standingApprovers } from './policy.ts';
+import { type ApprovalPolicy, membershipUnknown, refusalToDecide, validApprovers } from './policy.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -65,20 +65,20 @@ export async function approveOrder(
       if (unmet !== undefined) return unmet;
       const findings = await findEarlier(deps.store.load, order);
       const open = findings.find(({ found }) => found === 'open');
-      if (open !== undefined) return { refusal: findingInWords(open) };
+      if (open !== undefined) return { refusal: formatFinding(open) };
       const stop = stopForEarlier(order, findings);
       if (stop !== undefined) {
         isPart = true;
         return { event: stop, jobs: [{ queue: 'order.show', data: { orderId } }] };
       }
     }
-    const standing = standingApprovers(order, givers, policy);
+    const standing = validApprovers(order, givers, policy);
     // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
     const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
     if (doubtful !== undefined && standing.length < order.approvalsRequired)
       return { refusal: membershipUnknown(doubtful) };
     const { unreadableGroups } = policy;
-    return { event: { type: 'approved', by: userId, standing, unreadableGroups } };
+    return { event: { type: 'approved', by: userId, validApprovers: standing, unreadableGroups } };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId)
@@ -126,15 +126,15 @@ export function expireOrder(
   deps: Pick<DecideDeps, 'store' | 'now'>,
   orderId: string,
 ): Promise<ChangeOutcome> {
-  return changeOrder(deps, orderId, () => ({ event: { type: 'ran_out' } }));
+  return changeOrder(deps, orderId, () => ({ event: { type: 'expired' } }));
 }
 
 /** Approvers are to be reminded, once. Harmless when it is not time, or they were. */
-export function nudgeApprovers(
+export function remindApprovers(
   deps: Pick<DecideDeps, 'store' | 'now'>,
   orderId: string,
 ): Promise<ChangeOutcome> {
-  return changeOrder(deps, orderId, () => ({ event: { type: 'nudged' } }));
+  return changeOrder(deps, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
 /** Said of an order whose account has gone. */

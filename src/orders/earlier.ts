@@ -59,7 +59,7 @@ export async function findEarlier(
 }
 
 /** What people are told of a name that is not sent for what was found. */
-export function findingInWords({ orderId, found }: EarlierFinding): string {
+export function formatFinding({ orderId, found }: EarlierFinding): string {
   return found === 'done'
     ? `Order \`${orderId}\`, which this asks for again, turned out to have been carried out. Nothing was sent.`
     : `What became of order \`${orderId}\`, which this asks for again, is not known yet. Nothing was sent. That order has to be settled first.`;
@@ -77,7 +77,7 @@ export function stopForEarlier(
     .map(({ name }) => name);
   return {
     type: 'stopped',
-    summary: findingInWords(first),
+    summary: formatFinding(first),
     only: waitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),

@@ -27,13 +27,13 @@ export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName
 
 const MINUTE_MS = 60_000;
 /** Often at first, when approvers wait; then what the record does not show yet is not asked for all the time. */
-const OFTEN_MS = 60 * MINUTE_MS;
-const SELDOM_MS = 60 * MINUTE_MS;
+const EARLY_INTERVAL_MS = 60 * MINUTE_MS;
+const LATE_INTERVAL_MS = 60 * MINUTE_MS;
 /** Two looks lie about this far apart. */
-const TURN_MS = 5 * MINUTE_MS;
+const LOOK_INTERVAL_MS = 5 * MINUTE_MS;
 /** What no record has shown by now it will not show; it is left to people. */
-const GIVEN_UP_MS = 3 * 24 * 60 * MINUTE_MS;
-const AT_ONCE = 100;
+const GIVE_UP_AFTER_MS = 3 * 24 * 60 * MINUTE_MS;
+const MAX_CONCURRENT_LOOKUPS = 100;
 
 interface EvidenceDeps {
   readonly store: OrderStore;
@@ -50,13 +50,13 @@ interface EvidenceDeps {
  * @param options.lookAtAll also at what it is not time for: the clock has jumped
  * @returns how many items were settled
  */
-export async function settleByEvidence(
+export async function resolveByEvidence(
   deps: EvidenceDeps,
   options: { readonly lookAtAll?: boolean } = {},
 ): Promise<number> {
   const { store, look, now, log, signal } = deps;
   let count = 0;
-  for (const order of await store.list({ states: ['UNKNOWN'], limit: AT_ONCE })) {
+  for (const order of await store.list({ states: ['UNKNOWN'], limit: MAX_CONCURRENT_LOOKUPS })) {
     if (!LOOKED_UP_TASKS.has(order.task)) continue;
     for (const item of order.items) {
       if (signal.aborted) return count;
@@ -68,20 +68,20 @@ export async function settleByEvidence(
         return { kind: 'nothing' };
       });
       if (found.kind === 'hint') await keepHint(deps, order, item, found);
-      if (found.kind === 'done' && (await settleAsDone(deps, order, item, found.seen))) count += 1;
+      if (found.kind === 'done' && (await resolveAsDone(deps, order, item, found.seen))) count += 1;
     }
   }
   return count;
 }
 
-async function settleAsDone(
+async function resolveAsDone(
   deps: EvidenceDeps,
   { id }: Order,
   { n, ctid }: OrderItem,
   seen: string,
 ): Promise<boolean> {
   const settled = await changeOrder(deps, id, (current) => ({
-    event: { type: 'settled', by: EVIDENCE, outcome: 'SUCCEEDED', reason: seen, n },
+    event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: seen, n },
     jobs: jobsAfterOutcome(current, [n]),
   }));
   if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
@@ -103,5 +103,5 @@ async function keepHint(
 }
 
 function isTimeToLook(age: number): boolean {
-  return age < OFTEN_MS || (age < GIVEN_UP_MS && age % SELDOM_MS < TURN_MS);
+  return age < EARLY_INTERVAL_MS || (age < GIVE_UP_AFTER_MS && age % LATE_INTERVAL_MS < LOOK_INTERVAL_MS);
 }

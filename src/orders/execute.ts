@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnknownKeyError, type Vault } from '../accounts/vault.ts';
-import type { ServiceClient } from '../client/client.ts';
-import type { Envelope } from '../client/envelope.ts';
-import { ServiceError } from '../client/errors.ts';
-import type { Secret } from '../client/secret.ts';
 import type { Log } from '../log.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Envelope } from '../service/envelope.ts';
+import { ServiceError } from '../service/errors.ts';
+import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
 import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
 import { jobsAfterOutcome } from './jobs.ts';
-import { afterDoubt, type ItemResult, type Order, type OrderEvent, type OrderItem } from './order.ts';
-import type { OrderTask, Sent } from './order-task.ts';
-import { type Answered, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
+import { type ItemResult, isInvalidated, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import type { CompletedRequest, OrderTask } from './order-task.ts';
+import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderJob, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import {
-  NotRepeatedError,
-  resultOfAnswer,
+  decideRetry,
+  fullResponse,
+  RetryRefusedError,
   resultOfError,
+  resultOfResponse,
   SuspendedError,
-  whatToDo,
-  wholeAnswer,
 } from './result.ts';
 import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
@@ -61,7 +61,7 @@ export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
 const SLOW_MS = 1_000;
 /** A job that comes earlier than this, in milliseconds, is not waited for. */
-const EARLY_MS = 1_000;
+const CLAIM_EARLY_MS = 1_000;
 /** Signs of life within one lease. */
 const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
@@ -109,10 +109,10 @@ export async function executeOrder(
 ): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
   let people: readonly Party[] = [];
-  let prepared: Prepared | undefined;
+  let prepared: PreparedExecution | undefined;
   const claim = async (order: Order): Promise<Decision> => {
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
-    if (!(await isTime(deps, order))) return { refusal: 'it waits for its time' };
+    if (!(await isWithinSendWindow(deps, order))) return { refusal: 'it waits for its time' };
     const changed = rulesChanged(order);
     // Nothing is stopped for what it was like before: a refusal has it read.
     if (changed !== undefined)
@@ -151,7 +151,7 @@ export async function executeOrder(
   }, SLOW_MS);
   try {
     await sendItems(worker, claimed.order, prepared, signal);
-    await handOn(worker);
+    await releaseForRetry(worker);
   } finally {
     clearInterval(heartbeat);
     clearTimeout(slow);
@@ -166,13 +166,13 @@ function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
  * Whether an item may go out. A job comes a little early where the database's clock is ahead of ours: that is waited
  * for. Far too early, the order is left to recovery, which goes by our clock.
  */
-async function isTime({ now }: ExecuteDeps, order: Order): Promise<boolean> {
+async function isWithinSendWindow({ now }: ExecuteDeps, order: Order): Promise<boolean> {
   const waiting = order.items.filter(({ state }) => state === 'WAITING');
   const someIsDue = () => waiting.length === 0 || waiting.some((item) => isDue(item, now()));
   if (someIsDue()) return true;
   const first = Math.min(...waiting.map(({ notBefore }) => notBefore?.getTime() ?? 0));
   const earlyMs = first - now().getTime();
-  if (earlyMs > EARLY_MS) return false;
+  if (earlyMs > CLAIM_EARLY_MS) return false;
   await sleep(earlyMs);
   return someIsDue();
 }
@@ -180,7 +180,7 @@ async function isTime({ now }: ExecuteDeps, order: Order): Promise<boolean> {
 async function sendItems(
   deps: Worker,
   order: Order,
-  { means, error }: Prepared,
+  { means, error }: PreparedExecution,
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
@@ -194,7 +194,7 @@ async function sendItems(
     return;
   }
   if (means === undefined) {
-    await keepTrying(deps, signal, () =>
+    await retryUntilCommitted(deps, signal, () =>
       change(deps, () => ({ event: { type: 'stopped', summary: ACCOUNT_GONE } })),
     );
     return;
@@ -203,7 +203,7 @@ async function sendItems(
   const next = due.values();
   const sendInTurn = async () => {
     for (const item of next) {
-      if (signal.aborted || !(await arePeopleHere(deps, signal))) return;
+      if (signal.aborted || !(await areMembersPresent(deps, signal))) return;
       await sendItem(deps, task, order, item, client, secret, signal);
     }
   };
@@ -214,30 +214,32 @@ async function sendItems(
  * Looked at before each item, for an order of many names takes long. Once somebody has left, what has not been sent is
  * stopped; while Slack does not tell, it is left for another claim.
  */
-async function arePeopleHere(worker: Worker, signal: AbortSignal): Promise<boolean> {
+async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<boolean> {
   const members = await checkMembers(worker.directory, worker.people);
   if (members.kind === 'unknown') worker.log.warn({ orderId: worker.latest.id }, MEMBERSHIP_UNKNOWN);
   if (members.kind !== 'left') return members.kind === 'members';
   const { summary } = members;
-  await keepTrying(worker, signal, () => change(worker, () => ({ event: { type: 'stopped', summary } })));
+  await retryUntilCommitted(worker, signal, () =>
+    change(worker, () => ({ event: { type: 'stopped', summary } })),
+  );
   return false;
 }
 
 /** What every request of an order needs. */
-interface Means {
+interface ExecutionContext {
   readonly client: ServiceClient;
   readonly secret: Secret | undefined;
 }
 
 /** What came of gathering that. Neither means nor an error: the account is gone. */
-interface Prepared {
-  readonly means?: Means | undefined;
+interface PreparedExecution {
+  readonly means?: ExecutionContext | undefined;
   readonly error?: unknown;
 }
 
-async function prepare(deps: ExecuteDeps, order: Order): Promise<Prepared> {
+async function prepare(deps: ExecuteDeps, order: Order): Promise<PreparedExecution> {
   try {
-    return { means: await meansOf(deps, order) };
+    return { means: await executionContext(deps, order) };
   } catch (error) {
     return { error };
   }
@@ -247,7 +249,7 @@ async function prepare(deps: ExecuteDeps, order: Order): Promise<Prepared> {
  * @returns undefined when the account is gone
  * @throws when what is sealed cannot be opened, or the database fails
  */
-async function meansOf(deps: ExecuteDeps, order: Order): Promise<Means | undefined> {
+async function executionContext(deps: ExecuteDeps, order: Order): Promise<ExecutionContext | undefined> {
   const client = await deps.clientFor(order.account.id);
   if (client === undefined) return undefined;
   const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
@@ -265,7 +267,7 @@ async function sendItem(
 ): Promise<void> {
   const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
   const startedAt = performance.now();
-  const go: Go = { sent: undefined, mayBeDone: false };
+  const go: SendResult = { sent: undefined, mayBeDone: false };
   let markedAt = 0;
   const beforeSend = async (refusal?: ServiceError) => {
     go.mayBeDone = false;
@@ -277,7 +279,7 @@ async function sendItem(
     }));
     if (!marked.ok) {
       if (marked.earlier !== undefined) await stopEarlier(deps, order.id);
-      throw refusal === undefined ? new ClaimLost(marked.refusal) : new NotRepeatedError(refusal);
+      throw refusal === undefined ? new ClaimLost(marked.refusal) : new RetryRefusedError(refusal);
     }
     go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.mayBeDone = true;
@@ -299,7 +301,7 @@ async function sendItem(
       beforeFirstByte,
     });
     outcome = {
-      event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfAnswer(answer, task) },
+      event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfResponse(answer, task) },
       sent: go.sent,
       answer,
       said: answer.envelope,
@@ -329,7 +331,7 @@ async function sendItem(
 }
 
 /** A go at an item. */
-interface Go {
+interface SendResult {
   /** The item as its last request was marked; undefined while none may have left. */
   sent: OrderItem | undefined;
   /** Nothing proves that this request was not carried out. */
@@ -338,7 +340,7 @@ interface Go {
 
 /** How a try to carry an item out ended, with the answer that was good. */
 interface Outcome extends SendOutcome {
-  readonly answer?: Sent;
+  readonly answer?: CompletedRequest;
   /** What the service answered, whatever it means. */
   readonly said?: Envelope;
 }
@@ -349,11 +351,11 @@ function outcomeOfError(
   order: Order,
   item: OrderItem,
   error: unknown,
-  { sent, mayBeDone }: Readonly<Go> = { sent: undefined, mayBeDone: false },
+  { sent, mayBeDone }: Readonly<SendResult> = { sent: undefined, mayBeDone: false },
 ): Outcome {
   const { n } = item;
-  const todo = whatToDo(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
-  const answered = (outcome: 'FAILED' | 'UNKNOWN'): Answered => {
+  const todo = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
+  const answered = (outcome: 'FAILED' | 'UNKNOWN'): AnsweredEvent => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
     const isOpen = outcome === 'FAILED' && item.result?.inDoubt === true;
@@ -361,7 +363,7 @@ function outcomeOfError(
       type: 'answered',
       n,
       ...(isOpen
-        ? { outcome: 'UNKNOWN', result: { ...result, summary: afterDoubt(result.summary) } }
+        ? { outcome: 'UNKNOWN', result: { ...result, summary: isInvalidated(result.summary) } }
         : { outcome, result }),
       ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
     };
@@ -370,19 +372,19 @@ function outcomeOfError(
   const { why, inDoubt = item.result?.inDoubt ?? false } = todo;
   return {
     event: {
-      type: 'held_back',
+      type: 'retry_scheduled',
       workerId: deps.workerId,
       n,
       notBefore: new Date(deps.now().getTime() + todo.afterMs),
       why,
-      ...(inDoubt ? { doubt: IN_DOUBT } : {}),
+      ...(inDoubt ? { doubt: POSSIBLY_CARRIED_OUT } : {}),
     },
     sent,
     ...(sent === undefined ? {} : { end: answered(inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
 
-const IN_DOUBT = 'The service did not answer. It is sent again, which does no harm.';
+const POSSIBLY_CARRIED_OUT = 'The service did not answer. It is sent again, which does no harm.';
 
 async function commitOutcome(
   deps: Worker,
@@ -394,7 +396,7 @@ async function commitOutcome(
   const { said } = outcome;
   const secret = outcome.answer?.secret;
   const extra = {
-    ...(said === undefined ? {} : { answer: { n: item.n, answer: wholeAnswer(said) } }),
+    ...(said === undefined ? {} : { answer: { n: item.n, answer: fullResponse(said) } }),
     ...(secret === undefined
       ? {}
       : {
@@ -407,20 +409,20 @@ async function commitOutcome(
   };
   const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
   const about = { orderId: order.id, ctid: item.ctid };
-  await keepTrying(deps, signal, async () => {
+  await retryUntilCommitted(deps, signal, async () => {
     let event: OrderEvent | undefined;
     const kept = await change(deps, (current) => {
       event = eventOfOutcome(current, outcome);
       return { event, extra, jobs };
     });
-    if (kept.order === undefined) await writeAgain(deps, outcome, jobs);
-    else if (kept.ok && event?.type === 'doubted')
+    if (kept.order === undefined) await recommitOutcome(deps, outcome, jobs);
+    else if (kept.ok && event?.type === 'invalidated')
       deps.log.error(about, 'the database has lost that this was sent');
   });
 }
 
 /** The database knows nothing of the order any more: it is written again as far as this worker knows it. */
-async function writeAgain(worker: Worker, outcome: Outcome, jobs: readonly OrderJob[]): Promise<void> {
+async function recommitOutcome(worker: Worker, outcome: Outcome, jobs: readonly OrderJob[]): Promise<void> {
   const { event, sent, end } = outcome;
   const said = event.type === 'answered' ? event : end;
   if (sent === undefined || said === undefined) return;
@@ -441,7 +443,7 @@ async function writeAgain(worker: Worker, outcome: Outcome, jobs: readonly Order
 }
 
 /** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */
-async function handOn(worker: Worker): Promise<void> {
+async function releaseForRetry(worker: Worker): Promise<void> {
   // Nobody else makes an item of this claim wait again.
   if (worker.latest.items.every((item) => item.state !== 'WAITING')) return;
   await change(worker, (order) => {
@@ -464,7 +466,11 @@ async function handOn(worker: Worker): Promise<void> {
  * An outcome in hand must not be lost because the database is away: tried again until it is kept or the
  * process ends (then recovery makes the order `UNKNOWN`).
  */
-async function keepTrying<T>(deps: ExecuteDeps, signal: AbortSignal, commit: () => Promise<T>): Promise<T> {
+async function retryUntilCommitted<T>(
+  deps: ExecuteDeps,
+  signal: AbortSignal,
+  commit: () => Promise<T>,
+): Promise<T> {
   for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
     try {
       return await commit();

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  afterDoubt,
   EVIDENCE,
   type ItemResult,
   isFinal,
+  isInvalidated,
   type Order,
   type OrderEvent,
   type OrderItem,
 } from './order.ts';
-import { change, closed, finishIfSettled, refuse, type Transition } from './steps.ts';
+import { changedOrder, closedOrder, finishIfComplete, refuse, type Transition } from './steps.ts';
 
 /*
  * What becomes of an order’s items: sent, answered, given up, settled.
@@ -35,7 +35,7 @@ export function sending(order: Order, event: OrderEvent & { type: 'sending' }, n
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return refuse(order, 'sent');
   const why = event.again === undefined ? {} : { why: event.again };
-  return change(
+  return changedOrder(
     order,
     now,
     { kind: event.type, detail: { n: item.n, name: item.name, ctid: item.ctid, ...why } },
@@ -46,12 +46,16 @@ export function sending(order: Order, event: OrderEvent & { type: 'sending' }, n
 }
 
 /** A try that failed before `sentAt` counts all the same, or it could go on for ever. */
-function triesWith(item: OrderItem): number {
+function attemptsOf(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
 /** An item’s request was proven not to have been carried out: it may go again. */
-export function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }, now: Date): Transition {
+export function retryScheduled(
+  order: Order,
+  event: OrderEvent & { type: 'retry_scheduled' },
+  now: Date,
+): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
   if (
     !isClaimedBy(order, event.workerId) ||
@@ -64,35 +68,35 @@ export function heldBack(order: Order, event: OrderEvent & { type: 'held_back' }
     kind: event.type,
     detail: { n: item.n, name: item.name, why: event.why, until: event.notBefore.toISOString() },
   };
-  if (item.result?.stoppedBy !== undefined) return notSentAgain(order, item, entry, event.doubt, now);
-  return change(order, now, entry, {
+  if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
+  return changedOrder(order, now, entry, {
     items: replaceItem(order, event.n, {
       state: 'WAITING',
       sentAt: undefined,
       notBefore: event.notBefore,
-      attempts: triesWith(item),
+      attempts: attemptsOf(item),
       ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
     }),
   });
 }
 
 /** Somebody stopped the order while this item’s request was out: it would have gone again, and does not. */
-function notSentAgain(
+function notRetried(
   order: Order,
   item: OrderItem,
-  entry: Parameters<typeof change>[2],
+  entry: Parameters<typeof changedOrder>[2],
   doubt: string | undefined,
   now: Date,
 ): Transition {
   const by = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
-  const open = { ...item, result: { summary: STOPPED, inDoubt }, attempts: triesWith(item) };
+  const open = { ...item, result: { summary: STOPPED, inDoubt }, attempts: attemptsOf(item) };
   const items = replaceItem(
     order,
     item.n,
     stoppedItem(open, { summary: STOPPED, ...(by === undefined ? {} : { by }) }),
   );
-  return finishIfSettled(change(order, now, entry, { items }), now);
+  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
 }
 
 /**
@@ -117,8 +121,8 @@ export function answered(order: Order, event: OrderEvent & { type: 'answered' },
     outcome: event.outcome,
     result: event.result,
   };
-  return finishIfSettled(
-    change(
+  return finishIfComplete(
+    changedOrder(
       order,
       now,
       { kind: event.type, detail },
@@ -127,7 +131,7 @@ export function answered(order: Order, event: OrderEvent & { type: 'answered' },
           state: event.outcome,
           answeredAt: now,
           result: event.result,
-          attempts: triesWith(item),
+          attempts: attemptsOf(item),
         }),
       },
     ),
@@ -137,13 +141,13 @@ export function answered(order: Order, event: OrderEvent & { type: 'answered' },
 
 /** Whether an item keeps this very answer already: the commit of it may have gone unconfirmed. */
 function isKept(item: OrderItem, result: ItemResult): boolean {
-  const kept = wordsOf(item.result);
+  const kept = statusTextOf(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
-  return isAnswer && isDeepStrictEqual(kept, wordsOf(result));
+  return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
 }
 
 /** What came from the service; the bot's own sentence changes when an item is doubted or settled. */
-function wordsOf(result: ItemResult | undefined) {
+function statusTextOf(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
 }
@@ -160,10 +164,10 @@ export function answeredLate(
   const item = order.items.find((candidate) => candidate.n === event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return refuse(order, 'answered');
-  const { summary, settledBy, late } = item.result ?? {};
+  const { summary, resolvedBy, late } = item.result ?? {};
   // That the outcome is not known was known when it was settled.
-  const saysNothing = event.outcome === 'UNKNOWN' && settledBy !== undefined;
-  const wasLost = item.sentAt === undefined && settledBy === undefined;
+  const saysNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
+  const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
   if (saysNothing || isRepeated || isKept(item, event.result)) return refuse(order, 'answered');
   const detail = {
@@ -171,11 +175,11 @@ export function answeredLate(
     name: item.name,
     ctid: item.ctid,
     outcome: event.outcome,
-    ...(settledBy === undefined ? {} : { settledBy }),
+    ...(resolvedBy === undefined ? {} : { resolvedBy }),
     agrees: event.outcome === item.state,
     result: event.result,
   };
-  return change(
+  return changedOrder(
     order,
     now,
     { kind: event.type, detail },
@@ -185,7 +189,7 @@ export function answeredLate(
         result: {
           ...event.result,
           summary: wasLost || summary === undefined ? LOST_SENDING : summary,
-          ...(settledBy === undefined ? {} : { settledBy }),
+          ...(resolvedBy === undefined ? {} : { resolvedBy: resolvedBy }),
           late: event.outcome,
         },
       }),
@@ -194,11 +198,15 @@ export function answeredLate(
 }
 
 /** The registry shows that what the service had accepted has happened: said once an item. */
-export function shown(order: Order, event: OrderEvent & { type: 'shown' }, now: Date): Transition {
+export function registryConfirmed(
+  order: Order,
+  event: OrderEvent & { type: 'shown' },
+  now: Date,
+): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
   if (item?.state !== 'SUCCEEDED') return refuse(order, 'confirmed by the registry');
   const detail = { n: item.n, name: item.name };
-  return change(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
+  return changedOrder(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
 }
 
 type Stop = OrderEvent & { type: 'stopped' };
@@ -227,7 +235,7 @@ export function stopped(order: Order, event: Stop, now: Date): Transition {
     ...(by === undefined ? {} : { actor: by }),
   };
   if (by !== undefined && order.items.every(isUnsent)) {
-    return change(order, now, entry, closed('CANCELLED', now));
+    return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
   }
   const items = order.items.map((item) => {
     if (isStopped(item)) return stoppedItem(item, event);
@@ -236,7 +244,7 @@ export function stopped(order: Order, event: Stop, now: Date): Transition {
       ? { ...item, result: { ...(item.result ?? { summary: STOPPED_UNDER_WAY }), stoppedBy: by } }
       : item;
   });
-  return finishIfSettled(change(order, now, entry, { items }), now);
+  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
 }
 
 /** Surely nothing of it was carried out: it was never sent, or the service refused for load. */
@@ -246,7 +254,7 @@ function isUnsent(item: OrderItem): boolean {
 
 /** It has failed without an answer, and nobody has settled it. */
 function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
-  return state === 'FAILED' && answeredAt === undefined && result?.settledBy === undefined;
+  return state === 'FAILED' && answeredAt === undefined && result?.resolvedBy === undefined;
 }
 
 /** Of a request that may have been carried out nobody can say that it was not. */
@@ -256,7 +264,7 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<Stop, 'type'
     ...(doneIn === undefined ? {} : { doneIn }),
   };
   return item.result?.inDoubt === true
-    ? { ...item, state: 'UNKNOWN', result: { summary: afterDoubt(summary), ...marks } }
+    ? { ...item, state: 'UNKNOWN', result: { summary: isInvalidated(summary), ...marks } }
     : { ...item, state: 'FAILED', result: { summary, ...marks } };
 }
 
@@ -267,7 +275,7 @@ export function hinted(order: Order, event: OrderEvent & { type: 'hinted' }, now
   const known = item?.result?.hint;
   const isSame = known?.text === hint.text && known.source === hint.source;
   if (isFinal(order.state) || item?.state !== 'UNKNOWN' || isSame) return refuse(order, 'given a hint');
-  return change(
+  return changedOrder(
     order,
     now,
     {
@@ -282,20 +290,24 @@ export function hinted(order: Order, event: OrderEvent & { type: 'hinted' }, now
  * Nobody knows any more what of the order was sent. Without a request that is known to have left this concerns what
  * was to be sent; such a request stops whatever has not ended, an order that waits for its approval too.
  */
-export function invalidated(order: Order, event: OrderEvent & { type: 'doubted' }, now: Date): Transition {
+export function invalidated(
+  order: Order,
+  event: OrderEvent & { type: 'invalidated' },
+  now: Date,
+): Transition {
   const { summary, known } = event;
   const item = order.items.find(({ n }) => n === known?.n);
   const applies =
     known === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
       : !isFinal(order.state) && item !== undefined && !hasOutcome(item);
-  if (!applies) return refuse(order, 'doubted');
+  if (!applies) return refuse(order, 'invalidated');
   const sent =
     known === undefined || item === undefined
       ? {}
       : { n: item.n, name: item.name, ctid: item.ctid, outcome: known.outcome, result: known.result };
-  return finishIfSettled(
-    change(
+  return finishIfComplete(
+    changedOrder(
       order,
       now,
       { kind: event.type, detail: { summary, ...sent } },
@@ -325,8 +337,8 @@ function unknownItem(item: OrderItem, summary: string): OrderItem {
 export function released(order: Order, now: Date): Transition {
   if (order.state !== 'EXECUTING') return refuse(order, 'released');
   const lost = order.items.filter((item) => item.state === 'SENT');
-  return finishIfSettled(
-    change(
+  return finishIfComplete(
+    changedOrder(
       order,
       now,
       { kind: 'released', detail: { lost: lost.map((item) => item.ctid) } },
@@ -346,26 +358,26 @@ const NO_ANSWER_KNOWN =
   'The request may have reached the service, but the bot stopped before it could read an answer.';
 
 /** A person, or public records, say what became of items that nobody knew of. */
-export function settled(order: Order, event: OrderEvent & { type: 'settled' }, now: Date): Transition {
+export function resolved(order: Order, event: OrderEvent & { type: 'resolved' }, now: Date): Transition {
   const unknown = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
   );
-  if (unknown.length === 0 || isFinal(order.state)) return refuse(order, 'settled');
+  if (unknown.length === 0 || isFinal(order.state)) return refuse(order, 'resolved');
   const summary = event.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
   const detail = {
     outcome: event.outcome,
     reason: event.reason ?? null,
     ctids: unknown.map((item) => item.ctid),
   };
-  return finishIfSettled(
-    change(
+  return finishIfComplete(
+    changedOrder(
       order,
       now,
       { kind: event.type, actor: event.by, detail },
       {
         items: order.items.map((item) =>
           unknown.includes(item)
-            ? { ...item, state: event.outcome, result: { ...item.result, summary, settledBy: event.by } }
+            ? { ...item, state: event.outcome, result: { ...item.result, summary, resolvedBy: event.by } }
             : item,
         ),
       },

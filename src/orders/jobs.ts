@@ -17,9 +17,9 @@ export function jobsAfter(order: Order): OrderJob[] {
         ...(order.expiresAt === undefined
           ? []
           : [{ queue: 'order.expire', data, startAfter: order.expiresAt } as const]),
-        ...(order.nudgeAt === undefined
+        ...(order.remindAt === undefined
           ? []
-          : [{ queue: 'order.nudge', data, startAfter: order.nudgeAt } as const]),
+          : [{ queue: 'order.nudge', data, startAfter: order.remindAt } as const]),
       ];
     case 'APPROVED':
       return [

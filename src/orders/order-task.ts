@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { CallOptions, ServiceClient } from '../client/client.ts';
-import type { Envelope } from '../client/envelope.ts';
-import type { Secret } from '../client/secret.ts';
-import type { Effect, Interface, ServiceTask, TaskOutline } from '../client/task.ts';
+import type { CallOptions, ServiceClient } from '../service/client.ts';
+import type { Envelope } from '../service/envelope.ts';
+import type { Secret } from '../service/secret.ts';
+import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
 import { zoneFor } from '../zones/rules.ts';
 import {
   type Charge,
@@ -15,13 +15,13 @@ import {
 import type { OrderTaskName } from './order.ts';
 
 /** Something that keeps a request from becoming an order, and the field it is about. */
-export interface Problem {
+export interface InputIssue {
   readonly field: string;
   readonly problem: string;
 }
 
 /** Something in an input that one interface of the service documents alone. */
-export interface Tie {
+export interface InterfaceConstraint {
   /** The field that says it. */
   readonly field: string;
   /** In words, to follow "because of": `the mode frame`. */
@@ -29,13 +29,13 @@ export interface Tie {
 }
 
 /** What ties an input to an interface; nothing does where both lists are empty. */
-export type Ties = Readonly<Record<Interface, readonly Tie[]>>;
+export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;
 
 /** The interfaces that an account reaches for a task. */
-export type Reach = Readonly<Record<Interface, boolean>>;
+export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /** One request of an order, about to go out. */
-export interface Sending {
+export interface OutgoingRequest {
   readonly input: unknown;
   /** The item's name. */
   readonly name: string;
@@ -47,7 +47,7 @@ export interface Sending {
   readonly beforeFirstByte: NonNullable<CallOptions['beforeFirstByte']>;
 }
 
-export interface Sent {
+export interface CompletedRequest {
   readonly envelope: Envelope;
   readonly httpStatus: number;
   /** Shown once to the requester and nowhere else. */
@@ -73,14 +73,14 @@ export interface OrderTask {
   /** Why this account cannot do it and what to do instead, or undefined when it can. */
   unsupported(client: ServiceClient): string | undefined;
   /** The interfaces that the account reaches for it. Sends nothing. */
-  reach(client: ServiceClient): Reach;
+  availableInterfaces(client: ServiceClient): AvailableInterfaces;
   /**
    * What in an input one interface alone documents: it picks the interface.
    * @param input as typed, or as stored
    */
-  ties(input: unknown): Ties;
+  constraints(input: unknown): InterfaceConstraints;
   /** What keeps an input from the interface that it asks for, at the fields that ask. */
-  routeProblems(client: ServiceClient, input: unknown): readonly Problem[];
+  routeProblems(client: ServiceClient, input: unknown): readonly InputIssue[];
   /**
    * Checks what a person asked for against the zone's rules, and again before it is sent.
    * @param input as typed, or as stored
@@ -89,7 +89,7 @@ export interface OrderTask {
     input: unknown,
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
-    | { readonly ok: false; readonly problems: readonly Problem[] };
+    | { readonly ok: false; readonly problems: readonly InputIssue[] };
   /** What an approver must know beyond the fields: what the zone and the service's document say of the task. */
   notes(names: readonly string[]): readonly string[];
   /** A lock of transfers that it begins for a name; undefined when it begins none. */
@@ -99,7 +99,7 @@ export interface OrderTask {
   /** The input for some of its names: what a retry asks for again. */
   onlyFor(input: unknown, names: readonly string[]): unknown;
   /** @throws {ServiceError} */
-  send(client: ServiceClient, sending: Sending): Promise<Sent>;
+  send(client: ServiceClient, sending: OutgoingRequest): Promise<CompletedRequest>;
 }
 
 /** What a row of {@link ORDER_TASKS} says of its task. */
@@ -115,19 +115,23 @@ interface Definition<Input, Wire, Output> {
   /** Field that holds the names; `name` when left out. */
   readonly nameField?: string;
   /** What is wrong beyond the shape of single fields; asked too when only some of them could be read. */
-  readonly problems?: (input: Partial<Input>, complete: boolean) => readonly Problem[];
+  readonly problems?: (input: Partial<Input>, complete: boolean) => readonly InputIssue[];
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
   /** What the service's document says of the task, whatever the zone. */
   readonly remarks?: readonly string[];
   /** What in an input one interface alone documents; nothing when left out. */
-  readonly ties?: (input: Readonly<Record<string, unknown>>) => Ties;
+  readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
 
-const UNTIED: Ties = { json: [], xml: [] };
+const UNCONSTRAINED: InterfaceConstraints = { json: [], xml: [] };
 
-function routeProblems(service: TaskOutline, { json, xml }: Ties, client: ServiceClient): readonly Problem[] {
+function routeProblems(
+  service: TaskOutline,
+  { json, xml }: InterfaceConstraints,
+  client: ServiceClient,
+): readonly InputIssue[] {
   const [tiedToXml] = xml;
   if (tiedToXml !== undefined && json.length > 0) {
     return json.map(({ field, what }) => ({
@@ -135,7 +139,7 @@ function routeProblems(service: TaskOutline, { json, xml }: Ties, client: Servic
       problem: `${capitalized(what)} goes over the JSON interface alone, and ${tiedToXml.what} over the XML interface alone. Leave one of them out.`,
     }));
   }
-  const problemsOf = (via: Interface, tied: readonly Tie[], why: string): Problem[] =>
+  const problemsOf = (via: Interface, tied: readonly InterfaceConstraint[], why: string): InputIssue[] =>
     tied.length === 0 || !('unsupported' in client.supports(service, via))
       ? []
       : tied.map(({ field, what }) => ({ field, problem: `${capitalized(what)} ${why}` }));
@@ -153,7 +157,7 @@ function capitalized(text: string): string {
 }
 
 /** Which interface an input asks for; undefined: whichever the account has. */
-function interfaceOf({ json, xml }: Ties): Interface | undefined {
+function interfaceOf({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
 
@@ -171,8 +175,10 @@ const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
 /** Joins what is particular to a task with what all tasks do alike. */
 export function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
   const { service, zoneTask } = definition;
-  const ties = (raw: unknown): Ties =>
-    typeof raw === 'object' && raw !== null ? (definition.ties?.({ ...raw }) ?? UNTIED) : UNTIED;
+  const ties = (raw: unknown): InterfaceConstraints =>
+    typeof raw === 'object' && raw !== null
+      ? (definition.constraints?.({ ...raw }) ?? UNCONSTRAINED)
+      : UNCONSTRAINED;
   return {
     name: definition.name,
     effect: service.effect,
@@ -188,12 +194,12 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
       return 'unsupported' in support ? support.unsupported : undefined;
     },
 
-    reach(client) {
+    availableInterfaces(client) {
       const reaches = (via: Interface) => 'interface' in client.supports(service, via);
       return { json: reaches('json'), xml: reaches('xml') };
     },
 
-    ties,
+    constraints: ties,
 
     routeProblems: (client, raw) => routeProblems(service, ties(raw), client),
 

@@ -87,7 +87,7 @@ export interface ItemResult {
   /** There is a secret to be shown once to the requester. */
   readonly hasSecret?: boolean;
   /** Set when a person or evidence settled an unknown outcome. */
-  readonly settledBy?: string;
+  readonly resolvedBy?: string;
   /** What the service answered after the item had ended without it, which changes nothing any more. */
   readonly late?: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
   /** Of an item that goes out again: an earlier request may have been carried out all the same. */
@@ -154,7 +154,7 @@ export interface Order {
   /** When a DRAFT is forgotten or a PENDING order expires. */
   readonly expiresAt: Date | undefined;
   /** When approvers are nudged; undefined when they were, or need not be. */
-  readonly nudgeAt: Date | undefined;
+  readonly remindAt: Date | undefined;
   readonly claim: { readonly workerId: string; readonly leaseUntil: Date } | undefined;
   /** The order that this one asks for again, after that one failed. */
   readonly retryOf: string | undefined;
@@ -184,20 +184,20 @@ export type OrderEvent =
       readonly type: 'confirmed';
       readonly needsApproval: boolean;
       readonly expiresAt: Date;
-      readonly nudgeAt: Date;
+      readonly remindAt: Date;
     }
   | {
       readonly type: 'approved';
       readonly by: string;
       /** Those of all who approved (with `by`) who may approve at this moment. */
-      readonly standing: readonly string[];
+      readonly validApprovers: readonly string[];
       /** Approver groups whose members Slack did not tell, so that none of them counted. */
       readonly unreadableGroups?: readonly string[];
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }
-  | { readonly type: 'ran_out' }
-  | { readonly type: 'nudged' }
+  | { readonly type: 'expired' }
+  | { readonly type: 'reminded' }
   | { readonly type: 'claimed'; readonly workerId: string; readonly leaseUntil: Date }
   /** The request of item `n` is about to leave. */
   | {
@@ -209,7 +209,7 @@ export type OrderEvent =
     }
   /** Proof that the service did not carry item `n` out, or that repeating it does no harm: it may go again. */
   | {
-      readonly type: 'held_back';
+      readonly type: 'retry_scheduled';
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
@@ -249,7 +249,7 @@ export type OrderEvent =
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /** The database was put back, slept or lost commits: what it calls unsent may have been carried out. */
   | {
-      readonly type: 'doubted';
+      readonly type: 'invalidated';
       readonly summary: string;
       /** A request that left, of which the database knows nothing, and what became of it. */
       readonly known?: LostRequest;
@@ -257,7 +257,7 @@ export type OrderEvent =
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
-      readonly type: 'settled';
+      readonly type: 'resolved';
       /** Slack user id, or {@link EVIDENCE}. */
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
@@ -277,7 +277,7 @@ export interface LostRequest {
 }
 
 /** One line of the audit log. */
-export interface LogEntry {
+export interface OrderLogEntry {
   readonly kind: OrderEvent['type'] | 'requested' | 'finished';
   /** Slack user id, `system`, or {@link EVIDENCE}. */
   readonly actor: string;
@@ -288,7 +288,7 @@ export interface LogEntry {
 }
 
 /** What is told of an item when an earlier request for it may have been carried out. @param since what came after it */
-export function afterDoubt(since: string): string {
+export function isInvalidated(since: string): string {
   return `An earlier request may have reached the service and got no answer. After it: ${since}`;
 }
 
@@ -358,7 +358,7 @@ export function outcomeOf(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' |
   return items.some((item) => item.state === 'FAILED') ? 'FAILED' : 'SUCCEEDED';
 }
 
-const STATE_IN_WORDS: Readonly<Record<OrderState, string>> = {
+const STATE_WORDS: Readonly<Record<OrderState, string>> = {
   DRAFT: 'not confirmed yet',
   PENDING: 'waiting for approval',
   APPROVED: 'approved already',
@@ -372,6 +372,6 @@ const STATE_IN_WORDS: Readonly<Record<OrderState, string>> = {
 };
 
 /** The state as people read it, to follow "the order is". */
-export function stateInWords(state: OrderState): string {
-  return STATE_IN_WORDS[state];
+export function formatState(state: OrderState): string {
+  return STATE_WORDS[state];
 }

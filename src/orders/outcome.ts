@@ -6,16 +6,16 @@ import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts
  * whatever the order says by then.
  */
 
-export type Answered = OrderEvent & { readonly type: 'answered' };
-type HeldBack = OrderEvent & { readonly type: 'held_back' };
+export type AnsweredEvent = OrderEvent & { readonly type: 'answered' };
+type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
 /** How a try to carry an item out ended. */
 export interface SendOutcome {
-  readonly event: Answered | HeldBack;
+  readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as it was marked before its request left; undefined when nothing left. */
   readonly sent: OrderItem | undefined;
   /** Of a request that left and may go again: its end, should the item have been given up meanwhile. */
-  readonly end?: Answered;
+  readonly end?: AnsweredEvent;
 }
 
 /** What an outcome is to its order as that stands by now. Pure. */
@@ -24,12 +24,13 @@ export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent
   const item = current.items.find(({ n }) => n === event.n);
   // What never left speaks for its own claim alone, and so does what was held back and is known to have been.
   if (sent === undefined || item === undefined) return event;
-  if (event.type === 'held_back' && (item.state === 'SENT' || isHeldBack(item, event, sent))) return event;
+  if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
+    return event;
   const said = event.type === 'answered' ? event : (end ?? event);
-  if (said.type === 'held_back') return said;
+  if (said.type === 'retry_scheduled') return said;
   const { n, outcome: became, result } = said;
   // The connection was refused after the mark: nothing left, which is news only where it was taken for sent.
-  const isTakenForSent = item.state === 'UNKNOWN' || item.result?.settledBy !== undefined;
+  const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
     return { type: 'answered_late', n, outcome: became, result };
@@ -37,16 +38,19 @@ export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent
 }
 
 /** Whether this very outcome was committed before: only that lets an item’s tries go on. */
-function isHeldBack(item: OrderItem, event: HeldBack, sent: OrderItem): boolean {
+function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: OrderItem): boolean {
   if (item.attempts !== sent.attempts) return item.attempts > sent.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
 /** The doubt that stops an order whose row has lost that a request left. */
-export function lostRequest(said: Answered, sent: OrderItem): OrderEvent & { readonly type: 'doubted' } {
+export function lostRequest(
+  said: AnsweredEvent,
+  sent: OrderItem,
+): OrderEvent & { readonly type: 'invalidated' } {
   const { n, outcome, result } = said;
   return {
-    type: 'doubted',
+    type: 'invalidated',
     summary: 'The bot’s database has lost what was sent of this order, so this may have been sent too.',
     known: {
       n,
@@ -58,6 +62,6 @@ export function lostRequest(said: Answered, sent: OrderItem): OrderEvent & { rea
   };
 }
 
-const OUTCOME_WORDS: Readonly<Partial<Record<Answered['outcome'], string>>> = {
+const OUTCOME_WORDS: Readonly<Partial<Record<AnsweredEvent['outcome'], string>>> = {
   SUCCEEDED: 'The service answered that it was carried out.',
 };

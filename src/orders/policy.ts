@@ -62,11 +62,7 @@ export function membershipUnknown(userId: string): string {
 }
 
 /** Those who approved and may approve at this moment. */
-export function standingApprovers(
-  order: Order,
-  userIds: readonly string[],
-  policy: ApprovalPolicy,
-): string[] {
+export function validApprovers(order: Order, userIds: readonly string[], policy: ApprovalPolicy): string[] {
   return [...new Set(userIds)].filter(
     (userId) => refusalToDecide(order, userId, 'approve', policy) === undefined,
   );

@@ -1,6 +1,6 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { EarlierFinding } from './earlier.ts';
-import type { LogEntry, Order, OrderState, OrderTaskName } from './order.ts';
+import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
 
 /**
  * Work to be done after a change. What is due at once is told to this process after the commit, and found in the rows
@@ -47,7 +47,7 @@ export function isForLater(job: OrderJob): job is LaterJob {
 export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
-  readonly log: readonly LogEntry[];
+  readonly log: readonly OrderLogEntry[];
   readonly jobs: readonly OrderJob[];
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
@@ -56,7 +56,7 @@ export interface OrderCommit {
 }
 
 /** An answer of the service as it is kept. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly n: number;
   readonly at: Date;
   readonly answer: unknown;
@@ -71,7 +71,7 @@ export type CommitOutcome =
       readonly earlier?: EarlierFinding;
     };
 
-export interface HistoryEntry extends LogEntry {
+export interface HistoryEntry extends OrderLogEntry {
   readonly orderId: string;
 }
 
@@ -94,7 +94,7 @@ export interface OrderStore {
   create(
     order: Order,
     sealedInput: Sealed | undefined,
-    log: readonly LogEntry[],
+    log: readonly OrderLogEntry[],
     jobs: readonly OrderJob[],
   ): Promise<{ readonly conflictingOrderId: string } | undefined>;
   /**
@@ -113,11 +113,11 @@ export interface OrderStore {
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
   /** Everything that the service answered, item by item, oldest first. */
-  answers(orderId: string): Promise<readonly KeptAnswer[]>;
+  answers(orderId: string): Promise<readonly StoredResponse[]>;
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
   /** Ids of orders that need a hand at `now`; see `recover.ts`. */
-  neglected(
+  findNeglected(
     now: Date,
     /** What nobody has been at for so many milliseconds was forgotten. */
     silentMs: number,
@@ -129,9 +129,9 @@ export interface OrderStore {
     /** `PENDING` and past its time. */
     readonly overdue: readonly string[];
     /** `PENDING` and due to be nudged about. */
-    readonly toNudge: readonly string[];
+    readonly toRemind: readonly string[];
     /** Slack shows an older version. */
-    readonly unshown: readonly string[];
+    readonly unnotified: readonly string[];
   }>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
@@ -142,7 +142,7 @@ export interface OrderStore {
   /** Queues jobs outside of any change. */
   enqueue(jobs: readonly OrderJob[]): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
-  sweep(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
+  purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Hands a revealable secret out, once: it is gone from the store when this answers. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
   /** Takes back what was handed out and could not be shown. Its hour goes on. */
@@ -158,7 +158,7 @@ export interface MessageRef {
 }
 
 /** An order, all that happened to it, oldest first, and where its messages stand. */
-export interface OrderToShow {
+export interface UnnotifiedOrder {
   readonly order: Order;
   /** The version that its messages show; lower than that by the number of messages found since. */
   readonly shownVersion: number;
@@ -172,18 +172,18 @@ export interface MessageStore {
    * One process at a time shows an order.
    * @returns all there is to show of it, or undefined while another process shows it
    */
-  takeToShow(orderId: string, now: Date, until: Date): Promise<OrderToShow | undefined>;
+  claimNotification(orderId: string, now: Date, until: Date): Promise<UnnotifiedOrder | undefined>;
   /**
    * Lets go if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
    * @returns false when the order has moved on, or one of its messages was found since: show again
    */
-  releaseShowLease(shown: OrderToShow, posted: readonly MessageRef[]): Promise<boolean>;
+  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[]): Promise<boolean>;
   /** Slack is away: nobody tries before `until`. */
-  postponeShow(orderId: string, until: Date): Promise<void>;
+  postponeNotification(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
-  toShow(orderId: string): Promise<OrderToShow | undefined>;
+  unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
   /** Keeps where a message stands that was found: it shows nobody knows what, and is to be brought up to date. */

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { isOver } from './clock.ts';
-import { expireOrder, nudgeApprovers } from './decide.ts';
+import { expireOrder, remindApprovers } from './decide.ts';
 import type { OrderStore } from './ports.ts';
 
 /** What nobody has been at for so many milliseconds was forgotten: by a process that died, or is too busy. */
@@ -49,7 +49,7 @@ export async function keepRecovering(deps: RecoverDeps & { readonly hurry: numbe
  */
 export async function recoverOrders(deps: RecoverDeps, silentMs = SILENT_MS): Promise<void> {
   const now = deps.now();
-  const neglected = await deps.store.neglected(now, silentMs);
+  const neglected = await deps.store.findNeglected(now, silentMs);
   // One order that fails holds up no other.
   const each = async (orderIds: readonly string[], take: (orderId: string) => Promise<unknown>) => {
     for (const orderId of orderIds) {
@@ -69,11 +69,11 @@ export async function recoverOrders(deps: RecoverDeps, silentMs = SILENT_MS): Pr
     if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took up an abandoned order');
   });
   await each(neglected.overdue, (orderId) => expireOrder(deps, orderId));
-  await each(neglected.toNudge, (orderId) => nudgeApprovers(deps, orderId));
+  await each(neglected.toRemind, (orderId) => remindApprovers(deps, orderId));
   await deps.store.enqueue([
     ...neglected.unclaimed.map((orderId) => ({ queue: 'order.execute', data: { orderId } }) as const),
-    ...neglected.unshown.map((orderId) => ({ queue: 'order.show', data: { orderId } }) as const),
+    ...neglected.unnotified.map((orderId) => ({ queue: 'order.show', data: { orderId } }) as const),
   ]);
-  const swept = await deps.store.sweep(now);
+  const swept = await deps.store.purgeExpired(now);
   if (swept.drafts + swept.secrets > 0) deps.log.debug(swept, 'swept what had run out');
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
-import type { ServiceClient } from '../client/client.ts';
-import type { Secret } from '../client/secret.ts';
 import type { TeamSettings } from '../config.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Secret } from '../service/secret.ts';
 import { jobsAfter } from './jobs.ts';
-import { accountOwner, ctidOf, isOpen, type LogEntry, type Order, type OrderTaskName } from './order.ts';
-import type { OrderTask, Problem, Reach } from './order-task.ts';
+import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
+import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore } from './ports.ts';
 import { taskNamed } from './tasks.ts';
@@ -45,7 +45,7 @@ export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
   | { readonly kind: 'not_linked' }
   | { readonly kind: 'unsupported'; readonly why: string }
-  | { readonly kind: 'invalid'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'invalid'; readonly problems: readonly InputIssue[] }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
@@ -102,7 +102,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       state === 'APPROVED'
         ? undefined
         : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
-    nudgeAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
+    remindAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
     claim: undefined,
     retryOf: retries?.id,
     earlierRequesters:
@@ -111,7 +111,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     createdAt: now,
     closedAt: undefined,
   };
-  const log: LogEntry = {
+  const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
     state,
@@ -159,13 +159,13 @@ export async function refusalOfAccount(
 }
 
 /** The interfaces that an account reaches for a task; none where the account is gone. */
-export async function reachOfAccount(
+export async function availableInterfacesOf(
   deps: Pick<RequestDeps, 'clientFor'>,
   task: OrderTask,
   account: Account,
-): Promise<Reach> {
+): Promise<AvailableInterfaces> {
   const client = await deps.clientFor(account.id);
-  return client === undefined ? { json: false, xml: false } : task.reach(client);
+  return client === undefined ? { json: false, xml: false } : task.availableInterfaces(client);
 }
 
 export type ConfirmOutcome =
@@ -198,7 +198,7 @@ export async function confirmOrder(
       type: 'confirmed',
       needsApproval: needsApproval(order.task, settings.approvalTasks),
       expiresAt: new Date(now.getTime() + settings.approvalTtl),
-      nudgeAt: new Date(now.getTime() + settings.approvalRemindAfter),
+      remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
     },
     now,
   );

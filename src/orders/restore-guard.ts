@@ -18,11 +18,11 @@ export interface Sighting {
   /** The server was started since it was verified, from a log that lacks something that this process has seen. */
   readonly isBehind: boolean;
   /** Undefined before the first beat. */
-  readonly last: Beat | undefined;
+  readonly last: HeartbeatRow | undefined;
 }
 
 /** What the bots wrote last. */
-export interface Beat {
+export interface HeartbeatRow {
   readonly seenAt: Date;
   readonly database: string;
   /** Null in what an older release wrote. */
@@ -86,7 +86,7 @@ const LAST_TRIES = 5;
 /** After this long without a bot what the database says of orders under way is not taken for the truth. */
 const ASLEEP_MS = 15 * 60_000;
 
-const DOUBTED =
+const INVALIDATED =
   'It was approved, and not sent as far as the bot’s database knows. That database was put back from a backup, failed over to another server or slept for long, so it may have been carried out since. It is not sent by itself.';
 
 /** What a process has seen of its database. */
@@ -103,13 +103,13 @@ export interface Known {
  */
 export async function markUnsentUnknown(deps: GuardDeps): Promise<Known> {
   const seen = await deps.heartbeat.look();
-  const why = whyDoubtfulAtStart(seen, deps.now());
+  const why = restoreSignAtStart(seen, deps.now());
   if (why !== undefined) await invalidateUnsent(deps, why);
   return verify(deps, seen, false);
 }
 
 /** Why a database may have been put back while no bot was at work, for the log. */
-function whyDoubtfulAtStart({ database, server, last }: Sighting, now: Date): string | undefined {
+function restoreSignAtStart({ database, server, last }: Sighting, now: Date): string | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database) return 'another database, or a server that was promoted';
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
@@ -121,7 +121,7 @@ function whyDoubtfulAtStart({ database, server, last }: Sighting, now: Date): st
 }
 
 /** Why a database holds less than this process has seen in it, for the log. */
-function whyRewound(known: Known, { database, isBehind, last }: Sighting): string | undefined {
+function rewindSign(known: Known, { database, isBehind, last }: Sighting): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server has lost commits';
   if (last === undefined || last.count < known.count) return 'its heartbeat went back';
@@ -140,7 +140,7 @@ async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) =>
       order.state === 'APPROVED' || order.state === 'EXECUTING'
-        ? { event: { type: 'doubted', summary: DOUBTED } }
+        ? { event: { type: 'invalidated', summary: INVALIDATED } }
         : { refusal: 'it has ended' },
     );
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have gone out before: it is not sent');
@@ -177,7 +177,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
 
   const beat = async (isLast: boolean) => {
     const seen = await heartbeat.look();
-    const why = whyRewound(known, seen);
+    const why = rewindSign(known, seen);
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');

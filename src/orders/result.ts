@@ -1,9 +1,9 @@
 import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
-import type { DescribedObject, Envelope } from '../client/envelope.ts';
-import { ServiceError } from '../client/errors.ts';
+import type { DescribedObject, Envelope } from '../service/envelope.ts';
+import { ServiceError } from '../service/errors.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
-import type { OrderTask, Sent } from './order-task.ts';
+import type { CompletedRequest, OrderTask } from './order-task.ts';
 
 /** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
 const MAX_RETRIES = 3;
@@ -17,7 +17,7 @@ export class SuspendedError extends Error {
 }
 
 /** The service refused a request because its session had ended, and the order no longer lets it go out again. */
-export class NotRepeatedError extends Error {
+export class RetryRefusedError extends Error {
   override readonly name = 'NotRepeatedError';
   /** What became of the request. */
   readonly refusal: ServiceError;
@@ -28,7 +28,7 @@ export class NotRepeatedError extends Error {
   }
 }
 
-export type WhatToDo =
+export type RetryDecision =
   | {
       readonly kind: 'again';
       readonly afterMs: number;
@@ -44,21 +44,21 @@ export type WhatToDo =
  * @param attempts tries so far, this one included
  * @param sent the item's request may have left, and nothing proves that it was not carried out
  */
-export function whatToDo(
+export function decideRetry(
   error: unknown,
   task: Pick<OrderTask, 'effect' | 'idempotent'>,
   attempts: number,
   sent: boolean,
-): WhatToDo {
+): RetryDecision {
   // What does not open will not open at the next try either.
   if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
   if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
-  if (error instanceof NotRepeatedError) return { kind: 'over', outcome: 'FAILED' };
+  if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
     // Whatever this is, where the request may have left only "unknown" is honest.
     return sent
       ? { kind: 'over', outcome: 'UNKNOWN' }
-      : againBeforeSending(attempts, 'It could not be sent.');
+      : retryBeforeSending(attempts, 'It could not be sent.');
   }
   switch (error.kind) {
     case 'busy':
@@ -78,10 +78,10 @@ export function whatToDo(
             why: 'The one-time token of this half minute is used up.',
           };
     case 'not_sent':
-      return againBeforeSending(attempts, 'The service could not be reached.');
+      return retryBeforeSending(attempts, 'The service could not be reached.');
     case 'unknown_outcome':
     case 'invalid_response':
-      if (!sent) return againBeforeSending(attempts, 'The service did not answer.');
+      if (!sent) return retryBeforeSending(attempts, 'The service did not answer.');
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? {
             kind: 'again',
@@ -99,7 +99,7 @@ export function whatToDo(
 }
 
 /** Nothing of the item left, so that nothing speaks against trying again. */
-function againBeforeSending(attempts: number, why: string): WhatToDo {
+function retryBeforeSending(attempts: number, why: string): RetryDecision {
   return attempts > MAX_RETRIES
     ? { kind: 'over', outcome: 'FAILED' }
     : { kind: 'again', afterMs: backoff(attempts), why };
@@ -150,12 +150,15 @@ function saysMoreThanStatus({ object, messages, data, received }: Envelope): boo
 }
 
 /** The whole of an answer, as it is kept beside the order. */
-export function wholeAnswer(envelope: Envelope): unknown {
+export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
 /** What is kept of a good answer. */
-export function resultOfAnswer(answer: Sent, task: Pick<OrderTask, 'secretResult'>): ItemResult {
+export function resultOfResponse(
+  answer: CompletedRequest,
+  task: Pick<OrderTask, 'secretResult'>,
+): ItemResult {
   return {
     ...fromEnvelope(answer.envelope),
     httpStatus: answer.httpStatus,
@@ -169,7 +172,7 @@ const UNOPENED =
 
 const SUSPENDED =
   'The bot was suspended when it was about to send this, so it sent nothing. Meanwhile another process or person may have taken it for lost: look whether it was carried out before you settle it.';
-const NOT_REPEATED =
+const RETRY_REFUSED =
   'The service refused it because the session had ended, so it was not carried out. It was not sent again, because the order has changed meanwhile.';
 
 /** What is kept of a refusal or of an answer that never came. */
@@ -180,8 +183,8 @@ export function resultOfError(
 ): ItemResult {
   if (error instanceof VaultError) return { summary: UNOPENED };
   if (error instanceof SuspendedError) return { summary: SUSPENDED };
-  if (error instanceof NotRepeatedError) {
-    return { ...resultOfError(error.refusal, outcome, account), summary: NOT_REPEATED };
+  if (error instanceof RetryRefusedError) {
+    return { ...resultOfError(error.refusal, outcome, account), summary: RETRY_REFUSED };
   }
   if (!(error instanceof ServiceError)) {
     return {

@@ -1,14 +1,14 @@
 import { NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import { findEarlier, findingInWords } from './earlier.ts';
+import { findEarlier, formatFinding } from './earlier.ts';
 import {
   accountOwner,
+  formatState,
   isRequester,
   isRetryOver,
   type Order,
   RETRY_DAYS,
   retryableItems,
-  stateInWords,
 } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
@@ -94,7 +94,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
 
 async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<string | undefined> {
   if (order.state !== 'FAILED') {
-    return `Only an order that failed can be retried; this one is ${stateInWords(order.state)}. Ask for it anew with \`/domain\`.`;
+    return `Only an order that failed can be retried; this one is ${formatState(order.state)}. Ask for it anew with \`/domain\`.`;
   }
   if (!isRetryOver(order, deps.now())) return undefined;
   // Its card was shown while there was time: this takes the button off.
@@ -110,7 +110,7 @@ async function namesToRetry(
   const items = retryableItems(order);
   const findings = await findEarlier(deps.store.load, order, items);
   const open = findings.find(({ found }) => found === 'open');
-  if (open !== undefined) return { why: findingInWords(open) };
+  if (open !== undefined) return { why: formatFinding(open) };
   const failed = items.map(({ name }) => name).filter((name) => findings.every((each) => each.name !== name));
   return failed.length > 0
     ? { failed }

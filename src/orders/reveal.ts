@@ -1,5 +1,5 @@
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
-import type { Secret } from '../client/secret.ts';
+import type { Secret } from '../service/secret.ts';
 import { NO_SUCH_ORDER } from './change.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';

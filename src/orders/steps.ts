@@ -1,4 +1,4 @@
-import { type LogEntry, type Order, type OrderState, outcomeOf, stateInWords } from './order.ts';
+import { formatState, type Order, type OrderLogEntry, type OrderState, outcomeOf } from './order.ts';
 
 /*
  * What the transitions of an order are made of.
@@ -8,7 +8,7 @@ import { type LogEntry, type Order, type OrderState, outcomeOf, stateInWords } f
 export interface Changed {
   readonly ok: true;
   readonly order: Order;
-  readonly log: readonly LogEntry[];
+  readonly log: readonly OrderLogEntry[];
 }
 
 export type Transition =
@@ -19,8 +19,8 @@ export type Transition =
 const SYSTEM = 'system';
 
 /** What closes an order. */
-export function closed(state: OrderState, now: Date): Partial<Order> {
-  return { state, closedAt: now, expiresAt: undefined, nudgeAt: undefined, claim: undefined };
+export function closedOrder(state: OrderState, now: Date): Partial<Order> {
+  return { state, closedAt: now, expiresAt: undefined, remindAt: undefined, claim: undefined };
 }
 
 /** What a person who was refused does next, by the state that the order is in. */
@@ -41,19 +41,19 @@ const NEXT: Readonly<Record<OrderState, string>> = {
 export function refuse(order: Order, wanted: string): Transition {
   return {
     ok: false,
-    refusal: `It cannot be ${wanted}: the order is ${stateInWords(order.state)}. ${NEXT[order.state]}`,
+    refusal: `It cannot be ${wanted}: the order is ${formatState(order.state)}. ${NEXT[order.state]}`,
   };
 }
 
 /** The order with what has changed, and the line that says so in the audit log. */
-export function change(
+export function changedOrder(
   order: Order,
   now: Date,
   entry: {
-    readonly kind: LogEntry['kind'];
+    readonly kind: OrderLogEntry['kind'];
     /** The bot itself when left out. */
     readonly actor?: string;
-    readonly detail?: LogEntry['detail'];
+    readonly detail?: OrderLogEntry['detail'];
   },
   changes: Partial<Order>,
 ): Changed {
@@ -67,12 +67,12 @@ export function change(
 }
 
 /** Appends the line that says how the whole order ended, once no item is left to send. */
-export function finishIfSettled(result: Changed, now: Date): Changed {
+export function finishIfComplete(result: Changed, now: Date): Changed {
   const outcome = outcomeOf(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
   const order: Order = {
     ...result.order,
-    ...closed(outcome, now),
+    ...closedOrder(outcome, now),
     closedAt: outcome === 'UNKNOWN' ? undefined : now,
   };
   const log = result.log.map((entry) => ({ ...entry, state: outcome }));

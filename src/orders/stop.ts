@@ -2,7 +2,7 @@ import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { STOPPED } from './item-events.ts';
-import { isFinal, type Order, stateInWords, waitingItems } from './order.ts';
+import { formatState, isFinal, type Order, waitingItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import type { OrderStore } from './ports.ts';
 
@@ -33,7 +33,7 @@ async function refusalToStop(deps: DecideDeps, order: Order, userId: string): Pr
     return 'It is not approved yet. The person who asked can cancel it, an approver can deny it.';
   }
   if (isFinal(order.state) || order.state === 'UNKNOWN') {
-    return `The order is ${stateInWords(order.state)}; nothing waits to be sent any more. Its thread says how it went.`;
+    return `The order is ${formatState(order.state)}; nothing waits to be sent any more. Its thread says how it went.`;
   }
   return waitingItems(order).length > 0
     ? undefined

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Secret } from '../client/secret.ts';
+import type { Secret } from '../service/secret.ts';
 import {
   domainAuthInfo,
   domainCreate,
@@ -9,10 +9,10 @@ import {
   domainRestore,
   domainTransfer,
   domainUpdateNameservers,
-} from '../client/tasks/domain.ts';
-import { redirectUpdate } from '../client/tasks/redirect.ts';
-import { sslContactUpdate } from '../client/tasks/ssl-contact.ts';
-import { userCreate } from '../client/tasks/user.ts';
+} from '../service/tasks/domain.ts';
+import { redirectUpdate } from '../service/tasks/redirect.ts';
+import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
+import { userCreate } from '../service/tasks/user.ts';
 import { parseHostName } from '../zones/names.ts';
 import { checkNameServers, checkPeriod, zoneFor } from '../zones/rules.ts';
 import {
@@ -31,7 +31,7 @@ import {
   years,
 } from './fields.ts';
 import type { OrderTaskName } from './order.ts';
-import { defineOrderTask, type OrderTask, type Problem, type Tie } from './order-task.ts';
+import { defineOrderTask, type InputIssue, type InterfaceConstraint, type OrderTask } from './order-task.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
@@ -53,7 +53,7 @@ function nameServerProblems({
 }: {
   readonly name?: string | undefined;
   readonly nameServers?: readonly string[] | undefined;
-}): Problem[] {
+}): InputIssue[] {
   if (name === undefined || nameServers === undefined) return [];
   return checkNameServers(zoneFor(name), nameServers).map((problem) => ({ field: 'nameServers', problem }));
 }
@@ -68,7 +68,7 @@ function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
   };
 }
 
-function needed(secret: Secret | undefined): Secret {
+function requiredSecret(secret: Secret | undefined): Secret {
   if (secret === undefined) throw new Error('reading the sealed part of an order: there is none');
   return secret;
 }
@@ -93,7 +93,7 @@ const transfer = defineOrderTask({
   input: z.object(delegation),
   names: (input) => [input.name],
   problems: nameServerProblems,
-  wire: (input, _name, secret) => ({ ...delegationWire(input), auth: needed(secret) }),
+  wire: (input, _name, secret) => ({ ...delegationWire(input), auth: requiredSecret(secret) }),
 });
 
 const renew = defineOrderTask({
@@ -181,7 +181,7 @@ function targetProblems(
   field: 'target' | 'backup',
   target: string | undefined,
   type: string | undefined,
-): Problem[] {
+): InputIssue[] {
   if (target === undefined || type === undefined) return [];
   const fits = type === 'email' ? email.safeParse(target).success : WEB_ADDRESS.test(target);
   const problem =
@@ -201,20 +201,20 @@ function sourceOf(text: string): string | undefined {
 }
 
 /** Something that was given, as what it is called. */
-function tie(value: unknown, field: string, what: string): Tie[] {
+function constraint(value: unknown, field: string, what: string): InterfaceConstraint[] {
   return value === undefined || value === '' ? [] : [{ field, what }];
 }
 
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
-  ties: ({ type, mode, title, backup }) => ({
+  constraints: ({ type, mode, title, backup }) => ({
     json: mode === 'HTTP' ? [{ field: 'mode', what: 'the mode HTTP' }] : [],
     xml: [
       ...(type === 'email' ? [{ field: 'type', what: 'an e-mail redirect' }] : []),
       ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', what: `the mode ${mode}` }] : []),
-      ...tie(title, 'title', 'a title'),
-      ...tie(backup, 'backup', 'a backup target'),
+      ...constraint(title, 'title', 'a title'),
+      ...constraint(backup, 'backup', 'a backup target'),
     ],
   }),
   input: z.object({
@@ -245,8 +245,8 @@ const redirect = defineOrderTask({
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
-  ties: ({ fname, lname }) => ({
-    json: [...tie(fname, 'fname', 'a first name'), ...tie(lname, 'lname', 'a last name')],
+  constraints: ({ fname, lname }) => ({
+    json: [...constraint(fname, 'fname', 'a first name'), ...constraint(lname, 'lname', 'a last name')],
     xml: [],
   }),
   input: z.object({
@@ -276,16 +276,16 @@ const user = defineOrderTask({
   name: 'user',
   service: userCreate,
   secretField: 'password',
-  ties: ({ parent, user_mail_key: mailKey }) => {
+  constraints: ({ parent, user_mail_key: mailKey }) => {
     const superior: Readonly<Record<string, unknown>> =
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
       json: [
-        ...tie(superior['defaultEmail'], 'parent_defaultEmail', 'the superior user’s e-mail'),
-        ...tie(superior['status'], 'parent_status', 'the superior user’s status'),
-        ...tie(superior['substatus'], 'parent_substatus', 'the superior user’s substatus'),
+        ...constraint(superior['defaultEmail'], 'parent_defaultEmail', 'the superior user’s e-mail'),
+        ...constraint(superior['status'], 'parent_status', 'the superior user’s status'),
+        ...constraint(superior['substatus'], 'parent_substatus', 'the superior user’s substatus'),
       ],
-      xml: tie(mailKey, 'user_mail_key', 'the mail key'),
+      xml: constraint(mailKey, 'user_mail_key', 'the mail key'),
     };
   },
   input: z.object({

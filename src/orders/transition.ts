@@ -1,17 +1,17 @@
 import {
   answered,
   answeredLate,
-  heldBack,
   hinted,
   invalidated,
+  registryConfirmed,
   released,
+  resolved,
+  retryScheduled,
   sending,
-  settled,
-  shown,
   stopped,
 } from './item-events.ts';
 import type { Order, OrderEvent } from './order.ts';
-import { change, closed, refuse, type Transition } from './steps.ts';
+import { changedOrder, closedOrder, refuse, type Transition } from './steps.ts';
 
 /**
  * What an event makes of an order. Pure; the store commits the result by compare-and-swap on `version`.
@@ -21,42 +21,42 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
   switch (event.type) {
     case 'confirmed':
       if (order.state !== 'DRAFT') return refuse(order, 'confirmed');
-      return change(
+      return changedOrder(
         order,
         now,
         { kind: event.type, actor: order.requesterId },
         {
           state: event.needsApproval ? 'PENDING' : 'APPROVED',
           expiresAt: event.needsApproval ? event.expiresAt : undefined,
-          nudgeAt: event.needsApproval ? event.nudgeAt : undefined,
+          remindAt: event.needsApproval ? event.remindAt : undefined,
         },
       );
     case 'approved':
       return approve(order, event, now);
     case 'denied':
       if (order.state !== 'PENDING') return refuse(order, 'denied');
-      return change(
+      return changedOrder(
         order,
         now,
         { kind: event.type, actor: event.by, detail: { reason: event.reason ?? null } },
-        closed('DENIED', now),
+        closedOrder('DENIED', now),
       );
     case 'cancelled':
       if (order.state !== 'PENDING' && order.state !== 'DRAFT') return refuse(order, 'cancelled');
-      return change(order, now, { kind: event.type, actor: event.by }, closed('CANCELLED', now));
-    case 'ran_out':
+      return changedOrder(order, now, { kind: event.type, actor: event.by }, closedOrder('CANCELLED', now));
+    case 'expired':
       if (order.state !== 'PENDING' || order.expiresAt === undefined || order.expiresAt > now) {
         return refuse(order, 'expired');
       }
-      return change(order, now, { kind: event.type }, closed('EXPIRED', now));
-    case 'nudged':
-      if (order.state !== 'PENDING' || order.nudgeAt === undefined || order.nudgeAt > now) {
-        return refuse(order, 'nudged');
+      return changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
+    case 'reminded':
+      if (order.state !== 'PENDING' || order.remindAt === undefined || order.remindAt > now) {
+        return refuse(order, 'reminded');
       }
-      return change(order, now, { kind: event.type }, { nudgeAt: undefined });
+      return changedOrder(order, now, { kind: event.type }, { remindAt: undefined });
     case 'claimed':
       if (order.state !== 'APPROVED') return refuse(order, 'carried out');
-      return change(
+      return changedOrder(
         order,
         now,
         { kind: event.type, detail: { worker: event.workerId } },
@@ -67,24 +67,24 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
       );
     case 'sending':
       return sending(order, event, now);
-    case 'held_back':
-      return heldBack(order, event, now);
+    case 'retry_scheduled':
+      return retryScheduled(order, event, now);
     case 'answered':
       return answered(order, event, now);
     case 'answered_late':
       return answeredLate(order, event, now);
     case 'shown':
-      return shown(order, event, now);
+      return registryConfirmed(order, event, now);
     case 'stopped':
       return stopped(order, event, now);
     case 'hinted':
       return hinted(order, event, now);
-    case 'doubted':
+    case 'invalidated':
       return invalidated(order, event, now);
     case 'released':
       return released(order, now);
-    case 'settled':
-      return settled(order, event, now);
+    case 'resolved':
+      return resolved(order, event, now);
   }
 }
 
@@ -99,7 +99,9 @@ function approve(order: Order, event: OrderEvent & { type: 'approved' }, now: Da
   // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
   const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
-  const lapsed = approvals.map(({ userId }) => userId).filter((userId) => !event.standing.includes(userId));
+  const lapsed = approvals
+    .map(({ userId }) => userId)
+    .filter((userId) => !event.validApprovers.includes(userId));
   const standing = approvals.length - lapsed.length;
   const enough = standing >= order.approvalsRequired;
   if (isRepeated && !enough) {
@@ -112,10 +114,10 @@ function approve(order: Order, event: OrderEvent & { type: 'approved' }, now: Da
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
   };
-  return change(
+  return changedOrder(
     order,
     now,
     { kind: event.type, actor: event.by, detail },
-    enough ? { approvals, state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined } : { approvals },
+    enough ? { approvals, state: 'APPROVED', expiresAt: undefined, remindAt: undefined } : { approvals },
   );
 }

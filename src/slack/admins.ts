@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { SlackDirectory } from './directory.ts';
-import { code, type Message, mentionApprover, say } from './views/kit.ts';
-import { done, type SlackProblem, type SlackWeb } from './web.ts';
+import { okResponse, type SlackApiError, type SlackWeb } from './platform/web.ts';
+import { code, type Message, mentionApprover, textMessage } from './views/blocks.ts';
 
 export interface AdminAlertDeps {
   readonly web: SlackWeb;
@@ -10,14 +10,14 @@ export interface AdminAlertDeps {
   readonly admins: readonly string[];
 }
 
-/** Tells each admin something in a direct message. @throws {SlackProblem} */
+/** Tells each admin something in a direct message. @throws {SlackApiError} */
 export async function alertAdmins(
   { web, directory, admins }: AdminAlertDeps,
   message: Message,
 ): Promise<void> {
   for (const admin of admins) {
     const channel = await directory.directMessage(admin);
-    await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, done);
+    await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, okResponse);
   }
 }
 
@@ -29,7 +29,7 @@ const DAY_MS = 24 * 60 * 60_000;
  */
 export function createGroupAlert(
   deps: AdminAlertDeps & { readonly now: () => Date; readonly log: Log },
-): (groupId: string, problem: SlackProblem) => void {
+): (groupId: string, problem: SlackApiError) => void {
   const { log } = deps;
   const alertedAt = new Map<string, number>();
   return (groupId, problem) => {
@@ -45,8 +45,8 @@ export function createGroupAlert(
   };
 }
 
-function unreadableGroup(groupId: string, problem: SlackProblem): Message {
-  return say(
+function unreadableGroup(groupId: string, problem: SlackApiError): Message {
+  return textMessage(
     `:warning: I could not read the group ${mentionApprover(groupId)} (${code(groupId)}), which is among the approvers. Slack says ${code(problem.code ?? problem.kind)}. Until I can, its members cannot approve; people who are listed themselves can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
   );
 }

@@ -7,20 +7,21 @@ import {
   type SlackViewMiddlewareArgs,
   type ViewSubmitAction,
 } from '@slack/bolt';
-import type { Secret } from '../client/secret.ts';
-import {
-  type Acknowledgement,
-  createAcknowledgement,
-  GIVEN_WITHIN_MS,
-  measureAcknowledgements,
-} from './acknowledgements.ts';
+import type { Secret } from '../service/secret.ts';
+import { type Delivery, handle, interaction, NOT_A_MEMBER } from './authorize.ts';
 import { isFullMember } from './directory.ts';
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { openForm } from './features/ordering.ts';
-import { createLimiter, MINUTE_MS } from './limit.ts';
 import { nearest, parseCommandLine } from './parse.ts';
+import {
+  ACKNOWLEDGE_WITHIN_MS,
+  type Acknowledgement,
+  createAcknowledgement,
+  measureAcknowledgements,
+} from './platform/acknowledgement.ts';
+import { createLimiter, MINUTE_MS } from './platform/limiter.ts';
 import {
   actionPayload,
   announcement,
@@ -30,14 +31,13 @@ import {
   shortcutPayload,
   valuesOf,
   viewPayload,
-} from './payload.ts';
-import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
-import { type Delivery, interaction, STRANGERS, serve } from './serve.ts';
+} from './platform/payload.ts';
+import { boltLogger, createReceiver, type SlackMode } from './platform/receiver.ts';
+import { webClientOptions } from './platform/web.ts';
 import { submitForm } from './submission.ts';
+import { count, type Message, section, textMessage } from './views/blocks.ts';
 import { noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
-import { count, type Message, say, section } from './views/kit.ts';
-import { webClientOptions } from './web.ts';
 
 export interface SlackAppOptions {
   readonly deps: SlackDeps;
@@ -101,7 +101,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
     // Bolt acknowledges an event before any middleware sees it.
-    await onAnnouncement(event.body);
+    await onEvent(event.body);
     await processEvent(event);
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
@@ -120,7 +120,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
    * its end, or when that takes too long. Nobody waits for it: all that Bolt has made of the delivery would be kept until
    * its work is done.
    */
-  function work(
+  function runInBackground(
     activity: string,
     ack: () => Promise<void>,
     run: (acknowledgement: Acknowledgement) => Promise<void>,
@@ -130,11 +130,11 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   }
 
   /** @returns what to say to somebody who has asked too much, or undefined */
-  function tooMany(userId: string): Message | undefined {
+  function isOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
     log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
-    return say(
+    return textMessage(
       `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
     );
   }
@@ -146,13 +146,13 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     run: (call: Interaction) => Promise<void>,
   ): Promise<void> {
     const { userId, homeTeamId = deps.teamId } = delivery;
-    const refused = homeTeamId === deps.teamId ? tooMany(userId) : STRANGERS;
-    if (refused !== undefined) await interaction(deps, delivery).tell(refused);
-    else await serve(deps, delivery, what, run);
+    const refused = homeTeamId === deps.teamId ? isOverLimit(userId) : NOT_A_MEMBER;
+    if (refused !== undefined) await interaction(deps, delivery).respond(refused);
+    else await handle(deps, delivery, what, run);
   }
 
   function onCommand(body: unknown, ack: () => Promise<void>): void {
-    work('command', ack, async (acknowledgement) => {
+    runInBackground('command', ack, async (acknowledgement) => {
       const payload = commandPayload.parse(body);
       const line = parseCommandLine(payload.text);
       const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -172,7 +172,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       };
       await serveLimited(delivery, what, async (call) => {
         if (command === undefined) {
-          await call.tell(unknownCommand(line.subcommand, nearest(line.subcommand, [...COMMANDS.keys()])));
+          await call.respond(unknownCommand(line.subcommand, nearest(line.subcommand, [...COMMANDS.keys()])));
         } else {
           await command.run({
             ...call,
@@ -186,7 +186,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   }
 
   function onButton(body: unknown, ack: () => Promise<void>): void {
-    work('button', ack, async (acknowledgement) => {
+    runInBackground('button', ack, async (acknowledgement) => {
       const payload = actionPayload.parse(body);
       const [pressed] = payload.actions;
       const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
@@ -232,7 +232,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   }
 
   function onShortcut(body: unknown, ack: () => Promise<void>): void {
-    work('shortcut', ack, async (acknowledgement) => {
+    runInBackground('shortcut', ack, async (acknowledgement) => {
       const payload = shortcutPayload.parse(body);
       const channelId = payload.channel.id;
       const threadTs = payload.message.thread_ts ?? payload.message.ts;
@@ -253,7 +253,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   }
 
   /** Takes in what Slack announces of people and groups. Resolves when it is kept, or has taken too long. */
-  async function onAnnouncement(body: unknown): Promise<void> {
+  async function onEvent(body: unknown): Promise<void> {
     const announced = announcement.safeParse(body).data;
     if (announced?.team_id !== deps.teamId) return;
     const { event } = announced;
@@ -264,7 +264,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       if (isFullMember(user, deps.teamId)) return;
       // What fails is found again by the daily look.
       const offboarded = track('offboarding', () => deps.offboard(user.id));
-      await Promise.race([offboarded, sleep(GIVEN_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
     }
   }
 
@@ -301,7 +301,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       if (!stopping) {
         stopping = true;
         // What came over a socket is acknowledged over it.
-        const isAcknowledged = sleep(GIVEN_WITHIN_MS, false, { ref: false });
+        const isAcknowledged = sleep(ACKNOWLEDGE_WITHIN_MS, false, { ref: false });
         if (options.mode.kind === 'socket')
           await Promise.race([Promise.allSettled(underWay), isAcknowledged, late]);
         await receiver.stop();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Directory } from '../orders/ports.ts';
-import { createCache } from './cache.ts';
-import { done, SlackProblem, type SlackWeb } from './web.ts';
+import { createCache } from './platform/cache.ts';
+import { okResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 
 /** What the bot needs to know of a person. */
 export interface Person {
@@ -23,7 +23,7 @@ export interface SlackDirectory extends Directory {
    * @param homeTeamId the person's own workspace as a signed request of Slack named it, if it did
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
-  /** The members of a user group. @throws {SlackProblem} when Slack does not tell */
+  /** The members of a user group. @throws {SlackApiError} when Slack does not tell */
   groupMembers(groupId: string): Promise<readonly string[]>;
   /** Slack has announced that a person has changed. */
   forgetPerson(userId: string): void;
@@ -52,8 +52,8 @@ type SlackUser = z.infer<typeof slackUser>;
 
 const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
-const groupAnswer = done.extend({ users: z.array(z.string()) });
-const conversationAnswer = done.extend({ channel: z.object({ id: z.string() }) });
+const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
+const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string() }) });
 
 /** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
 const PERSON_MAX_AGE_MS = 60_000;
@@ -79,7 +79,7 @@ export interface DirectoryOptions {
   /** In milliseconds; by default a clock that nobody puts back. */
   readonly now?: () => number;
   /** Told each time that the members of an approver group could not be read. */
-  readonly onUnreadableGroup?: (groupId: string, problem: SlackProblem) => void;
+  readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
 /** People and user groups, asked of Slack. A person is cached for a minute, a group for ten seconds. */
@@ -117,7 +117,7 @@ export function createDirectory(
         return await people.get(userId);
       } catch (error) {
         // Without a signed request of this workspace nobody is let in.
-        if (!(error instanceof SlackProblem) || homeTeamId === undefined) throw error;
+        if (!(error instanceof SlackApiError) || homeTeamId === undefined) throw error;
         return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
       }
     },
@@ -126,7 +126,7 @@ export function createDirectory(
       try {
         return (await people.get(userId)).isMember ? 'member' : 'left';
       } catch (error) {
-        if (!(error instanceof SlackProblem)) throw error;
+        if (!(error instanceof SlackApiError)) throw error;
         return saysNoSuchPerson(error) ? 'left' : 'unknown';
       }
     },
@@ -137,7 +137,7 @@ export function createDirectory(
       try {
         return await groups.get(groupId);
       } catch (error) {
-        if (!(error instanceof SlackProblem)) throw error;
+        if (!(error instanceof SlackApiError)) throw error;
         onUnreadableGroup(groupId, error);
         return undefined;
       }
@@ -158,6 +158,6 @@ export function createDirectory(
   };
 }
 
-function saysNoSuchPerson({ kind, code }: SlackProblem): boolean {
+function saysNoSuchPerson({ kind, code }: SlackApiError): boolean {
   return kind === 'refused' && code !== undefined && NO_SUCH_PERSON.has(code);
 }

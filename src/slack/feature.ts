@@ -8,11 +8,11 @@ import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
-import type { Limiter } from './limit.ts';
 import { cleanReason } from './parse.ts';
+import type { Limiter } from './platform/limiter.ts';
+import type { SlackWeb } from './platform/web.ts';
+import type { Message } from './views/blocks.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
-import type { Message } from './views/kit.ts';
-import type { SlackWeb } from './web.ts';
 
 /** What the features work with. Built once in `main.ts`. */
 export interface SlackDeps {
@@ -63,11 +63,11 @@ export interface Interaction {
    * Says something to this person alone. It acknowledges the delivery: whatever changes something commits it before.
    * @param options.replace in place of the message whose button was pressed, where Slack still takes that
    */
-  tell(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
+  respond(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
   /**
    * Says what became of it where that is said elsewhere, but for a delivery that was acknowledged before it was known.
    */
-  tellIfLate(message: Message): Promise<void>;
+  respondIfLate(message: Message): Promise<void>;
   /**
    * Opens a modal; has to happen within 3 seconds of what the person did, who is told when it was too late.
    * @param options.undo run when it could not be opened, before the person hears of it

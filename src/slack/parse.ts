@@ -1,4 +1,4 @@
-import { truncate } from './views/kit.ts';
+import { truncate } from './views/blocks.ts';
 
 const MAX_REASON = 1_000;
 

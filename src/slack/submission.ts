@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
-import type { Acknowledgement } from './acknowledgements.ts';
-import { explain } from './explain.ts';
+import { authorize, type Delivery, interaction } from './authorize.ts';
+import { errorMessage } from './error-message.ts';
 import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
 import { publishHome } from './features/home.ts';
-import { type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
-import { admit, type Delivery, interaction } from './serve.ts';
+import type { Acknowledgement } from './platform/acknowledgement.ts';
+import { type ViewPayload, valuesOf, type viewPayload } from './platform/payload.ts';
+import { okResponse, SlackApiError } from './platform/web.ts';
+import { escapeText, type Message, section, textMessage } from './views/blocks.ts';
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
-import { escapeText, type Message, say, section } from './views/kit.ts';
-import { done, SlackProblem } from './web.ts';
 
 /*
  * What becomes of a submitted form. Slack waits 3 seconds for the answer: what takes longer is answered by a view that
@@ -76,13 +76,13 @@ async function submitted(
   origin: FormOrigin,
 ): Promise<Submitted> {
   try {
-    const admission = await admit(deps, delivery, feature.needs);
+    const admission = await authorize(deps, delivery, feature.needs);
     if ('refused' in admission) {
       return { kind: 'view', view: noticeView(feature.form.title, asSections(admission.refused)) };
     }
     return await feature.submit({ ...admission.call, values, origin });
   } catch (error) {
-    const said = explain(deps.log, error, `form ${feature.form.name}`);
+    const said = errorMessage(deps.log, error, `form ${feature.form.name}`);
     return { kind: 'errors', errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
   }
 }
@@ -111,7 +111,7 @@ async function answerSubmission(
       return;
     case 'done':
       await ack();
-      if (outcome.say !== undefined) await teller.tell(outcome.say);
+      if (outcome.say !== undefined) await teller.respond(outcome.say);
   }
 }
 
@@ -124,14 +124,14 @@ async function carryOn(
   if (meanwhile === undefined) return;
   const { web, log } = teller.deps;
   const show = async (view: ModalView) => {
-    await web.call('views.update', { view_id: viewId, view }, done).catch((error: unknown) => {
-      if (!(error instanceof SlackProblem)) throw error;
+    await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
+      if (!(error instanceof SlackApiError)) throw error;
     });
   };
   try {
     await meanwhile(show);
   } catch (error) {
-    await teller.tell(explain(log, error, 'a form’s work'));
+    await teller.respond(errorMessage(log, error, 'a form’s work'));
   }
 }
 
@@ -144,7 +144,8 @@ async function showLateOutcome(
   origin: FormOrigin,
   teller: Interaction,
 ): Promise<void> {
-  const update = (view: ModalView) => teller.deps.web.call('views.update', { view_id: viewId, view }, done);
+  const update = (view: ModalView) =>
+    teller.deps.web.call('views.update', { view_id: viewId, view }, okResponse);
   try {
     if (outcome.kind === 'errors') {
       const problems = Object.values(outcome.errors).map(escapeText);
@@ -153,20 +154,22 @@ async function showLateOutcome(
       await update(outcome.view);
       await carryOn(outcome, viewId, teller);
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
-      await update(noticeView(feature.form.title, asSections(outcome.say ?? say('Done.'))));
+      await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
     } else {
       // Buttons and tables belong in the channel: a view cannot be left open with them.
       await update(
         noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
       );
-      await teller.tell(outcome.say);
+      await teller.respond(outcome.say);
     }
   } catch (error) {
     // The person has closed the view.
-    if (!(error instanceof SlackProblem)) throw error;
+    if (!(error instanceof SlackApiError)) throw error;
     const text =
       outcome.kind === 'errors' ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
-    await teller.tell(outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : say(text));
+    await teller.respond(
+      outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : textMessage(text),
+    );
   }
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Account, AccountProfile, AccountStore, LinkMethod } from '../accounts/account.ts';
 import { readProfile } from '../accounts/profile.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import { type Database, during, named, Prisma, type Transaction } from './database.ts';
-import { together } from './together.ts';
+import { batch } from './batch.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 type Row = Omit<Prisma.AccountModel, 'createdAt' | 'updatedAt'>;
 
@@ -42,7 +42,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       return change(tx);
     });
 
-  const findTogether = together(async (ids: readonly string[]) => {
+  const findTogether = batch(async (ids: readonly string[]) => {
     const statement = named(
       'accounts by id',
       Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE id = ANY(${ids})`,
@@ -59,7 +59,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
 
   return {
     list: (teamId, userId) =>
-      during('listing the accounts of a person', async () => {
+      withStoreError('listing the accounts of a person', async () => {
         const found = rows.parse(
           await run(
             Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE team_id = ${teamId} AND user_id = ${userId}`,
@@ -72,7 +72,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       }),
 
     people: (teamId) =>
-      during('listing the people who have accounts', async () => {
+      withStoreError('listing the people who have accounts', async () => {
         const found = await prisma.account.findMany({
           where: { teamId },
           select: { userId: true },
@@ -82,10 +82,10 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
         return found.map(({ userId }) => userId);
       }),
 
-    find: (id) => during(`reading account ${id}`, () => findTogether(id)),
+    find: (id) => withStoreError(`reading account ${id}`, () => findTogether(id)),
 
     save: (account, sealed) =>
-      during(`saving account ${account.id}`, () =>
+      withStoreError(`saving account ${account.id}`, () =>
         changeAccounts(account.teamId, account.userId, async (tx) => {
           const { teamId, userId, slot, method, login } = account;
           await deactivateAll(tx, teamId, userId);
@@ -112,7 +112,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       ),
 
     activate: (teamId, userId, slot) =>
-      during('choosing the active account of a person', () =>
+      withStoreError('choosing the active account of a person', () =>
         changeAccounts(teamId, userId, async (tx) => {
           const row = await tx.account.findUnique({
             where: { teamId_userId_slot: { teamId, userId, slot } },
@@ -129,18 +129,18 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       ),
 
     remove: (ids) =>
-      during('forgetting accounts', async () => {
+      withStoreError('forgetting accounts', async () => {
         await prisma.account.deleteMany({ where: { id: { in: [...ids] } } });
       }),
 
     markVerified: (id, at, profile) =>
-      during(`noting that account ${id} was accepted`, async () => {
+      withStoreError(`noting that account ${id} was accepted`, async () => {
         const told = profile === undefined ? {} : { profile: storedProfile(profile) };
         await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at, ...told } });
       }),
 
     sealedWithOtherKey: (keyId, limit, afterId) =>
-      during('looking for credentials sealed with an older key', async () => {
+      withStoreError('looking for credentials sealed with an older key', async () => {
         const rows = await prisma.account.findMany({
           where: { keyId: { not: keyId }, ...(afterId === undefined ? {} : { id: { gt: afterId } }) },
           orderBy: { id: 'asc' },
@@ -150,7 +150,7 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       }),
 
     reseal: (id, before, after) =>
-      during(`sealing account ${id} again`, async () => {
+      withStoreError(`sealing account ${id} again`, async () => {
         const { count } = await prisma.account.updateMany({
           where: { id, sealed: before.bytes, keyId: before.keyId },
           data: { sealed: after.bytes, keyId: after.keyId },

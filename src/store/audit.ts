@@ -1,5 +1,5 @@
 import type { AuditStore } from '../orders/ports.ts';
-import { type Database, during, Prisma } from './database.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
 import { numberedEventRows, orderRows, selectAllEvents, selectOrders } from './rows.ts';
 
 /** Lines read at once: the memory that an export takes, however long it is. */
@@ -10,7 +10,7 @@ export function createAuditStore({ prisma }: Database, batch = BATCH): AuditStor
   return {
     async *auditTrail(from, to) {
       for (let last: { at: Date; id: bigint } | undefined; ; ) {
-        const { events, orders } = await during('reading the audit log', async () => {
+        const { events, orders } = await withStoreError('reading the audit log', async () => {
           const events = numberedEventRows.parse(
             await prisma.$queryRaw(selectAllEvents(from, to, last, batch)),
           );

@@ -200,7 +200,7 @@ export class StoreError extends Error {
  * @param activity what is being done, as it stands in the log: `committing order x7…`
  * @throws {StoreError} whatever goes wrong
  */
-export async function during<T>(activity: string, work: () => Promise<T>): Promise<T> {
+export async function withStoreError<T>(activity: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -7,8 +7,8 @@ import { named, Prisma, type Statement } from './database.ts';
  * Names of the watch list: SQL and the rows that it answers with. Prisma answers with rows of the same fields.
  */
 
-/** `said_threshold` of a name whose present expiry nothing was said about. */
-export const NOTHING_SAID = 2_147_483_647;
+/** `reminded_threshold` of a name whose present expiry nothing was said about. */
+export const NO_REMINDER = 2_147_483_647;
 
 /** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
@@ -42,7 +42,7 @@ const domainRow = z.object({
   lapseRequestedBy: text,
   lapseConfirmedBy: text,
   lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'saidThreshold'>>;
+}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold'>>;
 
 type Records = 'record' | 'recordBefore';
 /** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */
@@ -160,8 +160,8 @@ export function claimDue(now: Date, until: Date, limit: number): Statement {
     SELECT * FROM claimed ORDER BY due_at`;
 }
 
-/** Rows of {@link takeSuccess}: one with the name as it is on the list, undefined where it is not. */
-export const takenSuccessRows = z.array(
+/** Rows of {@link claimSuccess}: one with the name as it is on the list, undefined where it is not. */
+export const claimedSuccessRows = z.array(
   z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
@@ -169,7 +169,7 @@ export const takenSuccessRows = z.array(
  * Notes that a success was taken into the list; no row when it was before. Its name is locked, so that what is computed
  * from the row is not computed from an older one.
  */
-export function takeSuccess(orderId: string, n: number, now: Date): Statement {
+export function claimSuccess(orderId: string, n: number, now: Date): Statement {
   return named(
     'take a success into the watch list',
     Prisma.sql`
@@ -194,9 +194,9 @@ export function insertDomain(domain: WatchedDomain): Statement {
   return named(
     'insert a domain',
     Prisma.sql`
-      INSERT INTO domains (${Prisma.raw(Object.keys(row).map(columnOf).join(', '))}, said_threshold)
+      INSERT INTO domains (${Prisma.raw(Object.keys(row).map(columnOf).join(', '))}, reminded_threshold)
       VALUES (${Prisma.join(Object.values(row))}, COALESCE(
-        (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}), ${NOTHING_SAID}))`,
+        (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}), ${NO_REMINDER}))`,
   );
 }
 
@@ -221,7 +221,7 @@ export function swapDomain(before: WatchedDomain, after: WatchedDomain): Stateme
  *
  * @param from the former date of the same end: what was said about it counts as said.
  */
-export function noteSaid(name: string, expiresAt: Date, from: Date | undefined): Statement {
+export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
   const formerDay = from === undefined ? null : new Date(utcDay(from));
   return named(
@@ -233,12 +233,12 @@ export function noteSaid(name: string, expiresAt: Date, from: Date | undefined):
         FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
         ON CONFLICT DO NOTHING
         RETURNING threshold)
-      UPDATE domains d SET said_threshold = said.threshold
+      UPDATE domains d SET reminded_threshold = said.threshold
       FROM (
-        SELECT COALESCE(min(threshold), ${NOTHING_SAID}) AS threshold FROM (
+        SELECT COALESCE(min(threshold), ${NO_REMINDER}) AS threshold FROM (
           SELECT threshold FROM kept
           UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
       ) said
-      WHERE d.name = ${name} AND d.said_threshold <> said.threshold`,
+      WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`,
   );
 }

@@ -3,21 +3,21 @@ import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { FOLLOWED_TASKS } from '../orders/order.ts';
-import { type Database, during, isUniqueViolation, Prisma, type RunStatement } from './database.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
 import {
   claimDue,
+  claimedSuccessRows,
+  claimSuccess,
   domainFromRow,
   domainRows,
   EXPIRY_DAY,
   expirySource,
   insertDomain,
-  NOTHING_SAID,
-  noteSaid,
+  NO_REMINDER,
+  recordReminder,
   selectDomain,
   swapDomain,
   swappedRows,
-  takenSuccessRows,
-  takeSuccess,
 } from './domain-rows.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
@@ -32,16 +32,19 @@ const imported = z.array(z.object({ added: z.boolean() }));
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   return {
     find: (name) =>
-      during('looking a watched name up', async () => domainRows.parse(await run(selectDomain(name)))[0]),
+      withStoreError(
+        'looking a watched name up',
+        async () => domainRows.parse(await run(selectDomain(name)))[0],
+      ),
 
     findMany: (names) =>
-      during('looking watched names up', async () => {
+      withStoreError('looking watched names up', async () => {
         const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
         return rows.map(domainFromRow);
       }),
 
     add: (domain) =>
-      during('putting a name on the watch list', async () => {
+      withStoreError('putting a name on the watch list', async () => {
         try {
           await run(insertDomain(domain));
           return true;
@@ -52,35 +55,35 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     change: (before, after) =>
-      during('changing a watched name', () =>
+      withStoreError('changing a watched name', () =>
         // One statement is a transaction by itself.
-        moveOf(before, after) === undefined
+        watchListChange(before, after) === undefined
           ? swap(run, before, after)
           : transaction((runInside) => swap(runInside, before, after)),
       ),
 
     remove: (name) =>
-      during('taking a name off the watch list', async () => {
+      withStoreError('taking a name off the watch list', async () => {
         const { count } = await prisma.domain.deleteMany({ where: { name } });
         return count > 0;
       }),
 
     importBatch: (names, by, now) =>
-      during('importing names', async () => {
+      withStoreError('importing names', async () => {
         const given = names.map(({ name }) => name);
         const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
         // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
         const rows = await prisma.$queryRaw`
-        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
+        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
         SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
                ${by}, ${now}::timestamptz, ${now}::timestamptz,
                COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
-                        ${NOTHING_SAID})
+                        ${NO_REMINDER})
         FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
               FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
         ON CONFLICT (name) DO UPDATE
           SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
-              said_threshold = EXCLUDED.said_threshold
+              reminded_threshold = EXCLUDED.reminded_threshold
           WHERE EXCLUDED.expires_at IS NOT NULL
             AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
             AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
@@ -91,12 +94,12 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     claimDueChecks: (now, until, limit) =>
-      during('claiming names to look up', async () =>
+      withStoreError('claiming names to look up', async () =>
         domainRows.parse(await run(claimDue(now, until, limit))),
       ),
 
     page: (from, until, offset, limit) =>
-      during('reading the watch list', async () => {
+      withStoreError('reading the watch list', async () => {
         const dated = await prisma.domain.findMany({
           where: { expiresAt: { gte: from, lt: until } },
           orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
@@ -115,7 +118,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     count: (from, until) =>
-      during('counting the watch list', async () => {
+      withStoreError('counting the watch list', async () => {
         const [dated, undated] = await Promise.all([
           prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } }),
           prisma.domain.count({ where: { expiresAt: null } }),
@@ -124,7 +127,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     countByMonth: (from, until, timeZone) =>
-      during('counting names by month', async () => {
+      withStoreError('counting names by month', async () => {
         const rows = await prisma.$queryRaw`
         SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
         FROM domains
@@ -135,7 +138,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
     async *calendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {
-        const rows = await during('reading names for a calendar', () =>
+        const rows = await withStoreError('reading names for a calendar', () =>
           prisma.domain.findMany({
             where: {
               expiresAt: { gte: after.at },
@@ -156,9 +159,9 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
     },
 
     follow: (orderId, n, now, change) =>
-      during('following a success', () =>
+      withStoreError('following a success', () =>
         transaction(async (runInside) => {
-          const taken = takenSuccessRows.parse(await runInside(takeSuccess(orderId, n, now)));
+          const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
           if (taken.length === 0) return false;
           const [before] = taken;
           const after = change(before);
@@ -170,7 +173,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       ),
 
     unfollowed: (since) =>
-      during('looking for successes that were not followed', async () => {
+      withStoreError('looking for successes that were not followed', async () => {
         // OFFSET keeps the order of things: from the few orders of late to their items, not through all items.
         return unfollowedRows.parse(
           await run(Prisma.sql`
@@ -189,7 +192,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
  * The day on which a name expires, where a change moves it.
  * @returns `from`: the former date, if it is one of the same end
  */
-function moveOf(
+function watchListChange(
   before: WatchedDomain,
   after: WatchedDomain,
 ): { to: Date; from: Date | undefined } | undefined {
@@ -203,7 +206,7 @@ function moveOf(
 /** @param run in a transaction, where the expiry moves. @returns false when somebody else was faster */
 async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
   if (swappedRows.parse(await run(swapDomain(before, after))).length === 0) return false;
-  const move = moveOf(before, after);
-  if (move !== undefined) await run(noteSaid(before.name, move.to, move.from));
+  const move = watchListChange(before, after);
+  if (move !== undefined) await run(recordReminder(before.name, move.to, move.from));
   return true;
 }

@@ -1,5 +1,5 @@
 import type { FeedRecord, FeedStore } from '../expiry/ports.ts';
-import { type Database, during, type Prisma } from './database.ts';
+import { type Database, type Prisma, withStoreError } from './database.ts';
 
 function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
   return {
@@ -17,13 +17,13 @@ function columnsOf({ tokenHash, sealed }: FeedRecord, now: Date) {
 export function createFeedStore({ prisma }: Database): FeedStore {
   return {
     find: (userId) =>
-      during('reading the address of a calendar feed', async () => {
+      withStoreError('reading the address of a calendar feed', async () => {
         const row = await prisma.calendarFeed.findUnique({ where: { userId } });
         return row === null ? undefined : fromRow(row);
       }),
 
     save: (record, now) =>
-      during('saving the address of a calendar feed', async () => {
+      withStoreError('saving the address of a calendar feed', async () => {
         const columns = columnsOf(record, now);
         await prisma.calendarFeed.upsert({
           where: { userId: record.userId },
@@ -33,7 +33,7 @@ export function createFeedStore({ prisma }: Database): FeedStore {
       }),
 
     keepFirst: (record, now) =>
-      during('keeping the address of a calendar feed', async () => {
+      withStoreError('keeping the address of a calendar feed', async () => {
         await prisma.calendarFeed.createMany({
           data: [{ userId: record.userId, ...columnsOf(record, now) }],
           skipDuplicates: true,
@@ -42,18 +42,18 @@ export function createFeedStore({ prisma }: Database): FeedStore {
       }),
 
     hasToken: (tokenHash) =>
-      during('looking a calendar feed up', async () => {
+      withStoreError('looking a calendar feed up', async () => {
         return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
       }),
 
     people: () =>
-      during('listing the people who have calendar feeds', async () => {
+      withStoreError('listing the people who have calendar feeds', async () => {
         const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
         return found.map(({ userId }) => userId);
       }),
 
     remove: (userId) =>
-      during('forgetting a calendar feed', async () => {
+      withStoreError('forgetting a calendar feed', async () => {
         await prisma.calendarFeed.deleteMany({ where: { userId } });
       }),
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
-import { type Database, DatabaseUnverifiedError, during, Prisma } from './database.ts';
+import { type Database, DatabaseUnverifiedError, Prisma, withStoreError } from './database.ts';
 import { SERVER } from './session.ts';
 
 /** The only row. */
@@ -17,7 +17,7 @@ const SERVER_NAME = Prisma.raw(SERVER);
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     look: () =>
-      during('looking at the database', async () => {
+      withStoreError('looking at the database', async () => {
         const [row] = sightings.parse(await run(SELECT_SIGHTING));
         return {
           database: row.database,
@@ -29,14 +29,16 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
       }),
 
     beat: ({ at, seen, processId, isLast }) =>
-      during('keeping the heartbeat', async () => {
+      withStoreError('keeping the heartbeat', async () => {
         const [row] = beats.parse(await run(upsertBeat(at, seen, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
       }),
 
     verify: (seen) =>
-      during('taking the database for verified', async () => server.verify(seen.server, seen.position)),
+      withStoreError('taking the database for verified', async () =>
+        server.verify(seen.server, seen.position),
+      ),
 
     suspend: () => server.suspend(),
 

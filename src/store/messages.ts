@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { MessageRef, MessageStore, OrderToShow } from '../orders/ports.ts';
-import { type Database, during, named, Prisma } from './database.ts';
-import { selectToShow, takenRows, takeToShow, toShowRows } from './rows.ts';
-import { together } from './together.ts';
+import type { MessageRef, MessageStore, UnnotifiedOrder } from '../orders/ports.ts';
+import { batch } from './batch.ts';
+import { type Database, named, Prisma, withStoreError } from './database.ts';
+import { claimedRows, claimNotifications, selectUnnotified, unnotifiedRows } from './rows.ts';
 
-const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
+const touchedRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 const places = z.array(
   z
@@ -31,23 +31,25 @@ function insertMessages(messages: readonly MessageOfOrder[]): Prisma.Sql {
 
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ run }: Database): MessageStore {
-  const readTogether = together(async (orderIds: readonly string[]) => {
-    const rows = toShowRows.parse(await run(selectToShow(orderIds)));
+  const readTogether = batch(async (orderIds: readonly string[]) => {
+    const rows = unnotifiedRows.parse(await run(selectUnnotified(orderIds)));
     const found = new Map(rows.map((shown) => [shown.order.id, shown]));
     return orderIds.map((orderId) => found.get(orderId));
   });
 
-  const takeTogether = together(
+  const takeTogether = batch(
     async (leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[]) => {
-      const rows = takenRows.parse(await run(takeToShow(leases)));
+      const rows = claimedRows.parse(await run(claimNotifications(leases)));
       const taken = new Map(rows.map((row) => [row.shown.order.id, row]));
       return leases.map(({ orderId }) => taken.get(orderId));
     },
     ({ orderId }) => orderId,
   );
 
-  const releaseTogether = together(
-    async (releases: readonly { readonly shown: OrderToShow; readonly posted: readonly MessageRef[] }[]) => {
+  const releaseTogether = batch(
+    async (
+      releases: readonly { readonly shown: UnnotifiedOrder; readonly posted: readonly MessageRef[] }[],
+    ) => {
       const orderIds = releases.map(({ shown }) => shown.order.id);
       const posted = releases.flatMap((release) =>
         release.posted.map((message) => ({ orderId: release.shown.order.id, ...message })),
@@ -56,7 +58,7 @@ export function createMessageStore({ run }: Database): MessageStore {
         'release show leases',
         Prisma.sql`
           WITH kept AS (${insertMessages(posted)})
-          UPDATE orders SET notify_lease = NULL, shown_version = orders.version
+          UPDATE orders SET notification_lease_until = NULL, shown_version = orders.version
           FROM unnest(
             ${orderIds}::text[], ${releases.map(({ shown }) => shown.order.version)}::int[],
             ${releases.map(({ shown }) => shown.shownVersion)}::int[]) AS shown (id, version, before)
@@ -64,13 +66,13 @@ export function createMessageStore({ run }: Database): MessageStore {
             AND orders.version = shown.version AND orders.shown_version = shown.before
           RETURNING orders.id`,
       );
-      const released = new Set(touched.parse(await run(statement)));
+      const released = new Set(touchedRows.parse(await run(statement)));
       return orderIds.map((orderId) => released.has(orderId));
     },
     ({ shown }) => shown.order.id,
   );
 
-  const placesTogether = together(async (orderIds: readonly string[]) => {
+  const placesTogether = batch(async (orderIds: readonly string[]) => {
     const statement = named(
       'where messages stand',
       Prisma.sql`
@@ -81,42 +83,44 @@ export function createMessageStore({ run }: Database): MessageStore {
     return orderIds.map((id) => rows.filter(({ orderId }) => orderId === id).map(({ message }) => message));
   });
 
-  const recordTogether = together(
+  const recordTogether = batch(
     async (messages: readonly MessageOfOrder[]) => {
-      const kept = new Set(touched.parse(await run(named('record messages', insertMessages(messages)))));
+      const kept = new Set(touchedRows.parse(await run(named('record messages', insertMessages(messages)))));
       return messages.map(({ orderId }) => kept.has(orderId));
     },
     ({ orderId }) => orderId,
   );
 
   return {
-    takeToShow: (orderId, now, until) =>
-      during(`taking the messages of order ${orderId}`, async () => {
+    claimNotification: (orderId, now, until) =>
+      withStoreError(`taking the messages of order ${orderId}`, async () => {
         const taken = await takeTogether({ orderId, now, until });
         return taken === undefined || taken.isCurrent ? taken?.shown : readTogether(orderId);
       }),
 
-    releaseShowLease: (shown, posted) =>
-      during(`letting go of the messages of order ${shown.order.id}`, () =>
+    releaseNotification: (shown, posted) =>
+      withStoreError(`letting go of the messages of order ${shown.order.id}`, () =>
         releaseTogether({ shown, posted }),
       ),
 
-    postponeShow: (orderId, until) =>
-      during(`putting off the messages of order ${orderId}`, async () => {
-        await run(Prisma.sql`UPDATE orders SET notify_lease = ${until} WHERE id = ${orderId}`);
+    postponeNotification: (orderId, until) =>
+      withStoreError(`putting off the messages of order ${orderId}`, async () => {
+        await run(Prisma.sql`UPDATE orders SET notification_lease_until = ${until} WHERE id = ${orderId}`);
       }),
 
     messages: (orderId) =>
-      during(`reading where the messages of order ${orderId} stand`, () => placesTogether(orderId)),
+      withStoreError(`reading where the messages of order ${orderId} stand`, () => placesTogether(orderId)),
 
-    toShow: (orderId) =>
-      during(`reading order ${orderId} and what is shown of it`, () => readTogether(orderId)),
+    unnotified: (orderId) =>
+      withStoreError(`reading order ${orderId} and what is shown of it`, () => readTogether(orderId)),
 
     recordMessage: (orderId, message) =>
-      during(`recording a message of order ${orderId}`, () => recordTogether({ orderId, ...message })),
+      withStoreError(`recording a message of order ${orderId}`, () =>
+        recordTogether({ orderId, ...message }),
+      ),
 
     adoptMessage: (orderId, message) =>
-      during(`taking up a message of order ${orderId}`, async () => {
+      withStoreError(`taking up a message of order ${orderId}`, async () => {
         await run(Prisma.sql`
           WITH kept AS (${insertMessages([{ orderId, ...message }])})
           UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE orders.id = kept.id`);

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     return;
   }
   const dataDir = process.env['DATA_DIR'] || './data';
-  const embedded = await startEmbeddedPostgres({ dataDir, log: say });
+  const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   try {
     if (values.serve) await serve(embedded.url, dataDir);
     else await migrateAndReport(embedded.url);
@@ -28,8 +28,8 @@ async function main(): Promise<void> {
 }
 
 async function migrateAndReport(url: string): Promise<void> {
-  const { applied } = await migrate({ url, log: say });
-  if (applied.length === 0) say('The database is up to date: no migration was missing.');
+  const { applied } = await migrate({ url, log: print });
+  if (applied.length === 0) print('The database is up to date: no migration was missing.');
 }
 
 async function serve(url: string, dataDir: string): Promise<void> {
@@ -38,13 +38,13 @@ async function serve(url: string, dataDir: string): Promise<void> {
   });
   const { hostname, port } = new URL(url);
   const password = join(resolve(dataDir), 'postgres', 'password');
-  say(
+  print(
     `Until Ctrl-C, reach it like this:\nPGPASSWORD="$(cat '${password}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
   );
   await interrupted;
 }
 
-function say(sentence: string): void {
+function print(sentence: string): void {
   process.stdout.write(`${sentence}\n`);
 }
 

@@ -7,14 +7,14 @@ import { z } from 'zod';
 import { DURABLE_COMMITS } from './session.ts';
 
 /** Why the database could not be brought to this release's schema. */
-export type MigrationProblem = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
+export type MigrationIssue = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
 
 /** The database was not brought to this release's schema. The message is written for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
-  readonly problem: MigrationProblem;
+  readonly problem: MigrationIssue;
 
-  constructor(problem: MigrationProblem, message: string, options?: ErrorOptions) {
+  constructor(problem: MigrationIssue, message: string, options?: ErrorOptions) {
     super(message, options);
     this.problem = problem;
   }
@@ -122,7 +122,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     throw new MigrationError(
       'failed',
-      `applying the migration ${migration.name}${lineOf(error, migration.sql)}: ${messageOf(error)}. Nothing of it was kept; mend the cause and start again`,
+      `applying the migration ${migration.name}${failingLine(error, migration.sql)}: ${messageOf(error)}. Nothing of it was kept; mend the cause and start again`,
       { cause: error },
     );
   }
@@ -201,7 +201,7 @@ async function connect(url: string): Promise<pg.Client> {
   }
 }
 
-function lineOf(error: unknown, sql: string): string {
+function failingLine(error: unknown, sql: string): string {
   if (!(error instanceof pg.DatabaseError) || error.position === undefined) return '';
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
 }

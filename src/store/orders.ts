@@ -13,13 +13,14 @@ import {
   type OrderStore,
 } from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
+import { batch } from './batch.ts';
 import {
   type Database,
-  during,
   isUniqueViolation,
   Prisma,
   type RunStatement,
   type Trust,
+  withStoreError,
 } from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
@@ -44,7 +45,6 @@ import {
   takeSecret,
   updateOrders,
 } from './statements.ts';
-import { together } from './together.ts';
 
 export interface OrderStoreDeps {
   /** Writes jobs down by SQL that runs in the transaction of the change that causes them. */
@@ -107,7 +107,7 @@ export function createOrderStore(
   };
 
   /** All changes of a moment in one transaction. Of one order only one goes at a time. */
-  const commitTogether = together(
+  const commitTogether = batch(
     async (commits: readonly OrderCommit[]) => {
       const { isDone, position } = await changeWithJobs(
         commits.flatMap(({ jobs }) => jobs),
@@ -157,7 +157,7 @@ export function createOrderStore(
     return outcome;
   };
 
-  const loadTogether = together(async (wanted: readonly string[]) => {
+  const loadTogether = batch(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
     return wanted.map((id) => found.get(id));
   });
@@ -177,10 +177,10 @@ export function createOrderStore(
     ...createMessageStore(database),
     ...createAuditStore(database),
 
-    load: (id) => during(`loading order ${id}`, () => loadTogether(id)),
+    load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
 
     create: (order, sealedInput, log, jobs) =>
-      during(`keeping the new order ${order.id}`, async () => {
+      withStoreError(`keeping the new order ${order.id}`, async () => {
         for (let tries = 1; ; tries += 1) {
           try {
             const insert = async (runInside: RunStatement) => {
@@ -203,7 +203,7 @@ export function createOrderStore(
       }),
 
     commit: (commit) =>
-      during(`committing a change of order ${commit.before.id}`, async () => {
+      withStoreError(`committing a change of order ${commit.before.id}`, async () => {
         try {
           if (commit.before.retryOf !== undefined && sentNames(commit).length > 0) {
             return await commitSending(commit);
@@ -217,7 +217,7 @@ export function createOrderStore(
       }),
 
     extendLease: (id, workerId, until) =>
-      during(`extending the lease of order ${id}`, async () => {
+      withStoreError(`extending the lease of order ${id}`, async () => {
         const { count } = await prisma.order.updateMany({
           where: { id, workerId, state: 'EXECUTING' satisfies OrderState },
           data: { leaseUntil: until },
@@ -226,7 +226,7 @@ export function createOrderStore(
       }),
 
     sealedInput: (id) =>
-      during(`reading the sealed input of order ${id}`, async () => {
+      withStoreError(`reading the sealed input of order ${id}`, async () => {
         const row = await prisma.order.findUnique({
           where: { id },
           select: { sealedInput: true, sealedInputKeyId: true },
@@ -236,15 +236,15 @@ export function createOrderStore(
           : { bytes: row.sealedInput, keyId: row.sealedInputKeyId };
       }),
 
-    list: (filter) => during('listing orders', () => select(whereFilter(filter))),
+    list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
 
     history: (orderId) =>
-      during(`reading the history of order ${orderId}`, async () =>
+      withStoreError(`reading the history of order ${orderId}`, async () =>
         eventRows.parse(await run(selectEvents(orderId))),
       ),
 
     answers: (orderId) =>
-      during(`reading the answers to order ${orderId}`, () =>
+      withStoreError(`reading the answers to order ${orderId}`, () =>
         prisma.orderAnswer.findMany({
           where: { orderId },
           select: { n: true, at: true, answer: true },
@@ -253,7 +253,7 @@ export function createOrderStore(
       ),
 
     latest: (task, requesterId, context) =>
-      during('looking for the latest order of a task', async () => {
+      withStoreError('looking for the latest order of a task', async () => {
         const found = await select(Prisma.sql`
           WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT'
             AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
@@ -261,8 +261,8 @@ export function createOrderStore(
         return found[0];
       }),
 
-    neglected: (now, silentMs) =>
-      during('looking for orders that need a hand', async () => {
+    findNeglected: (now, silentMs) =>
+      withStoreError('looking for orders that need a hand', async () => {
         const rows = neglectedRows.parse(await run(selectNeglected(now, silentMs)));
         const of = (kind: (typeof rows)[number]['kind']) =>
           rows.filter((row) => row.kind === kind).map((row) => row.id);
@@ -270,16 +270,18 @@ export function createOrderStore(
           abandoned: of('abandoned'),
           unclaimed: of('unclaimed'),
           overdue: of('overdue'),
-          toNudge: of('to_nudge'),
-          unshown: of('unshown'),
+          toRemind: of('to_remind'),
+          unnotified: of('unnotified'),
         };
       }),
 
     unsent: () =>
-      during('looking for orders that have not gone out', async () => ids.parse(await run(selectUnsent()))),
+      withStoreError('looking for orders that have not gone out', async () =>
+        ids.parse(await run(selectUnsent())),
+      ),
 
     unfinishedOf: (requesterId, accountIds) =>
-      during('looking for the orders that rest on a person', async () => {
+      withStoreError('looking for the orders that rest on a person', async () => {
         const rows = await prisma.order.findMany({
           where: {
             state: { in: ['PENDING', 'APPROVED', 'EXECUTING'] satisfies OrderState[] },
@@ -292,7 +294,7 @@ export function createOrderStore(
       }),
 
     forgetPrivate: (requesterId) =>
-      during('forgetting the drafts and secret results of a person', async () => {
+      withStoreError('forgetting the drafts and secret results of a person', async () => {
         await run(deleteDraftsOf(requesterId));
         await prisma.revealableSecret.updateMany({
           where: { order: { requesterId }, sealed: { not: null } },
@@ -301,13 +303,13 @@ export function createOrderStore(
       }),
 
     enqueue: (jobs) =>
-      during('queueing jobs', async () => {
+      withStoreError('queueing jobs', async () => {
         await deps.enqueue(executorOf(run), jobs.filter(isForLater));
         deps.committed(jobs);
       }),
 
-    sweep: (now) =>
-      during('sweeping what has run out', async () => {
+    purgeExpired: (now) =>
+      withStoreError('sweeping what has run out', async () => {
         const drafts = ids.parse(await run(deleteExpiredDrafts(now))).length;
         const { count: secrets } = await prisma.revealableSecret.updateMany({
           where: { expiresAt: { lte: now }, sealed: { not: null } },
@@ -317,7 +319,7 @@ export function createOrderStore(
       }),
 
     takeRevealable: (orderId, n, now) =>
-      during(`taking a secret result of order ${orderId}`, async () => {
+      withStoreError(`taking a secret result of order ${orderId}`, async () => {
         const [taken] = sealedRows.parse(await run(takeSecret(orderId, n, now)));
         if (taken !== undefined) return taken;
         const was = await prisma.revealableSecret.count({ where: { orderId, n } });
@@ -325,7 +327,7 @@ export function createOrderStore(
       }),
 
     returnRevealable: (orderId, n, sealed) =>
-      during(`taking back a secret result of order ${orderId}`, async () => {
+      withStoreError(`taking back a secret result of order ${orderId}`, async () => {
         await prisma.revealableSecret.updateMany({
           where: { orderId, n, sealed: null, NOT: { revealedAt: null } },
           data: { sealed: sealed.bytes, keyId: sealed.keyId, revealedAt: null },

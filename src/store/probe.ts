@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { during } from './database.ts';
+import { withStoreError } from './database.ts';
 
 /** Figures for operators. */
 export interface OrderFigures {
@@ -62,7 +62,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     },
 
     figures: (now) =>
-      during('counting orders', async () => {
+      withStoreError('counting orders', async () => {
         const { rows } = await pool.query(
           'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
         );

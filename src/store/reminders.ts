@@ -6,14 +6,14 @@ import type { DigestRun, ReminderKey, ReminderStore, WatchedReminder } from '../
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import {
   type Database,
-  during,
   isUniqueViolation,
   named,
   Prisma,
   type Statement,
   type Transaction,
+  withStoreError,
 } from './database.ts';
-import { domainFromRow, EXPIRY_DAY, expirySource, NOTHING_SAID } from './domain-rows.ts';
+import { domainFromRow, EXPIRY_DAY, expirySource, NO_REMINDER } from './domain-rows.ts';
 
 /** One more than a digest says at once: one question tells, too, whether there are more. */
 const BATCH = 1_001;
@@ -31,7 +31,7 @@ const candidateRow = z.object({
   renewedUntil: moment,
   deletedAt: moment,
   snoozedUntil: moment,
-  saidThreshold: z.number(),
+  remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: text,
   checkProblem: text,
@@ -45,7 +45,7 @@ const key = z.object({ name: z.string(), expires_at: z.date(), threshold: z.numb
 /** What {@link candidateRow} holds: all that the plan and the digest need. */
 const CANDIDATE_COLUMNS = Prisma.sql`
   d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
-  d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.said_threshold AS "saidThreshold",
+  d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.reminded_threshold AS "remindedThreshold",
   d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
   d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy"`;
 
@@ -70,7 +70,7 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
         ORDER BY n) step
       CROSS JOIN LATERAL (
         SELECT ${CANDIDATE_COLUMNS} FROM domains d
-        WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.said_threshold > step.threshold
+        WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.reminded_threshold > step.threshold
           AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
         ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
       ORDER BY step.n LIMIT ${BATCH}`,
@@ -83,11 +83,11 @@ async function free(db: Pick<Transaction, '$executeRaw'>, digestIds: readonly st
   await db.$executeRaw`
     WITH freed AS (
       DELETE FROM reminders WHERE digest_id = ANY (${ids}::text[]) AND posted_at IS NULL RETURNING name)
-    UPDATE domains d SET said_threshold = COALESCE(
+    UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
          AND (r.posted_at IS NOT NULL OR r.digest_id <> ALL (${ids}::text[]))),
-      ${NOTHING_SAID})
+      ${NO_REMINDER})
     FROM freed WHERE d.name = freed.name`;
 }
 
@@ -100,7 +100,7 @@ function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
     renewedUntil: row.renewedUntil ?? undefined,
     deletedAt: row.deletedAt ?? undefined,
     snoozedUntil: row.snoozedUntil ?? undefined,
-    remindedThresholds: [row.saidThreshold],
+    remindedThresholds: [row.remindedThreshold],
     addedBy: row.addedBy,
     registeredBy: row.registeredBy ?? undefined,
     checkProblem: row.checkProblem ?? undefined,
@@ -114,11 +114,11 @@ function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createReminderStore({ prisma, run }: Database): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
-    during('looking for names that are due', () => run(query));
+    withStoreError('looking for names that are due', () => run(query));
 
   return {
-    takeDigest: (scheduledFor, now, leaseUntil) =>
-      during('taking a digest', async () => {
+    claimDigest: (scheduledFor, now, leaseUntil) =>
+      withStoreError('taking a digest', async () => {
         // What stands ahead of now was noted by a clock that has been put back since.
         const latest = await prisma.digest.findFirst({
           where: { scheduledFor: { lte: now } },
@@ -176,7 +176,7 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       }),
 
     extendDigest: (id, leaseUntil) =>
-      during('extending the lease of a digest', async () => {
+      withStoreError('extending the lease of a digest', async () => {
         const { count } = await prisma.digest.updateMany({
           where: { id, completedAt: null },
           data: { leaseUntil },
@@ -185,17 +185,17 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       }),
 
     postponeDigest: (id, until) =>
-      during('putting off a digest', async () => {
+      withStoreError('putting off a digest', async () => {
         await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
       }),
 
-    noteHead: (id, { channelId, ts }) =>
-      during('noting where a digest stands', async () => {
+    recordHead: (id, { channelId, ts }) =>
+      withStoreError('noting where a digest stands', async () => {
         await prisma.digest.update({ where: { id }, data: { channelId, ts } });
       }),
 
     finishDigest: (id, now) =>
-      during('finishing a digest', async () => {
+      withStoreError('finishing a digest', async () => {
         const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
         await free(prisma, [id]);
         // Times at which nothing was said need no memory beyond the latest.
@@ -204,18 +204,18 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
             scheduledFor: { lt: finished.scheduledFor },
             completedAt: { not: null },
             ts: null,
-            OR: [{ complainedAt: null }, { complainedAt: { lt: new Date(now.getTime() - DAY_MS) } }],
+            OR: [{ adminsAlertedAt: null }, { adminsAlertedAt: { lt: new Date(now.getTime() - DAY_MS) } }],
           },
         });
       }),
 
-    mayComplain: (id, now) =>
-      during('noting a complaint about a digest', async () => {
+    claimAlert: (id, now) =>
+      withStoreError('noting a complaint about a digest', async () => {
         const recent = await prisma.digest.count({
-          where: { complainedAt: { gt: new Date(now.getTime() - DAY_MS) } },
+          where: { adminsAlertedAt: { gt: new Date(now.getTime() - DAY_MS) } },
         });
         if (recent > 0) return false;
-        const { count } = await prisma.digest.updateMany({ where: { id }, data: { complainedAt: now } });
+        const { count } = await prisma.digest.updateMany({ where: { id }, data: { adminsAlertedAt: now } });
         return count === 1;
       }),
 
@@ -254,7 +254,7 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
     },
 
     disputed: (before, limit) =>
-      during('looking for disputed renewals', async () => {
+      withStoreError('looking for disputed renewals', async () => {
         const rows = await prisma.domain.findMany({
           where: {
             renewedAt: { lt: before },
@@ -268,7 +268,7 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
       }),
 
     claim: (digestId, keys, now) =>
-      during('claiming reminders', async () => {
+      withStoreError('claiming reminders', async () => {
         if (keys.length === 0) return [];
         const rows = await prisma.$queryRaw`
         WITH digest AS (
@@ -283,7 +283,7 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
         ON CONFLICT DO NOTHING
         RETURNING name, expires_at, threshold),
         noted AS (
-          UPDATE domains d SET said_threshold = LEAST(d.said_threshold, claimed.threshold)
+          UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
           FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at)
         SELECT name, expires_at, threshold FROM claimed`;
         return z
@@ -292,8 +292,8 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
           .map(({ name, expires_at, threshold }) => ({ name, expiry: utcDay(expires_at), threshold }));
       }),
 
-    notePosted: (digestId, keys, now) =>
-      during('noting what a digest said', async () => {
+    recordPosted: (digestId, keys, now) =>
+      withStoreError('noting what a digest said', async () => {
         await prisma.$executeRaw`
         UPDATE reminders r SET posted_at = ${now}::timestamptz
         FROM unnest(
@@ -304,8 +304,8 @@ export function createReminderStore({ prisma, run }: Database): ReminderStore {
           AND r.threshold = said.threshold`;
       }),
 
-    saidBy: (digestId) =>
-      during('reading what a digest said', async () => {
+    remindersOf: (digestId) =>
+      withStoreError('reading what a digest said', async () => {
         const rows = await prisma.reminder.findMany({
           where: { digestId },
           select: { name: true, expiresAt: true, threshold: true },

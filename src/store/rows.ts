@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter, OrderToShow } from '../orders/ports.ts';
+import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderLogEntry } from '../orders/order.ts';
+import type { HistoryEntry, OrderFilter, UnnotifiedOrder } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -51,7 +51,7 @@ const itemResult = z.looseObject({
   hasAnswer: z.boolean().exactOptional(),
   errorKind: z.string().exactOptional(),
   hasSecret: z.boolean().exactOptional(),
-  settledBy: z.string().exactOptional(),
+  resolvedBy: z.string().exactOptional(),
   late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   inDoubt: z.boolean().exactOptional(),
   stoppedBy: z.string().exactOptional(),
@@ -95,7 +95,7 @@ const orderColumns = z.object({
   earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),
   expires_at: optionalMoment,
-  nudge_at: optionalMoment,
+  remind_at: optionalMoment,
   worker_id: z.string().nullable(),
   lease_until: moment.nullable(),
   created_at: moment,
@@ -126,7 +126,7 @@ function orderOf(row: z.output<typeof orderColumns>): Order {
     approvals: row.approvals,
     approvalsRequired: row.approvals_required,
     expiresAt: row.expires_at,
-    nudgeAt: row.nudge_at,
+    remindAt: row.remind_at,
     claim:
       row.worker_id === null || row.lease_until === null
         ? undefined
@@ -146,7 +146,7 @@ const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.nudge_at, o.worker_id, o.lease_until, o.created_at, o.closed_at,
+  o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.lease_until, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
       'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
@@ -212,21 +212,21 @@ const KINDS = {
   approved: 'approved',
   denied: 'denied',
   cancelled: 'cancelled',
-  ran_out: 'ran_out',
-  nudged: 'nudged',
+  expired: 'expired',
+  reminded: 'reminded',
   claimed: 'claimed',
   sending: 'sending',
-  held_back: 'held_back',
+  retry_scheduled: 'retry_scheduled',
   answered: 'answered',
   answered_late: 'answered_late',
   shown: 'shown',
   stopped: 'stopped',
   hinted: 'hinted',
-  doubted: 'doubted',
+  invalidated: 'invalidated',
   released: 'released',
-  settled: 'settled',
+  resolved: 'resolved',
   finished: 'finished',
-} as const satisfies { readonly [Kind in LogEntry['kind']]: Kind };
+} as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
 
 const event = {
   version: z.number(),
@@ -251,14 +251,14 @@ export function selectEvents(orderId: string): Prisma.Sql {
     WHERE order_id = ${orderId} ORDER BY id`;
 }
 
-/** Columns of {@link selectToShow}. */
-const toShowColumns = orderColumns.extend({
+/** Columns of {@link selectUnnotified}. */
+const unnotifiedColumns = orderColumns.extend({
   shown_version: z.number(),
   history: z.array(z.object(event)),
   messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
 });
 
-function toShowOf(row: z.output<typeof toShowColumns>): OrderToShow {
+function unnotifiedOf(row: z.output<typeof unnotifiedColumns>): UnnotifiedOrder {
   return {
     order: orderOf(row),
     shownVersion: row.shown_version,
@@ -267,10 +267,10 @@ function toShowOf(row: z.output<typeof toShowColumns>): OrderToShow {
   };
 }
 
-/** Rows of {@link selectToShow}. */
-export const toShowRows = z.compile(z.array(toShowColumns.transform(toShowOf)));
+/** Rows of {@link selectUnnotified}. */
+export const unnotifiedRows = z.compile(z.array(unnotifiedColumns.transform(unnotifiedOf)));
 
-const TO_SHOW_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
+const UNNOTIFIED_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
   (
     SELECT coalesce(json_agg(json_build_object(
       'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
@@ -283,16 +283,16 @@ const TO_SHOW_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
   ) AS messages`;
 
 /** Orders with all that is shown of them, in no sequence. */
-export function selectToShow(ids: readonly string[]): Statement {
-  return selectColumnsById('to show', TO_SHOW_COLUMNS, ids);
+export function selectUnnotified(ids: readonly string[]): Statement {
+  return selectColumnsById('to show', UNNOTIFIED_COLUMNS, ids);
 }
 
-/** Rows of {@link takeToShow}. */
-export const takenRows = z.compile(
+/** Rows of {@link claimNotifications}. */
+export const claimedRows = z.compile(
   z.array(
-    toShowColumns
+    unnotifiedColumns
       .extend({ is_current: z.boolean() })
-      .transform((row) => ({ shown: toShowOf(row), isCurrent: row.is_current })),
+      .transform((row) => ({ shown: unnotifiedOf(row), isCurrent: row.is_current })),
   ),
 );
 
@@ -300,7 +300,7 @@ export const takenRows = z.compile(
  * Takes the messages of orders whose messages nobody has, and reads all that is shown of them. A row that another
  * transaction was changing is taken as that left it and read as it was before: then it is not current.
  */
-export function takeToShow(
+export function claimNotifications(
   leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[],
 ): Statement {
   const ids = leases.map(({ orderId }) => orderId);
@@ -308,16 +308,16 @@ export function takeToShow(
     'take orders to show',
     Prisma.sql`
       WITH taken AS (
-        UPDATE orders o SET notify_lease = lease.until
+        UPDATE orders o SET notification_lease_until = lease.until
         FROM unnest(
           ${ids}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
           ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
           ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
         WHERE o.id = ANY(${ids}) AND o.id = lease.id
-          AND (o.notify_lease IS NULL OR o.notify_lease <= lease.now OR o.notify_lease > lease.farthest)
+          AND (o.notification_lease_until IS NULL OR o.notification_lease_until <= lease.now OR o.notification_lease_until > lease.farthest)
         RETURNING o.id, o.version, o.shown_version
       )
-      SELECT ${TO_SHOW_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
+      SELECT ${UNNOTIFIED_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
       FROM taken JOIN orders o ON o.id = taken.id`,
   );
 }
@@ -376,7 +376,7 @@ const SKEW_MS = 60_000;
 
 /** Rows of {@link selectNeglected}. */
 export const neglectedRows = z.array(
-  z.object({ kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_nudge', 'unshown']), id: z.string() }),
+  z.object({ kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_remind', 'unnotified']), id: z.string() }),
 );
 
 /** Orders that need a hand, with what for; of each kind the oldest first. */
@@ -396,12 +396,12 @@ export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
       )`,
     Prisma.sql`SELECT 'overdue' AS kind, id, expires_at AS since FROM orders
       WHERE state = 'PENDING' AND expires_at <= ${now}`,
-    Prisma.sql`SELECT 'to_nudge' AS kind, id, nudge_at AS since FROM orders
-      WHERE state = 'PENDING' AND nudge_at <= ${now}`,
-    Prisma.sql`SELECT 'unshown' AS kind, id, updated_at AS since FROM orders
+    Prisma.sql`SELECT 'to_remind' AS kind, id, remind_at AS since FROM orders
+      WHERE state = 'PENDING' AND remind_at <= ${now}`,
+    Prisma.sql`SELECT 'unnotified' AS kind, id, updated_at AS since FROM orders
       WHERE shown_version < version AND state <> 'DRAFT'
-        AND (notify_lease <= ${now} OR notify_lease > ${far}
-          OR (notify_lease IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
+        AND (notification_lease_until <= ${now} OR notification_lease_until > ${far}
+          OR (notification_lease_until IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
   ];
   const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
   return Prisma.sql`

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
-import { type Database, during, named, Prisma } from './database.ts';
-import { together } from './together.ts';
+import { batch } from './batch.ts';
+import { type Database, named, Prisma, withStoreError } from './database.ts';
 
 const savedRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
 
@@ -9,17 +9,17 @@ const BATCH = 500;
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma, run }: Database): SettingsStore {
-  const readTogether = together(async (questions: readonly undefined[]) => {
+  const readTogether = batch(async (questions: readonly undefined[]) => {
     const rows = savedRows.parse(await run(named('settings', Prisma.sql`SELECT key, value FROM settings`)));
     const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     return questions.map(() => saved);
   });
 
   return {
-    all: () => during('reading the settings', () => readTogether(undefined)),
+    all: () => withStoreError('reading the settings', () => readTogether(undefined)),
 
     async save(changes, by, at) {
-      await during('saving settings', () =>
+      await withStoreError('saving settings', () =>
         prisma.$transaction([
           ...changes.map(({ name, after }) => {
             const saved = { value: after, updatedBy: by, updatedAt: at };
@@ -38,7 +38,7 @@ export function createSettingsStore({ prisma, run }: Database): SettingsStore {
 
     async *changes(from, to) {
       for (let after = 0n; ; ) {
-        const rows = await during('reading changed settings', () =>
+        const rows = await withStoreError('reading changed settings', () =>
           prisma.settingChange.findMany({
             where: { id: { gt: after }, at: { gte: from, lt: to } },
             orderBy: { id: 'asc' },

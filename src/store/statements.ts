@@ -1,5 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
-import { isOpen, type LogEntry, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
+import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
 import type { OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { LOG_POSITION } from './session.ts';
@@ -30,7 +30,7 @@ export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'
 export function insertOrder(
   order: Order,
   sealedInput: Sealed | undefined,
-  log: readonly LogEntry[],
+  log: readonly OrderLogEntry[],
 ): Prisma.Sql {
   const names = order.items.map((item) => item.name);
   return Prisma.sql`
@@ -38,14 +38,14 @@ export function insertOrder(
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
         input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
-        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, nudge_at, created_at, updated_at
+        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, remind_at, created_at, updated_at
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method}, ${order.account.context ?? null},
         ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired}, ${order.retryOf ?? null},
-        ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.nudgeAt ?? null}, ${order.createdAt},
+        ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.remindAt ?? null}, ${order.createdAt},
         ${order.createdAt}
       ) RETURNING id
     ), kept_items AS (
@@ -80,7 +80,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
       version: after.version,
       state: after.state,
       expires_at: after.expiresAt,
-      nudge_at: after.nudgeAt,
+      remind_at: after.remindAt,
       closed_at: after.closedAt,
       updated_at: at,
       claim_changes: before.claim !== after.claim,
@@ -127,7 +127,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     'change orders',
     Prisma.sql`
       WITH changed AS (
-        UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, nudge_at = c.nudge_at,
+        UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
           closed_at = c.closed_at, updated_at = c.updated_at,
           worker_id = CASE WHEN c.claim_changes THEN c.worker_id ELSE orders.worker_id END,
           lease_until = CASE WHEN c.claim_changes THEN c.lease_until ELSE orders.lease_until END,
@@ -135,7 +135,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
-          nudge_at timestamptz, closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
+          remind_at timestamptz, closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
           lease_until timestamptz, keeps_input boolean)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
@@ -259,7 +259,7 @@ function asItems(items: ReturnType<typeof itemRows>): Prisma.Sql {
 }
 
 /** A part of a `WITH`: the lines of the audit log, in their order. */
-function insertEvents(events: readonly (LogEntry & { readonly order_id: string })[]): Prisma.Sql {
+function insertEvents(events: readonly (OrderLogEntry & { readonly order_id: string })[]): Prisma.Sql {
   return Prisma.sql`kept_events AS (
       INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
       SELECT changed.id, e.version, e.at, e.actor, e.kind, e.state, e.detail

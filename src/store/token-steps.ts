@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TokenSteps } from '../accounts/account.ts';
-import { type Database, during, Prisma } from './database.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
 
 /** Clocks differ by less than this, in steps. What stands further ahead was noted by a clock that has been put back since. */
 const FARTHEST_STEPS = 10;
@@ -10,8 +10,8 @@ const rows = z.array(z.object({ step: z.number() }));
 /** Which one-time tokens were used, on PostgreSQL: for all replicas, and over restarts. */
 export function createTokenStepStore({ run }: Database): TokenSteps {
   return {
-    use: (user, step) =>
-      during('using up a one-time token', async () => {
+    claimStep: (user, step) =>
+      withStoreError('using up a one-time token', async () => {
         const login = loginOf(user);
         for (;;) {
           const used = rows.parse(
@@ -31,7 +31,7 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
       }),
 
     giveBack: (user, step) =>
-      during('giving a one-time token back', async () => {
+      withStoreError('giving a one-time token back', async () => {
         await run(
           Prisma.sql`UPDATE token_steps SET step = step - 1 WHERE login = ${loginOf(user)} AND step = ${step}`,
         );

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { credentialFromText, credentialToText } from '../../src/accounts/credential.ts';
 import { createVault, VaultError } from '../../src/accounts/vault.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { startChild } from '../support/child.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createVault, UnknownKeyError, VaultError } from '../../src/accounts/vault.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { Secret } from '../../src/service/secret.ts';
 import fc from '../support/properties.ts';
 
 const oldKey = { id: '2025', key: randomBytes(32) };

@@ -315,7 +315,7 @@ describe('what a digest holds', () => {
     expect(said()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
     // So that the next search passes over them by the index.
-    expect(await rig.database.prisma.domain.count({ where: { saidThreshold: 7 } })).toBe(1_050);
+    expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
     rig.nextMorning();
     expect(await rig.digest()).toBe('nothing_to_say');
   });

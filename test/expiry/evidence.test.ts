@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { findEvidence } from '../../src/expiry/evidence.ts';
 import type { RegistryRecord, WatchedDomain } from '../../src/expiry/ports.ts';
-import type { RdapFound, RdapResult } from '../../src/expiry/rdap.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
+import type { RdapFound, RdapResult } from '../../src/rdap/client.ts';
 import { DAY_MS } from './rig.ts';
 
 const SENT = new Date('2027-06-14T12:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addYears, believeRegistry, type KnownExpiry, periodOf } from '../../src/expiry/expiry-date.ts';
-import type { RdapRegistration } from '../../src/expiry/rdap-answer.ts';
+import { addYears, type KnownExpiry, mergeRegistryDate, periodOf } from '../../src/expiry/expiry-date.ts';
+import type { RdapRegistration } from '../../src/rdap/registration.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
 
@@ -34,17 +34,17 @@ describe('the registry is believed', () => {
 
   test('over a person and where nothing was known', () => {
     const observed = { expiresAt: new Date('2026-08-01T10:00:00Z'), source: 'rdap' };
-    expect(believeRegistry(given, record('2026-08-01T10:00:00Z'), rest, now)).toEqual(observed);
-    expect(believeRegistry(undefined, record('2026-08-01T10:00:00Z'), rest, now)).toEqual(observed);
+    expect(mergeRegistryDate(given, record('2026-08-01T10:00:00Z'), rest, now)).toEqual(observed);
+    expect(mergeRegistryDate(undefined, record('2026-08-01T10:00:00Z'), rest, now)).toEqual(observed);
   });
 
   test('after a renewal only once it shows it', () => {
     const renewedUntil = new Date('2028-06-12T10:00:00Z');
     const renewed: KnownExpiry = { expiresAt: renewedUntil, source: 'order', renewedUntil };
-    expect(believeRegistry(renewed, record('2026-06-12T10:00:00Z'), rest, now)).toBe(renewed);
-    expect(believeRegistry(renewed, record('2027-06-12T10:00:00Z'), rest, now)).toBe(renewed);
+    expect(mergeRegistryDate(renewed, record('2026-06-12T10:00:00Z'), rest, now)).toBe(renewed);
+    expect(mergeRegistryDate(renewed, record('2027-06-12T10:00:00Z'), rest, now)).toBe(renewed);
     for (const shown of ['2028-06-12T10:00:00Z', '2028-06-11T22:00:00Z', '2029-06-12T10:00:00Z']) {
-      expect(believeRegistry(renewed, record(shown), rest, now)).toEqual({
+      expect(mergeRegistryDate(renewed, record(shown), rest, now)).toEqual({
         expiresAt: new Date(shown),
         source: 'rdap',
       });
@@ -53,16 +53,16 @@ describe('the registry is believed', () => {
 
   test('but not for the year that it adds by itself in the auto-renew grace', () => {
     const grace = record('2027-06-01T10:00:00Z', 'active', 'auto renew period');
-    expect(believeRegistry(given, grace, rest, now).expiresAt).toEqual(new Date('2026-06-01T10:00:00Z'));
-    expect(believeRegistry(given, grace, general, now).expiresAt).toEqual(new Date('2026-06-01T10:00:00Z'));
+    expect(mergeRegistryDate(given, grace, rest, now).expiresAt).toEqual(new Date('2026-06-01T10:00:00Z'));
+    expect(mergeRegistryDate(given, grace, general, now).expiresAt).toEqual(new Date('2026-06-01T10:00:00Z'));
     const renewed: KnownExpiry = { ...given, renewedUntil: new Date('2027-06-01T10:00:00Z') };
-    expect(believeRegistry(renewed, grace, rest, now).expiresAt).toEqual(new Date('2027-06-01T10:00:00Z'));
+    expect(mergeRegistryDate(renewed, grace, rest, now).expiresAt).toEqual(new Date('2027-06-01T10:00:00Z'));
     const registryDoesNotAdd = record('2026-06-01T10:00:00Z', 'auto renew period');
-    expect(believeRegistry(given, registryDoesNotAdd, rest, now).expiresAt).toEqual(
+    expect(mergeRegistryDate(given, registryDoesNotAdd, rest, now).expiresAt).toEqual(
       new Date('2026-06-01T10:00:00Z'),
     );
     const graceIsOver = record('2027-04-01T10:00:00Z', 'auto renew period');
-    expect(believeRegistry(given, graceIsOver, rest, now).expiresAt).toEqual(
+    expect(mergeRegistryDate(given, graceIsOver, rest, now).expiresAt).toEqual(
       new Date('2027-04-01T10:00:00Z'),
     );
   });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import type { RdapResult } from '../../src/expiry/rdap.ts';
 import { afterLookup, refreshDue, refreshName } from '../../src/expiry/refresh.ts';
+import type { RdapResult } from '../../src/rdap/client.ts';
 import { DAY_MS, Rig, silent } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');

@@ -69,7 +69,7 @@ class FakePoster implements DigestPoster {
     this.#remember(part);
   }
 
-  async complain(_channelId: string, why: string) {
+  async alertAdmins(_channelId: string, why: string) {
     this.complaints.push(why);
   }
 

@@ -47,12 +47,12 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
   rig.nextMorning();
-  const run = await rig.reminders.takeDigest(rig.now, rig.now, rig.now);
+  const run = await rig.reminders.claimDigest(rig.now, rig.now, rig.now);
   if (run === undefined) return;
   const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
   const claimed = await rig.reminders.claim(run.id, keys, rig.now);
   if (!posts) return;
-  await rig.reminders.notePosted(run.id, claimed, rig.now);
+  await rig.reminders.recordPosted(run.id, claimed, rig.now);
   await rig.reminders.finishDigest(run.id, rig.now);
 }
 
@@ -60,14 +60,14 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
 async function wrong(): Promise<string[]> {
   const { prisma } = rig.database;
   const reminders = await prisma.reminder.findMany();
-  return (await prisma.domain.findMany()).flatMap(({ name, expiresAt, saidThreshold }) => {
+  return (await prisma.domain.findMany()).flatMap(({ name, expiresAt, remindedThreshold }) => {
     const said = reminders.filter(
       (each) => each.name === name && expiresAt !== null && utcDay(each.expiresAt) === utcDay(expiresAt),
     );
     const tightest = Math.min(2_147_483_647, ...said.map(({ threshold }) => threshold));
-    return expiresAt === null || saidThreshold === tightest
+    return expiresAt === null || remindedThreshold === tightest
       ? []
-      : [`${name}: ${saidThreshold} stands beside it, ${tightest} was said`];
+      : [`${name}: ${remindedThreshold} stands beside it, ${tightest} was said`];
   });
 }
 
@@ -80,7 +80,7 @@ test('a digest that was overtaken claims nothing: it would never be said', async
   const take = async (): Promise<DigestRun> => {
     rig.nextMorning();
     // The first time that the schedule is looked at is only noted.
-    return (await rig.reminders.takeDigest(rig.now, rig.now, rig.now)) ?? take();
+    return (await rig.reminders.claimDigest(rig.now, rig.now, rig.now)) ?? take();
   };
   const overtaken = await take();
   const newer = await take();

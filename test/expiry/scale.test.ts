@@ -57,7 +57,7 @@ test('walks whole ranges, however many names are in them, a thousand or so at a 
   const expected: string[] = [];
   for (const { threshold, from, until } of ranges) {
     const { rows } = await client.query<{ name: string }>(
-      `SELECT name FROM domains WHERE expires_at >= $1 AND expires_at < $2 AND said_threshold > $3
+      `SELECT name FROM domains WHERE expires_at >= $1 AND expires_at < $2 AND reminded_threshold > $3
        ORDER BY expires_at, name`,
       [from, until, threshold],
     );
@@ -81,7 +81,7 @@ test('finds the names by an index whatever the ranges', async () => {
 function expectIndex(plan: string): void {
   expect(plan, 'the plan of the query').toMatch(/Index (Only )?Scan (using|on) domains_expires_at_/);
   expect(plan, 'the plan of the query').toContain(
-    'Index Cond: ((expires_at >= step.since) AND (expires_at < step.until) AND (said_threshold > step.threshold))',
+    'Index Cond: ((expires_at >= step.since) AND (expires_at < step.until) AND (reminded_threshold > step.threshold))',
   );
 }
 

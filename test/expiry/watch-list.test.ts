@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { RdapResult } from '../../src/expiry/rdap.ts';
 import {
   confirmLapse,
   importNames,
@@ -8,6 +7,7 @@ import {
   unwatchName,
   watchName,
 } from '../../src/expiry/watch-list.ts';
+import type { RdapResult } from '../../src/rdap/client.ts';
 import { DAY_MS, Rig, silent } from './rig.ts';
 
 const NOT_FOUND: RdapResult = { kind: 'not_found', server: 'rdap.example', secure: true };

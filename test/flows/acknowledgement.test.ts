@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { GIVEN_WITHIN_MS } from '../../src/slack/acknowledgements.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
 import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';
@@ -99,7 +99,7 @@ describe.each([
     t.workspace.faults.set({ method: 'views.open', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const opened = await t.alice.command(DOMAINS, '/domain renew');
     expect(opened.acked).toBe(true);
-    expect(opened.ackMs).toBeLessThan(GIVEN_WITHIN_MS);
+    expect(opened.ackMs).toBeLessThan(ACKNOWLEDGE_WITHIN_MS);
   });
 
   test('a form is acknowledged when what it asks for is kept', async () => {

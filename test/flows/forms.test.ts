@@ -1,8 +1,8 @@
 import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { tokenAt } from '../../src/client/auth.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { tokenAt } from '../../src/service/authenticator/signature.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';

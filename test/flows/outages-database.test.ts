@@ -26,7 +26,7 @@ async function kept(): Promise<string[]> {
   const tables = ['orders', 'order_items', 'order_events', 'approvals', 'domains', 'accounts', 'settings'];
   return rows
     .filter((row) => tables.some((table) => row.startsWith(`public.${table} `)))
-    .map((row) => row.replace(/"notify_lease": (null|"[^"]*")/, ''))
+    .map((row) => row.replace(/"notification_lease_until": (null|"[^"]*")/, ''))
     .sort();
 }
 
@@ -257,7 +257,7 @@ describe('full', () => {
       );
       await t.bob.click(waiting.card, 'order_approve');
       await until('it was held back', async () =>
-        (await kept()).some((row) => row.includes(waiting.id) && row.includes('held_back')),
+        (await kept()).some((row) => row.includes(waiting.id) && row.includes('retry_scheduled')),
       );
       expect(requestsOf(t.service, waiting)).toEqual([]);
     } finally {

@@ -10,14 +10,14 @@ import {
 } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import type { Credential } from '../../src/client/auth.ts';
-import type { ServiceClient } from '../../src/client/client.ts';
-import { Secret } from '../../src/client/secret.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
+import type { Credential } from '../../src/service/authenticator/signature.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
-import { clientOf } from '../client/clients.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
+import { clientOf } from '../service/clients.ts';
 import { answerTo, useTestDemo } from '../support/demo.ts';
 import { chargesFor } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Secret } from '../../src/client/secret.ts';
-import { createSlackWeb, done } from '../../src/slack/web.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createSlackWeb, okResponse } from '../../src/slack/platform/web.ts';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
@@ -245,7 +245,7 @@ describe('refuses for good', () => {
     const { ts } = order.card;
     await t.bob.click(order.card, 'order_approve');
     const web = createSlackWeb(new Secret(t.workspace.botToken), t.workspace.apiUrl);
-    await web.call('chat.delete', { channel: DOMAINS, ts }, done);
+    await web.call('chat.delete', { channel: DOMAINS, ts }, okResponse);
     await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await shown(order);
     await order.ends('SUCCEEDED');

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 test('an order that waits for room is carried out once, however often recovery finds it; one that was lost, again', async () => {
   const store = createOrderStore(rig.database, jobs);
-  const approved = newOrder({ state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined });
+  const approved = newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
   await store.create(approved, undefined, [], []);
   const recover = () => recoverOrders({ store, log, now: () => new Date(T0.getTime() + 60_000) });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { Secret } from '../../src/client/secret.ts';
 import { jobsAfter } from '../../src/orders/jobs.ts';
 import type { Order, OrderState } from '../../src/orders/order.ts';
 import { inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { newOrder } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -62,7 +62,7 @@ describe('the jobs after a change', () => {
   });
 
   test('to PENDING nudge nobody twice', () => {
-    const jobs = jobsAfter(newOrder(['cafe.rest'], { nudgeAt: undefined }));
+    const jobs = jobsAfter(newOrder(['cafe.rest'], { remindAt: undefined }));
     expect(jobs.map(({ queue }) => queue)).toEqual(['order.show', 'order.expire']);
   });
 });
@@ -83,7 +83,7 @@ describe('asking', () => {
       threadTs: '1.2',
       approvalsRequired: 1,
       expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
-      nudgeAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
       items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
     });
     const [requested, ...more] = await rig.orders.history(order.id);
@@ -97,7 +97,7 @@ describe('asking', () => {
 
   test('for a task that need not wait makes one that goes out at once', async () => {
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined });
+    expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
     expect(await queues(order)).toEqual(['order.execute', 'order.show']);
   });
 
@@ -116,7 +116,7 @@ describe('asking', () => {
     expect(draft).toMatchObject({
       state: 'DRAFT',
       expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
-      nudgeAt: undefined,
+      remindAt: undefined,
     });
     expect(await queues(draft)).toEqual([]);
   });
@@ -202,7 +202,7 @@ describe('confirming a draft', () => {
     expect(await rig.read(order.id)).toMatchObject({
       state: 'PENDING',
       expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
-      nudgeAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
     });
   });
 

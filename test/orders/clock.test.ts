@@ -142,7 +142,7 @@ describe('ahead by a day', () => {
     await rig.recover();
     rig.pass(24 * HOUR_MS);
     await rig.recover();
-    expect((await rig.story(order.id)).filter((kind) => kind === 'nudged')).toHaveLength(1);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'reminded')).toHaveLength(1);
     expect((await rig.read(order.id)).state).toBe('PENDING');
   });
 });

@@ -90,7 +90,7 @@ describe('a worker that dies', () => {
     const working = rig.startProcess().execute(order.id);
     await until('the request is out', () => rig.service.received.length === 1);
     await takeUp();
-    await rig.orders.settle(order.id, 'U0BOB', 'FAILED', 'not there');
+    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', 'not there');
     answer.open();
     await working;
     expect(await states(order.id)).toEqual(['FAILED', 'FAILED']);

@@ -77,7 +77,7 @@ describe('approving', () => {
       state: 'APPROVED',
       version: 4,
       expiresAt: undefined,
-      nudgeAt: undefined,
+      remindAt: undefined,
     });
     expect(new Set(approved.approvals.map(({ userId }) => userId)).size).toBe(3);
     expect(rig.queued(order.id, 'order.execute')).toHaveLength(1);
@@ -222,7 +222,7 @@ describe('people who have left', () => {
       rig.absent.set('U0BOB', 'unknown');
       const outcome =
         decision === 'settle'
-          ? await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', undefined)
+          ? await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined)
           : decision === 'deny'
             ? await rig.orders.deny(order.id, 'U0BOB', undefined)
             : await rig.orders.approve(order.id, 'U0BOB');
@@ -404,11 +404,11 @@ describe('time', () => {
     expect(jobs.map(({ queue, startAfter }) => [queue, startAfter])).toEqual([
       ['order.show', undefined],
       ['order.expire', order.expiresAt],
-      ['order.nudge', order.nudgeAt],
+      ['order.nudge', order.remindAt],
     ]);
     rig.pass(4 * HOUR_MS);
     await rig.runJobs();
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged']);
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
     rig.pass(68 * HOUR_MS);
     await rig.runJobs();
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
@@ -422,7 +422,7 @@ describe('time', () => {
     expect(done(await atOnce(10, () => rig.main.nudge(order.id)))).toBe(1);
     rig.pass(HOUR_MS);
     await rig.recover();
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged']);
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
   });
 
   test('what no job noticed, recovery does', async () => {
@@ -432,7 +432,7 @@ describe('time', () => {
     await rig.recover();
     rig.pass(68 * HOUR_MS);
     await atOnce(3, () => rig.recover());
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'nudged', 'ran_out']);
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
     expect(rig.queued(order.id, 'order.show')).not.toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { type Evidence, settleByEvidence } from '../../src/orders/evidence.ts';
+import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
 import { orderRow } from '../../src/slack/views/audit.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { seenInRecords } from '../../src/slack/views/order.ts';
@@ -34,7 +34,7 @@ const unknown = async (...names: string[]) => {
   return rig.read(order.id);
 };
 const look = (found: (name: string) => Evidence, lookAtAll = false) =>
-  settleByEvidence(
+  resolveByEvidence(
     {
       store: rig.store,
       look: async (_order, { name }) => found(name),
@@ -53,9 +53,9 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   expect(await look((name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }))).toBe(1);
   expect(await rig.read(order.id)).toMatchObject({
     state: 'UNKNOWN',
-    items: [{ state: 'SUCCEEDED', result: { settledBy: 'evidence' } }, { state: 'UNKNOWN' }],
+    items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
-  const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'settled');
+  const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', detail: { outcome: 'SUCCEEDED', reason: seen } });
   expect(rig.queued(order.id, 'expiry.follow').map(({ data }) => data)).toEqual([
     { orderId: order.id, n: 1 },
@@ -120,7 +120,7 @@ test('however long nothing is seen, nothing is settled as not done', async () =>
 test('a hint goes with what was not known, and settling it is for people', async () => {
   const order = await unknown('people.rest');
   await look(() => hint());
-  expect((await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+  expect((await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   expect(await card(order.id)).not.toContain('hint, no proof');
   rig.loseJobs();
   await look(() => hint('Something else.'), true);
@@ -145,6 +145,6 @@ test('a registry that cannot be asked changes nothing', async () => {
       throw new Error('it is away');
     },
   };
-  expect(await settleByEvidence(asked)).toBe(0);
+  expect(await resolveByEvidence(asked)).toBe(0);
   expect(await rig.read(order.id)).toEqual(order);
 });

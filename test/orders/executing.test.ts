@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 

@@ -1,9 +1,9 @@
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
 import { changeOrder } from '../../src/orders/change.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
-import { password } from '../client/sandbox.ts';
+import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
+import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 
 /*
@@ -112,13 +112,13 @@ describe('a request that was refused because its session had ended', () => {
       rig.setBeforeCommit(async (change) => {
         if (!isSecondMark(change)) return;
         await takeUp();
-        await rig.orders.settle(order.id, 'U0BOB', outcome, undefined);
+        await rig.orders.resolve(order.id, 'U0BOB', outcome, undefined);
       });
       await rig.runJobs();
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({
         state: outcome,
-        items: [{ state: outcome, result: { settledBy: 'U0BOB', late: 'FAILED' } }],
+        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: 'FAILED' } }],
       });
     },
   );
@@ -186,7 +186,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     await rig.recover();
     await rig.runJobs();
     expect(statuses(order.id)).toEqual([]);
-    expect((await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+    expect((await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   });
 
   test('sends nothing of a task that may be repeated either', async () => {
@@ -215,7 +215,7 @@ describe('a process that was suspended between its mark and the first byte', () 
           if (change.log[0]?.kind !== 'sending') return outcome;
           await takeUp();
           expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-          await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined);
+          await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
           wall += SUSPENDED_MS;
           return outcome;
         },
@@ -224,7 +224,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     await suspended.execute(order.id);
     expect(statuses(order.id)).toEqual([]);
     const settled = await rig.read(order.id);
-    expect(settled).toMatchObject({ state: 'FAILED', items: [{ result: { settledBy: 'U0BOB' } }] });
+    expect(settled).toMatchObject({ state: 'FAILED', items: [{ result: { resolvedBy: 'U0BOB' } }] });
     expect(settled.items[0]?.result?.late).toBeUndefined();
   });
 });

@@ -159,7 +159,7 @@ describe('an order that is said to be unsent', () => {
       );
       expect(rig.logged()).toContain('the database has lost that this was sent');
 
-      const settled = await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
+      const settled = await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
       expect(settled.ok).toBe(true);
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     },
@@ -197,13 +197,13 @@ describe('an order that is said to be unsent', () => {
     await order.before.sending();
     let broke = false;
     rig.setCommitFault(({ log }) => {
-      if (broke || log[0]?.kind !== 'doubted') return undefined;
+      if (broke || log[0]?.kind !== 'invalidated') return undefined;
       broke = true;
       return 'after';
     });
     expect(await order.answers()).toMatchObject({ state: 'UNKNOWN' });
     expect(broke).toBe(true);
-    expect((await rig.story(order.id)).filter((kind) => kind === 'doubted')).toHaveLength(1);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'invalidated')).toHaveLength(1);
   });
 });
 
@@ -215,7 +215,7 @@ test('what may be repeated stops as well: nobody knows that it was in doubt', as
   });
   const unsent = await remember();
   rig.setBeforeCommit(async ({ log }) => {
-    if (log[0]?.kind !== 'held_back') return;
+    if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
     await unsent();
   });
@@ -235,7 +235,7 @@ test('a refused connection after the mark is no request: the order goes on', asy
   const order = await rig.approvedRenewal('cafe.rest');
   const unsent = await remember();
   rig.setBeforeCommit(async ({ log }) => {
-    if (log[0]?.kind !== 'held_back') return;
+    if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
     await unsent();
   });
@@ -329,7 +329,7 @@ describe('an order that the database knows nothing of', () => {
     expect(again.id).not.toBe(order.id);
     expect(await order.answers()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
     expect((await rig.read(again.id)).state, 'the new one').toBe('PENDING');
-    await rig.orders.settle(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });

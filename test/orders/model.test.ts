@@ -27,17 +27,21 @@ const eventOf = {
     type: fc.constant('confirmed' as const),
     needsApproval: fc.boolean(),
     expiresAt: fc.constant(hoursLater(72)),
-    nudgeAt: fc.constant(hoursLater(4)),
+    remindAt: fc.constant(hoursLater(4)),
   }),
-  approved: fc.record({ type: fc.constant('approved' as const), by: person, standing: fc.subarray(PEOPLE) }),
+  approved: fc.record({
+    type: fc.constant('approved' as const),
+    by: person,
+    validApprovers: fc.subarray(PEOPLE),
+  }),
   denied: fc.record({
     type: fc.constant('denied' as const),
     by: person,
     reason: fc.constantFrom(undefined, 'too dear'),
   }),
   cancelled: fc.record({ type: fc.constant('cancelled' as const), by: person }),
-  ran_out: fc.constant({ type: 'ran_out' as const }),
-  nudged: fc.constant({ type: 'nudged' as const }),
+  expired: fc.constant({ type: 'expired' as const }),
+  reminded: fc.constant({ type: 'reminded' as const }),
   claimed: fc.record({
     type: fc.constant('claimed' as const),
     workerId: worker,
@@ -50,8 +54,8 @@ const eventOf = {
     n: item,
     again: fc.constant('the session had ended'),
   }),
-  held_back: fc.record({
-    type: fc.constant('held_back' as const),
+  retry_scheduled: fc.record({
+    type: fc.constant('retry_scheduled' as const),
     workerId: worker,
     n: item,
     notBefore: fc.constant(hoursLater(1)),
@@ -97,9 +101,9 @@ const eventOf = {
       seenAt: fc.constant(START.toISOString()),
     }),
   }),
-  doubted: fc.constant({ type: 'doubted' as const, summary: 'it may have been sent' }),
+  invalidated: fc.constant({ type: 'invalidated' as const, summary: 'it may have been sent' }),
   lost: fc.record({
-    type: fc.constant('doubted' as const),
+    type: fc.constant('invalidated' as const),
     summary: fc.constant('it may have been sent too'),
     known: fc.record({
       n: item,
@@ -110,9 +114,9 @@ const eventOf = {
     }),
   }),
   released: fc.constant({ type: 'released' as const }),
-  settled: fc
+  resolved: fc
     .record({
-      type: fc.constant('settled' as const),
+      type: fc.constant('resolved' as const),
       by: person,
       outcome: settledAs,
       reason: fc.constant(undefined),
@@ -127,7 +131,7 @@ const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 6, arbitrary: eventOf.sending },
   { weight: 3, arbitrary: eventOf.claimed },
   { weight: 1, arbitrary: eventOf.sending_again },
-  { weight: 1, arbitrary: eventOf.settled },
+  { weight: 1, arbitrary: eventOf.resolved },
   { weight: 1, arbitrary: eventOf.answered_late },
   { weight: 3, arbitrary: eventOf.approved },
   { weight: 2, arbitrary: eventOf.answered },
@@ -157,7 +161,7 @@ const anyStart: fc.Arbitrary<Order> = fc
   .map(({ count, ...rest }) =>
     newOrder(
       Array.from({ length: count }, (_, index) => `name${index}.rest`),
-      rest.state === 'APPROVED' ? { ...rest, expiresAt: undefined, nudgeAt: undefined } : rest,
+      rest.state === 'APPROVED' ? { ...rest, expiresAt: undefined, remindAt: undefined } : rest,
     ),
   );
 
@@ -219,7 +223,7 @@ describe('whatever happens to an order', () => {
     always(() => {
       const sent = new Set<number>();
       return ({ event }) => {
-        if (event.type === 'held_back') sent.delete(event.n);
+        if (event.type === 'retry_scheduled') sent.delete(event.n);
         if (event.type !== 'sending') return;
         const isProven = event.again !== undefined;
         expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(isProven);
@@ -259,7 +263,7 @@ describe('whatever happens to an order', () => {
           expect(is.attempts).toBe(was.attempts + 1);
         }
         if (is.state === 'SENT') expect(is.sentAt).toBeInstanceOf(Date);
-        if (is.state === 'UNKNOWN' && was.state !== 'UNKNOWN' && event.type !== 'doubted') {
+        if (is.state === 'UNKNOWN' && was.state !== 'UNKNOWN' && event.type !== 'invalidated') {
           expect(is.sentAt).toBeInstanceOf(Date);
         }
         if (is.state === 'WAITING') expect(is.sentAt).toBeUndefined();
@@ -270,7 +274,7 @@ describe('whatever happens to an order', () => {
   it('only the worker that holds the claim sends, gives back or gives up, and only out of EXECUTING', () => {
     always(() => ({ before, event }) => {
       const by =
-        event.type === 'sending' || event.type === 'held_back'
+        event.type === 'sending' || event.type === 'retry_scheduled'
           ? event.workerId
           : event.type === 'answered'
             ? event.givenUpBy
@@ -287,7 +291,7 @@ describe('whatever happens to an order', () => {
         let standing = 0;
         follow(newOrder(['cafe.rest'], { approvalsRequired }), all, ({ after, event }) => {
           if (event.type === 'approved') {
-            standing = after.approvals.filter(({ userId }) => event.standing.includes(userId)).length;
+            standing = after.approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
           }
           if (event.type === 'claimed') {
             expect(standing, 'it was let go with too few approvals').toBeGreaterThanOrEqual(
@@ -320,7 +324,7 @@ describe('whatever happens to an order', () => {
       }
       expect(isFinal(before.state), `${event.type} changed a ${before.state} order`).toBe(false);
       if (before.state === 'UNKNOWN' && after.state !== 'UNKNOWN') {
-        expect(['answered', 'settled']).toContain(event.type);
+        expect(['answered', 'resolved']).toContain(event.type);
       }
       for (const [index, was] of before.items.entries()) {
         if (was.state === 'SUCCEEDED' || was.state === 'FAILED') expect(after.items[index]).toBe(was);
@@ -369,7 +373,7 @@ describe('whatever happens to an order', () => {
       expect(after.closedAt).toEqual(isFinal(after.state) ? closedAt : undefined);
       const waits = after.state === 'DRAFT' || after.state === 'PENDING';
       expect(after.expiresAt !== undefined, `a time to expire at in ${after.state}`).toBe(waits);
-      if (!waits) expect(after.nudgeAt, `a time to nudge at in ${after.state}`).toBeUndefined();
+      if (!waits) expect(after.remindAt, `a time to nudge at in ${after.state}`).toBeUndefined();
     });
   });
 

@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createServiceClient, type ServiceClient } from '../../src/client/client.ts';
-import { Secret } from '../../src/client/secret.ts';
+import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { type Rig, startRig } from './rig.ts';
 
 /*
@@ -61,7 +61,7 @@ test('it is held back until then, and goes out by itself', async () => {
     state: 'APPROVED',
     items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
   });
-  const [heldBack] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'held_back');
+  const [heldBack] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'retry_scheduled');
   expect(heldBack?.detail['why']).toMatch(/one-time token/);
 
   rig.pass(HALF_MINUTE_MS);

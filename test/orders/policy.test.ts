@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
 import { currentPolicy } from '../../src/orders/decide.ts';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
-import { needsApproval, refusalToDecide, standingApprovers } from '../../src/orders/policy.ts';
+import { needsApproval, refusalToDecide, validApprovers } from '../../src/orders/policy.ts';
 import fc from '../support/properties.ts';
 import { newOrder } from './sample.ts';
 
@@ -61,15 +61,13 @@ describe('who may decide', () => {
 describe('approvals that stand', () => {
   it('are those of people who may approve at this moment, each counted once', () => {
     const given = ['U0BOB', 'U0CAROL', 'U0BOB', 'U0ALICE'];
-    expect(standingApprovers(order, given, policyOf(['U0BOB', 'U0CAROL', 'U0ALICE']))).toEqual([
+    expect(validApprovers(order, given, policyOf(['U0BOB', 'U0CAROL', 'U0ALICE']))).toEqual([
       'U0BOB',
       'U0CAROL',
     ]);
-    expect(standingApprovers(order, given, policyOf(['U0CAROL'])), 'with Bob removed').toEqual(['U0CAROL']);
-    expect(standingApprovers(order, given, policyOf(['U0ALICE'], true)), 'own one allowed').toEqual([
-      'U0ALICE',
-    ]);
-    expect(standingApprovers(order, given, policyOf([]))).toEqual([]);
+    expect(validApprovers(order, given, policyOf(['U0CAROL'])), 'with Bob removed').toEqual(['U0CAROL']);
+    expect(validApprovers(order, given, policyOf(['U0ALICE'], true)), 'own one allowed').toEqual(['U0ALICE']);
+    expect(validApprovers(order, given, policyOf([]))).toEqual([]);
   });
 
   it('never hold somebody who is no approver, gave none, or is the requester without leave', () => {
@@ -77,7 +75,7 @@ describe('approvals that stand', () => {
     const people = fc.array(person, { maxLength: 8 });
     fc.assert(
       fc.property(people, people, fc.boolean(), (given, approvers, selfAllowed) => {
-        const standing = standingApprovers(order, given, policyOf(approvers, selfAllowed));
+        const standing = validApprovers(order, given, policyOf(approvers, selfAllowed));
         expect(new Set(standing).size).toBe(standing.length);
         const entitled = given.filter(
           (userId) => approvers.includes(userId) && (selfAllowed || userId !== 'U0ALICE'),

@@ -106,7 +106,7 @@ class Process {
       id: `o${randomUUID()}`,
       state: 'APPROVED',
       expiresAt: undefined,
-      nudgeAt: undefined,
+      remindAt: undefined,
     });
     await vi.waitUntil(() => succeeds(this.store.create(order, undefined, [], [])), WITHIN);
     return order.id;

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { VaultError } from '../../src/accounts/vault.ts';
-import type { Envelope } from '../../src/client/envelope.ts';
-import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
-import { Secret } from '../../src/client/secret.ts';
-import type { Effect } from '../../src/client/task.ts';
 import {
-  NotRepeatedError,
-  resultOfAnswer,
+  decideRetry,
+  type RetryDecision,
+  RetryRefusedError,
   resultOfError,
+  resultOfResponse,
   SuspendedError,
-  type WhatToDo,
-  whatToDo,
 } from '../../src/orders/result.ts';
+import type { Envelope } from '../../src/service/envelope.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
+import { Secret } from '../../src/service/secret.ts';
+import type { Effect } from '../../src/service/task.ts';
 
 function failure(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `renewing cafe.rest: ${kind}`, { task: 'domain.renew', ...details });
@@ -39,7 +39,7 @@ const put = { effect: 'write', idempotent: true } as const;
 /** What is done after each of the first 25 tries, as one word: `again`, `FAILED` or `UNKNOWN`. */
 function tries(error: unknown, task: (typeof TASKS)[number], sent: boolean): string[] {
   return Array.from({ length: 25 }, (_, index) => {
-    const todo = whatToDo(error, task, index + 1, sent);
+    const todo = decideRetry(error, task, index + 1, sent);
     return todo.kind === 'again' ? 'again' : todo.outcome;
   });
 }
@@ -131,7 +131,7 @@ describe('an item that has not left, or was refused, and may not go again', () =
 
   it('has failed when its session had ended, with what the service said', () => {
     const said = { httpStatus: 401, code: 'EF01', text: 'no session' };
-    const error = new NotRepeatedError(failure('auth', said));
+    const error = new RetryRefusedError(failure('auth', said));
     for (const task of TASKS) expect(tries(error, task, false)).toEqual(again(0, 'FAILED'));
     expect(resultOfError(error, 'FAILED', account)).toEqual({
       ...said,
@@ -142,14 +142,14 @@ describe('an item that has not left, or was refused, and may not go again', () =
 });
 
 describe('when an item goes again', () => {
-  const waitOf = (todo: WhatToDo) => (todo.kind === 'again' ? todo.afterMs : todo.outcome);
+  const waitOf = (todo: RetryDecision) => (todo.kind === 'again' ? todo.afterMs : todo.outcome);
 
   it.each([
     ['not_sent', charge, [1_000, 4_000, 16_000, 'FAILED']],
     ['unknown_outcome', put, [1_000, 4_000, 16_000, 'UNKNOWN']],
     ['busy', charge, [1_000, 4_000, 16_000, 64_000, 64_000]],
   ] as const)('after %s, further apart', (kind, task, waits) => {
-    const steps = waits.map((_, index) => whatToDo(failure(kind), task, index + 1, true));
+    const steps = waits.map((_, index) => decideRetry(failure(kind), task, index + 1, true));
     expect(steps.map(waitOf)).toEqual(waits);
   });
 
@@ -160,7 +160,7 @@ describe('when an item goes again', () => {
     [900_000, 900_000],
     [86_400_000, 900_000],
   ])('after a Retry-After of %d ms it waits %d ms', (retryAfterMs, expected) => {
-    expect(waitOf(whatToDo(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
+    expect(waitOf(decideRetry(failure('busy', { retryAfterMs }), charge, 1, true))).toBe(expected);
   });
 
   it('it is said why', () => {
@@ -170,7 +170,7 @@ describe('when an item goes again', () => {
       [failure('unknown_outcome'), true],
       [new TypeError('canary'), false],
     ] as const) {
-      const todo = whatToDo(error, put, 1, sent);
+      const todo = decideRetry(error, put, 1, sent);
       expect(todo.kind === 'again' ? todo.why : todo.kind).toMatch(/^[A-Z][^.]+\.$/);
       expect(JSON.stringify(todo)).not.toContain('canary');
     }
@@ -187,7 +187,7 @@ const envelope: Envelope = {
 
 describe('what is kept of an answer', () => {
   const kept = (answered: Envelope) =>
-    resultOfAnswer({ envelope: answered, httpStatus: 200, secret: undefined }, { secretResult: false });
+    resultOfResponse({ envelope: answered, httpStatus: 200, secret: undefined }, { secretResult: false });
 
   it('is what people are shown: status, object, data, messages and stid', () => {
     expect(kept(envelope)).toEqual({
@@ -223,7 +223,7 @@ describe('what is kept of an answer', () => {
     [false, true, undefined],
   ])('tells of a secret only where a task has one (%s) and it came (%s)', (secretResult, came, hasSecret) => {
     const secret = came ? new Secret('canary') : undefined;
-    const result = resultOfAnswer({ envelope, httpStatus: 200, secret }, { secretResult });
+    const result = resultOfResponse({ envelope, httpStatus: 200, secret }, { secretResult });
     expect(result.hasSecret).toBe(hasSecret);
     expect(JSON.stringify(result)).not.toContain('canary');
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Secret } from '../../src/client/secret.ts';
 import type { Order } from '../../src/orders/order.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
@@ -56,7 +56,7 @@ describe('an order that turns out to have been done', () => {
     await until('its requests are out', () => rig.service.received.length === names.length);
     rig.pass(MINUTE_MS);
     await rig.recover();
-    await rig.orders.settle(order.id, 'U0BOB', 'FAILED', undefined);
+    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
     rig.service.received.length = 0;
     return {
       id: order.id,

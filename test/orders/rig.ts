@@ -4,10 +4,9 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
-import type { ServiceClient } from '../../src/client/client.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { expireOrder, nudgeApprovers } from '../../src/orders/decide.ts';
+import { expireOrder, remindApprovers } from '../../src/orders/decide.ts';
 import { type ExecuteDeps, executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrders } from '../../src/orders/orders.ts';
@@ -15,6 +14,7 @@ import type { Directory, Membership, OrderCommit, OrderJob, OrderStore } from '.
 import { recoverOrders } from '../../src/orders/recover.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -162,7 +162,7 @@ export async function startRig(
     return {
       execute: (orderId: string, known?: Order) => executeOrder(deps, orderId, shutdown.signal, known),
       expire: (orderId: string) => expireOrder(deps, orderId),
-      nudge: (orderId: string) => nudgeApprovers(deps, orderId),
+      nudge: (orderId: string) => remindApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
     };
   };
@@ -201,11 +201,11 @@ export async function startRig(
     },
     logged: () => state.logged,
     /** @param found what the store is to find neglected, in place of what it does find */
-    recover: (found: Partial<Awaited<ReturnType<OrderStore['neglected']>>> = {}) =>
+    recover: (found: Partial<Awaited<ReturnType<OrderStore['findNeglected']>>> = {}) =>
       recoverOrders({
         store: {
           ...store,
-          neglected: async (...when) => ({ ...(await store.neglected(...when)), ...found }),
+          findNeglected: async (...when) => ({ ...(await store.findNeglected(...when)), ...found }),
         },
         now,
         log,

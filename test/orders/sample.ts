@@ -38,7 +38,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     approvals: [],
     approvalsRequired: 1,
     expiresAt: hoursLater(72),
-    nudgeAt: hoursLater(4),
+    remindAt: hoursLater(4),
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],

@@ -1,6 +1,6 @@
-import type { ServiceClient } from '../../src/client/client.ts';
-import type { Envelope } from '../../src/client/envelope.ts';
-import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/client/errors.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import type { Envelope } from '../../src/service/envelope.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
 
 /** A request that has left for the service. */
 export interface Request {

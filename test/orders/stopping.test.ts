@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Secret } from '../../src/client/secret.ts';
 import type { Order } from '../../src/orders/order.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
@@ -69,7 +69,7 @@ describe('an order that waits out a 429', () => {
       'approved by U0BOB',
       'claimed',
       'sending',
-      'held_back',
+      'retry_scheduled',
       'released',
       'stopped by U0ALICE',
     ]);

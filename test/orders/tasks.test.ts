@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../src/client/secret.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../src/orders/order.ts';
 import { MAX_NAMES, ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
+import { Secret } from '../../src/service/secret.ts';
 import fc from '../support/properties.ts';
 import { DONE, ScriptedService } from './scripted-service.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   ctidOf,
+  formatState,
   type ItemState,
   isFinal,
   isOpen,
@@ -9,7 +10,6 @@ import {
   type OrderEvent,
   type OrderState,
   outcomeOf,
-  stateInWords,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/transition.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
@@ -29,10 +29,11 @@ const answered = (outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', n = 1) =>
   ({ type: 'answered', n, outcome, result: { summary: 'It says so.' } }) as const;
 const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), givenUpBy: workerId }) as const;
 const heldBack = (workerId: string, n = 1) =>
-  ({ type: 'held_back', workerId, n, notBefore: hoursLater(1), why: 'The service is busy.' }) as const;
-const approved = (by: string, ...standing: string[]) => ({ type: 'approved', by, standing }) as const;
+  ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), why: 'The service is busy.' }) as const;
+const approved = (by: string, ...validApprovers: string[]) =>
+  ({ type: 'approved', by, validApprovers }) as const;
 const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
-  ({ type: 'settled', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
+  ({ type: 'resolved', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
 const released = { type: 'released' } as const;
 
 /** An order in every state, by the shortest way there; `EXECUTING` before and after its request leaves. */
@@ -40,10 +41,10 @@ const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
   const pending = newOrder(['cafe.rest']);
   const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
   const sent = apply(executing, sending());
-  const expired = transition(pending, { type: 'ran_out' }, hoursLater(72));
+  const expired = transition(pending, { type: 'expired' }, hoursLater(72));
   if (!expired.ok) throw new Error(expired.refusal);
   return {
-    DRAFT: newOrder(['cafe.rest'], { state: 'DRAFT', nudgeAt: undefined }),
+    DRAFT: newOrder(['cafe.rest'], { state: 'DRAFT', remindAt: undefined }),
     PENDING: pending,
     APPROVED: apply(pending, approved('U0BOB', 'U0BOB')),
     EXECUTING: executing,
@@ -69,13 +70,13 @@ describe('which event applies in which state', () => {
   ])[] = [
     [
       'confirmed, to wait for approval',
-      { type: 'confirmed', needsApproval: true, expiresAt: hoursLater(72), nudgeAt: hoursLater(4) },
+      { type: 'confirmed', needsApproval: true, expiresAt: hoursLater(72), remindAt: hoursLater(4) },
       'U0ALICE',
       { DRAFT: 'PENDING' },
     ],
     [
       'confirmed, to go out',
-      { type: 'confirmed', needsApproval: false, expiresAt: hoursLater(72), nudgeAt: hoursLater(4) },
+      { type: 'confirmed', needsApproval: false, expiresAt: hoursLater(72), remindAt: hoursLater(4) },
       'U0ALICE',
       { DRAFT: 'APPROVED' },
     ],
@@ -96,10 +97,10 @@ describe('which event applies in which state', () => {
       'U0ALICE',
       { DRAFT: 'CANCELLED', PENDING: 'CANCELLED' },
     ],
-    ['ran out, a moment early', { type: 'ran_out' }, 'system', {}, new Date(hoursLater(72).getTime() - 1)],
-    ['ran out, at its moment', { type: 'ran_out' }, 'system', { PENDING: 'EXPIRED' }, hoursLater(72)],
-    ['nudged, a moment early', { type: 'nudged' }, 'system', {}, new Date(hoursLater(4).getTime() - 1)],
-    ['nudged, at its moment', { type: 'nudged' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
+    ['ran out, a moment early', { type: 'expired' }, 'system', {}, new Date(hoursLater(72).getTime() - 1)],
+    ['ran out, at its moment', { type: 'expired' }, 'system', { PENDING: 'EXPIRED' }, hoursLater(72)],
+    ['nudged, a moment early', { type: 'reminded' }, 'system', {}, new Date(hoursLater(4).getTime() - 1)],
+    ['nudged, at its moment', { type: 'reminded' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
     ['claimed', { ...claimed, workerId: 'worker-2' }, 'system', { APPROVED: 'EXECUTING' }],
     ['sending', sending(), 'system', { EXECUTING: 'EXECUTING' }],
     ['sending again', { ...sending(), again: 'The session had ended.' }, 'system', { SENT: 'EXECUTING' }],
@@ -122,15 +123,15 @@ describe('which event applies in which state', () => {
       { PENDING: 'FAILED', APPROVED: 'FAILED', EXECUTING: 'FAILED', SENT: 'EXECUTING' },
     ],
     [
-      'doubted',
-      { type: 'doubted', summary: 'It may have been sent.' },
+      'invalidated',
+      { type: 'invalidated', summary: 'It may have been sent.' },
       'system',
       { APPROVED: 'UNKNOWN', EXECUTING: 'UNKNOWN', SENT: 'UNKNOWN' },
     ],
     [
       'doubted, for a request that the row does not know',
       {
-        type: 'doubted',
+        type: 'invalidated',
         summary: 'It may have been sent too.',
         known: {
           n: 1,
@@ -185,14 +186,14 @@ describe('which event applies in which state', () => {
   it('a refusal says in which state the order is', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
       const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
-      expect(result.ok ? undefined : result.refusal).toContain(stateInWords(state));
+      expect(result.ok ? undefined : result.refusal).toContain(formatState(state));
     }
   });
 
   it('a nudge is given once', () => {
-    const nudged = transition(IN_STATE.PENDING, { type: 'nudged' }, hoursLater(4));
+    const nudged = transition(IN_STATE.PENDING, { type: 'reminded' }, hoursLater(4));
     if (!nudged.ok) throw new Error(nudged.refusal);
-    expect(transition(nudged.order, { type: 'nudged' }, hoursLater(5)).ok).toBe(false);
+    expect(transition(nudged.order, { type: 'reminded' }, hoursLater(5)).ok).toBe(false);
   });
 
   it('knows which states are open and which are final', () => {
@@ -265,7 +266,7 @@ describe('the items of an order', () => {
 
   it('that are not settled are all unknown when the database cannot be believed', () => {
     const doubted = apply(three, claimed, sending(1), sending(2), answered('FAILED', 2), {
-      type: 'doubted',
+      type: 'invalidated',
       summary: 'It may have been sent.',
     });
     expect(doubted.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'FAILED', 'UNKNOWN']);
@@ -283,7 +284,7 @@ describe('the items of an order', () => {
     const all = apply(one, settled('FAILED'));
     expect(all).toMatchObject({ state: 'FAILED', closedAt: START });
     expect(all.items.map(({ state }) => state)).toEqual(['FAILED', 'SUCCEEDED', 'FAILED']);
-    expect(all.items[0]?.result).toMatchObject({ settledBy: 'U0BOB', summary: 'Settled as not done.' });
+    expect(all.items[0]?.result).toMatchObject({ resolvedBy: 'U0BOB', summary: 'Settled as not done.' });
   });
 
   it('that are unknown take a late answer, even while others still go on', () => {

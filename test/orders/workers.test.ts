@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
-import { type Answered, eventOfOutcome } from '../../src/orders/outcome.ts';
+import { type AnsweredEvent, eventOfOutcome } from '../../src/orders/outcome.ts';
 import { transition } from '../../src/orders/transition.ts';
 import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
@@ -99,7 +99,7 @@ class World {
   order: Order = newOrder(['a.rest', 'b.rest'], {
     state: 'APPROVED',
     expiresAt: undefined,
-    nudgeAt: undefined,
+    remindAt: undefined,
   });
   readonly runs: Run[] = [];
   /** Requests of each item that may have been carried out. */
@@ -123,7 +123,7 @@ class World {
       return;
     }
     if (move.do === 'doubt') {
-      this.apply({ type: 'doubted', summary: 'it may have been sent' });
+      this.apply({ type: 'invalidated', summary: 'it may have been sent' });
       return;
     }
     if (move.do === 'rewind') {
@@ -132,7 +132,7 @@ class World {
       return;
     }
     if (move.do === 'settle') {
-      const event = { type: 'settled', by: 'U0BOB', outcome: move.outcome, reason: undefined } as const;
+      const event = { type: 'resolved', by: 'U0BOB', outcome: move.outcome, reason: undefined } as const;
       this.settledByHand = this.apply(event) || this.settledByHand;
       return;
     }
@@ -155,8 +155,8 @@ class World {
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const busy = { summary: 'The service is busy.', code: workerId };
-        const end: Answered = { type: 'answered', n, outcome: 'FAILED', result: busy };
-        const event = { type: 'held_back', workerId, n, notBefore: START, why: busy.summary } as const;
+        const end: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
+        const event = { type: 'retry_scheduled', workerId, n, notBefore: START, why: busy.summary } as const;
         this.apply(eventOfOutcome(this.order, { event, sent, end }));
         return;
       }
@@ -167,7 +167,7 @@ class World {
         if (this.apply({ type: 'sending', workerId, n, again: 'The session had ended.' })) return;
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
-        const event: Answered = {
+        const event: AnsweredEvent = {
           type: 'answered',
           n,
           outcome: 'FAILED',
@@ -181,7 +181,7 @@ class World {
         if (sent === undefined) return;
         actor.out.delete(n);
         const result = { summary: 'answered', code: workerId };
-        const event: Answered = { type: 'answered', n, outcome: move.outcome, result };
+        const event: AnsweredEvent = { type: 'answered', n, outcome: move.outcome, result };
         this.apply(eventOfOutcome(this.order, { event, sent }));
         this.reported = new Set([...this.reported, n]);
         const { state, result: kept } = this.itemOf(n);
@@ -203,7 +203,7 @@ class World {
                 outcome: 'FAILED',
                 result: { summary: 'nothing left' },
               }
-            : { type: 'held_back', workerId, n, notBefore: START, why: 'It could not be reached.' },
+            : { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'It could not be reached.' },
         );
         return;
     }

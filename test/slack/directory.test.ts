@@ -1,8 +1,8 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Secret } from '../../src/client/secret.ts';
+import { Secret } from '../../src/service/secret.ts';
 import { createDirectory, type SlackDirectory } from '../../src/slack/directory.ts';
-import { createSlackWeb, SlackProblem } from '../../src/slack/web.ts';
+import { createSlackWeb, SlackApiError } from '../../src/slack/platform/web.ts';
 
 /*
  * People and groups as Slack knows them, and what is made of its silence.
@@ -70,7 +70,7 @@ describe('a person', () => {
         isConfirmed: false,
       });
       expect(await directory.membership('U0ADA')).toBe('unknown');
-      await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackProblem);
+      await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackApiError);
       workspace.faults.clear();
       nowMs += 1_000;
       expect(await directory.person('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { BOT_SCOPES } from '../../src/slack/scopes.ts';
+import { BOT_SCOPES } from '../../src/slack/platform/scopes.ts';
 
 /** Slack's manifest, as far as this app uses it. https://docs.slack.dev/reference/app-manifest */
 const manifest = z

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { z } from 'zod';
 import { createJobs } from '../../src/jobs/jobs.ts';
 import { createLog } from '../../src/log.ts';
-import { during, openDatabase, StoreError } from '../../src/store/database.ts';
+import { openDatabase, StoreError, withStoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { DURABLE_COMMITS } from '../../src/store/session.ts';
@@ -134,7 +134,7 @@ describe('a database that does not answer', () => {
   test('and one that refuses', async () => {
     const database = openDatabase({ url: 'postgresql://bot:hunter2@127.0.0.1:1/steward' });
     onTestFinished(() => database.close());
-    const failing = during('asking', () => database.prisma.setting.findMany());
+    const failing = withStoreError('asking', () => database.prisma.setting.findMany());
     await expect(failing).rejects.toMatchObject({ name: 'StoreError', code: 'DatabaseNotReachable' });
     await expect(failing).rejects.not.toThrow(/hunter2/);
   });
@@ -142,13 +142,13 @@ describe('a database that does not answer', () => {
 
 describe('errors', () => {
   test('name the activity and the code; the values of a query are in the cause alone', async () => {
-    const failing = during('saving a setting', () =>
+    const failing = withStoreError('saving a setting', () =>
       rig.database.prisma.setting.create({
         data: { key: 'k', value: 'a value', updatedBy: 'U1', updatedAt: new Date(Number.NaN) },
       }),
     );
     await expect(failing).rejects.toMatchObject({ message: 'saving a setting: the database failed' });
-    const badJson = during('reading', () => rig.database.prisma.$queryRaw`SELECT '{'::jsonb`);
+    const badJson = withStoreError('reading', () => rig.database.prisma.$queryRaw`SELECT '{'::jsonb`);
     await expect(badJson).rejects.toMatchObject({
       message: 'reading: the database failed (22P02)',
       code: '22P02',
@@ -156,8 +156,8 @@ describe('errors', () => {
   });
 
   test('keep the activity that failed first', async () => {
-    const failing = during('all of it', () =>
-      during('a part of it', () => Promise.reject(new Error('disk'))),
+    const failing = withStoreError('all of it', () =>
+      withStoreError('a part of it', () => Promise.reject(new Error('disk'))),
     );
     await expect(failing).rejects.toMatchObject({ message: 'a part of it: the database failed' });
   });

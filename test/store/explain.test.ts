@@ -68,7 +68,7 @@ async function fill(): Promise<void> {
   const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
-       input, has_secret_input, channel_id, approvals_required, delivery_id, expires_at, nudge_at, worker_id, lease_until,
+       input, has_secret_input, channel_id, approvals_required, delivery_id, expires_at, remind_at, worker_id, lease_until,
        created_at, updated_at, closed_at, shown_version)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
@@ -105,7 +105,7 @@ async function fill(): Promise<void> {
      SELECT id, 1, updated_at + interval '1 hour', updated_at FROM orders WHERE task = 'create' AND state <> 'DRAFT'`,
   );
   await admin.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold, renewed_at, check_problem)
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold, renewed_at, check_problem)
      SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'rdap', 'U0ALICE', $1,
        $1::timestamptz + interval '1 second' * (n - 20), CASE WHEN n % 365 < 60 THEN n % 365 ELSE 2147483647 END,
        CASE WHEN n % 50 = 0 THEN $1::timestamptz - interval '1 hour' * (n % 5000) END, NULL
@@ -114,8 +114,8 @@ async function fill(): Promise<void> {
   );
   await admin.query(
     `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), said_threshold, 'digest-' || said_threshold, $1, $1 FROM domains
-     WHERE said_threshold <= 60`,
+     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'digest-' || reminded_threshold, $1, $1 FROM domains
+     WHERE reminded_threshold <= 60`,
     [NOW],
   );
   await admin.query(
@@ -223,12 +223,12 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', NOW),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
-  'having the messages of an order to oneself': () => orders().takeToShow(PENDING, NOW, NOW),
-  'an order with all that is shown of it': () => orders().toShow(PENDING),
+  'having the messages of an order to oneself': () => orders().claimNotification(PENDING, NOW, NOW),
+  'an order with all that is shown of it': () => orders().unnotified(PENDING),
   'letting go of its messages': async () => {
-    const shown = await orders().toShow(PENDING);
+    const shown = await orders().unnotified(PENDING);
     if (shown !== undefined)
-      await orders().releaseShowLease(shown, [
+      await orders().releaseNotification(shown, [
         { purpose: 'reply:8:denied', channelId: 'C0DOMAINS', ts: '1.1' },
       ]);
   },
@@ -237,8 +237,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
-  'orders that need a hand': () => orders().neglected(NOW, 3_000),
-  'what has run out': () => orders().sweep(NOW),
+  'orders that need a hand': () => orders().findNeglected(NOW, 3_000),
+  'what has run out': () => orders().purgeExpired(NOW),
   'what has not gone out': () => orders().unsent(),
   'what rests on a person': () => orders().unfinishedOf('U0PERSON7', ['account-7', 'account-8']),
   'what only a person may see': () => orders().forgetPrivate('U0PERSON7'),
@@ -280,7 +280,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'dates that are imported': () =>
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
-  'freeing what a digest did not post': () => createReminderStore(database).saidBy('digest-7'),
+  'freeing what a digest did not post': () => createReminderStore(database).remindersOf('digest-7'),
   'queueing a job': () => orders().enqueue([LATER]),
 };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OrderToShow } from '../../src/orders/ports.ts';
+import type { UnnotifiedOrder } from '../../src/orders/ports.ts';
 import { at, newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
@@ -9,18 +9,18 @@ beforeAll(async () => {
 afterAll(() => rig.end());
 
 /** What there is to show of an order at this moment. */
-async function toShow(orderId: string): Promise<OrderToShow> {
-  const found = await rig.store.toShow(orderId);
+async function toShow(orderId: string): Promise<UnnotifiedOrder> {
+  const found = await rig.store.unnotified(orderId);
   if (found === undefined) throw new Error(`order ${orderId} is gone`);
   return found;
 }
 
 /** Has an order's messages to itself from one second until another. @returns whether it does */
 async function take(orderId: string, from: number, until: number): Promise<boolean> {
-  return (await rig.store.takeToShow(orderId, at(from), at(until))) !== undefined;
+  return (await rig.store.claimNotification(orderId, at(from), at(until))) !== undefined;
 }
 
-const release = (shown: OrderToShow) => rig.store.releaseShowLease(shown, []);
+const release = (shown: UnnotifiedOrder) => rig.store.releaseNotification(shown, []);
 
 test('one of 10 processes at once has an order’s messages, until it lets go or its time is over', async () => {
   const { id } = await rig.keep(newOrder());
@@ -37,7 +37,7 @@ test('a time that only a clock that was put back can have noted holds up nobody'
   const { id } = await rig.keep(newOrder());
   await take(id, 6 * 3_600, 6 * 3_600 + 60);
   expect(await take(id, 0, 60)).toBe(true);
-  await rig.store.postponeShow(id, at(600));
+  await rig.store.postponeNotification(id, at(600));
   expect(await take(id, 0, 60), 'ten minutes are what Slack may ask for').toBe(false);
 });
 
@@ -56,7 +56,7 @@ test('who waited for a change of the order shows what it came to', async () => {
   const [taken] = await rig.whileHolding(
     `UPDATE orders SET state = 'CANCELLED', version = version + 1 WHERE id = $1`,
     [order.id],
-    () => [rig.store.takeToShow(order.id, at(0), at(60))],
+    () => [rig.store.claimNotification(order.id, at(0), at(60))],
     'COMMIT',
   );
   expect(taken?.order).toMatchObject({ state: 'CANCELLED', version: order.version + 1 });
@@ -68,14 +68,16 @@ test('what was posted is kept with letting go, and where there is more to show a
   const shown = await toShow(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   const reply = (ts: string) => ({ purpose: `reply:${ts}`, channelId: 'C1', ts });
-  expect(await rig.store.releaseShowLease(shown, [reply('1.1')])).toBe(false);
-  expect(await rig.store.releaseShowLease(await toShow(order.id), [reply('1.2'), reply('1.1')])).toBe(true);
+  expect(await rig.store.releaseNotification(shown, [reply('1.1')])).toBe(false);
+  expect(await rig.store.releaseNotification(await toShow(order.id), [reply('1.2'), reply('1.1')])).toBe(
+    true,
+  );
   expect((await rig.store.messages(order.id)).map(({ ts }) => ts).sort()).toEqual(['1.1', '1.2']);
 });
 
 test('a message that is found is to be brought up to date, also while the others are', async () => {
   const { id } = await rig.keep(newOrder());
-  const unshown = async () => (await rig.store.neglected(at(100), 15_000)).unshown.includes(id);
+  const unnotified = async () => (await rig.store.findNeglected(at(100), 15_000)).unnotified.includes(id);
   await take(id, 0, 60);
   const others = await toShow(id);
   await rig.store.adoptMessage(id, { purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' });
@@ -83,20 +85,20 @@ test('a message that is found is to be brought up to date, also while the others
   const all = await toShow(id);
   expect(all.messages).toEqual([{ purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }]);
   expect(await release(all)).toBe(true);
-  expect(await unshown()).toBe(false);
+  expect(await unnotified()).toBe(false);
 
   await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
-  expect(await unshown(), 'recovery does not find it').toBe(true);
+  expect(await unnotified(), 'recovery does not find it').toBe(true);
   await take(id, 61, 120);
   expect(await release(await toShow(id))).toBe(true);
   await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
-  expect(await unshown(), 'the same one once more').toBe(false);
+  expect(await unnotified(), 'the same one once more').toBe(false);
 });
 
 test('nobody shows an order before the moment that it is put off to', async () => {
   const { id } = await rig.keep(newOrder());
   await take(id, 0, 60);
-  await rig.store.postponeShow(id, at(30));
+  await rig.store.postponeNotification(id, at(30));
   expect(await take(id, 29.999, 90)).toBe(false);
   expect(await take(id, 30, 90)).toBe(true);
 });

@@ -42,7 +42,7 @@ export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]
     id,
     account: { id: 'account-1', login: 'alice', method: 'password', context: 4 },
     expiresAt: at(3_600),
-    nudgeAt: at(600),
+    remindAt: at(600),
     deliveryId: `delivery-${id}`,
     createdAt: T0,
     ...changes,
@@ -179,7 +179,7 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
 /** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
-  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', standing: ['U0BOB'] }, at(1));
+  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] }, at(1));
   let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker', leaseUntil: at(20) }, at(2));
   for (let n = 1; n <= sent; n += 1) {
     now = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, at(3));

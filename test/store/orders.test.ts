@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-const approve = (by: string) => ({ type: 'approved', by, standing: [by] }) as const;
+const approve = (by: string) => ({ type: 'approved', by, validApprovers: [by] }) as const;
 const answer = (
   outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
   result: ItemResult = { summary: 'Done.' },
@@ -52,7 +52,7 @@ describe('what is kept comes back', () => {
       state: 'APPROVED',
       account: { id: 'a2', login: 'uuid', method: 'trusted_application', context: undefined },
       expiresAt: undefined,
-      nudgeAt: undefined,
+      remindAt: undefined,
     });
     expect(await rig.keep(order)).toEqual(order);
     expect(await rig.store.sealedInput(order.id)).toBeUndefined();
@@ -66,7 +66,7 @@ describe('what is kept comes back', () => {
       version: 4,
       approvals: [{ userId: 'U0BOB', at: at(1) }],
       expiresAt: undefined,
-      nudgeAt: undefined,
+      remindAt: undefined,
       claim: { workerId: 'worker', leaseUntil: at(20) },
       items: [{ state: 'SENT', sentAt: at(3), attempts: 1 }],
     });
@@ -120,7 +120,7 @@ describe('what is kept comes back', () => {
     const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
     await underWay(rig, order, 1);
     const heldBack = {
-      type: 'held_back',
+      type: 'retry_scheduled',
       workerId: 'worker',
       n: 1,
       notBefore: at(60),
@@ -182,10 +182,10 @@ describe('compare and swap', () => {
     const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
     const [outdated, ...fresh] = orders;
     if (outdated === undefined) throw new Error('nothing was kept');
-    await rig.apply(outdated.id, { type: 'nudged' }, at(600));
+    await rig.apply(outdated.id, { type: 'reminded' }, at(600));
     const holder = await rig.keep(newOrder({ task: 'delete' }, ['held.rest']));
     const barred = await rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
-    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
 
     const outcomes = await Promise.all(
       [...orders, barred].map((order, index) =>
@@ -319,7 +319,7 @@ describe('one open order a task and name', () => {
     await rig.apply(first.id, answer('UNKNOWN'), at(4));
     const next = newOrder({}, ['again.rest', 'more.rest']);
     expect(await rig.store.create(next, undefined, [], [])).toEqual({ conflictingOrderId: first.id });
-    await rig.apply(first.id, { type: 'settled', by: 'U0BOB', outcome: 'FAILED', reason: undefined }, at(5));
+    await rig.apply(first.id, { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined }, at(5));
     expect(await rig.store.create(next, undefined, [], [])).toBeUndefined();
   });
 
@@ -335,7 +335,7 @@ describe('one open order a task and name', () => {
   });
 
   test('a draft bars nobody; confirmed too late it learns which order is in its way', async () => {
-    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
     const drafts = await Promise.all(
       [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
     );
@@ -360,7 +360,7 @@ describe('secrets', () => {
   test.each([
     ['denied', { type: 'denied', by: 'U0BOB', reason: undefined }],
     ['cancelled', { type: 'cancelled', by: 'U0ALICE' }],
-    ['expired', { type: 'ran_out' }],
+    ['expired', { type: 'expired' }],
     ['failed before it is sent', { type: 'stopped', summary: 'The account is gone.' }],
   ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
     const order = await rig.keep(secretOrder());
@@ -426,7 +426,7 @@ describe('secrets', () => {
     const id = await withResult(at(3_600));
     const young = await withResult(at(7_200));
     expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
-    expect((await rig.store.sweep(at(3_600))).secrets).toBe(1);
+    expect((await rig.store.purgeExpired(at(3_600))).secrets).toBe(1);
     expect(await rig.sql('SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1', [id])).toEqual([
       { sealed: null, key_id: null },
     ]);
@@ -440,12 +440,12 @@ describe('drafts', () => {
     const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), hasSecretInput: true }));
     const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
-    expect((await rig.store.sweep(at(900))).drafts).toBe(1);
+    expect((await rig.store.purgeExpired(at(900))).drafts).toBe(1);
     expect(await rig.store.load(old.id)).toBeUndefined();
     expect(await rig.store.history(old.id)).toEqual([]);
     expect(await rig.read(young.id)).toEqual(young);
     expect(await rig.read(pending.id)).toEqual(pending);
-    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, nudgeAt: T0 } as const;
+    const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
     expect(await rig.store.commit(changeOf(old, confirmed, at(899)))).toEqual({
       ok: false,
       conflictingOrderId: undefined,

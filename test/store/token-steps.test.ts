@@ -25,31 +25,31 @@ afterAll(async () => {
 
 test('of all who use a step at once one has it; the others are told which was used', async () => {
   for (const step of [STEP, STEP + 1]) {
-    const uses = await Promise.all(Array.from({ length: 20 }, () => steps.use('tina', step)));
+    const uses = await Promise.all(Array.from({ length: 20 }, () => steps.claimStep('tina', step)));
     expect(uses.filter((used) => used === undefined)).toHaveLength(1);
     expect(uses.filter((used) => used === step)).toHaveLength(19);
   }
 });
 
 test('an earlier step is used too; each user has steps of their own, however the name is typed', async () => {
-  expect(await steps.use('Tina', STEP)).toBeUndefined();
-  expect(await steps.use('tina', STEP - 1)).toBe(STEP);
-  expect(await steps.use('TINA', STEP)).toBe(STEP);
-  expect(await steps.use('anna', STEP)).toBeUndefined();
+  expect(await steps.claimStep('Tina', STEP)).toBeUndefined();
+  expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP);
+  expect(await steps.claimStep('TINA', STEP)).toBe(STEP);
+  expect(await steps.claimStep('anna', STEP)).toBeUndefined();
 });
 
 test('a step that is given back can be used again, and no other one is given back with it', async () => {
-  await steps.use('tina', STEP);
+  await steps.claimStep('tina', STEP);
   await steps.giveBack('tina', STEP);
-  expect(await steps.use('tina', STEP - 1)).toBe(STEP - 1);
-  expect(await steps.use('tina', STEP)).toBeUndefined();
-  await steps.use('tina', STEP + 1);
+  expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP - 1);
+  expect(await steps.claimStep('tina', STEP)).toBeUndefined();
+  await steps.claimStep('tina', STEP + 1);
   await steps.giveBack('tina', STEP);
-  expect(await steps.use('tina', STEP + 1)).toBe(STEP + 1);
+  expect(await steps.claimStep('tina', STEP + 1)).toBe(STEP + 1);
 });
 
 test('what a clock far ahead has noted keeps nobody waiting', async () => {
-  await steps.use('tina', STEP + 10_000);
-  expect(await steps.use('tina', STEP)).toBeUndefined();
-  expect(await steps.use('tina', STEP)).toBe(STEP);
+  await steps.claimStep('tina', STEP + 10_000);
+  expect(await steps.claimStep('tina', STEP)).toBeUndefined();
+  expect(await steps.claimStep('tina', STEP)).toBe(STEP);
 });

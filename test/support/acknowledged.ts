@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { z } from 'zod';
 import { command, type Delivery, press } from '../../bench/slack-load.ts';
-import { GIVEN_WITHIN_MS } from '../../src/slack/acknowledgements.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
 
@@ -68,7 +68,7 @@ export class AcknowledgedSite {
         const startedAt = performance.now();
         return deliver(Number(new URL(url).port), signingSecret, deed.delivery, () => {
           // A machine that is too busy may take this long: then nothing is promised.
-          if (performance.now() - startedAt >= GIVEN_WITHIN_MS) late += 1;
+          if (performance.now() - startedAt >= ACKNOWLEDGE_WITHIN_MS) late += 1;
           else acknowledged.add(deed);
           if (acknowledged.size + late === killAfter) process.kill(child.pid, 'SIGKILL');
         });

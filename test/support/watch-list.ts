@@ -18,7 +18,7 @@ export async function fillWatchList(
 ): Promise<void> {
   await client.query("SET TIME ZONE 'UTC'");
   await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, said_threshold)
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
      SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365) + interval '3 hours', 'rdap', 'U0ALICE',
             $1, $1::timestamptz + interval '1 second' * n,
             COALESCE((SELECT min(t) FROM unnest(ARRAY[60, 30, 14, 7, 3, 1]) t WHERE t >= n % 365), 2147483647)
@@ -27,8 +27,8 @@ export async function fillWatchList(
   );
   await client.query(
     `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), said_threshold, 'before', $1, $1
-     FROM domains WHERE said_threshold <= 60`,
+     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'before', $1, $1
+     FROM domains WHERE reminded_threshold <= 60`,
     [now],
   );
   await client.query(

@@ -13,12 +13,12 @@ import {
   reasonOf,
   type Submitted,
 } from '../feature.ts';
-import { uploadText } from '../upload.ts';
+import { uploadText } from '../platform/upload.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
+import { code, context, escapeText, lines, section, textMessage } from '../views/blocks.ts';
 import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
-import { code, context, escapeText, lines, say, section } from '../views/kit.ts';
 import { orderTitle, seenInRecords } from '../views/order.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
@@ -34,18 +34,20 @@ import { userForm } from './users.ts';
  * Tells the person why nothing changed; what did change, the card and the thread say.
  * @param changed what to say of it where the click was acknowledged before it was known
  */
-async function tellOutcome(
+async function respondWithOutcome(
   call: Interaction,
   outcome: ChangeOutcome,
   changed: (title: string, order: Order) => string,
 ): Promise<void> {
-  if (!outcome.ok) return call.tell(say(outcome.refusal));
+  if (!outcome.ok) return call.respond(textMessage(outcome.refusal));
   const { order } = outcome;
-  await call.tellIfLate(say(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)));
+  await call.respondIfLate(
+    textMessage(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)),
+  );
 }
 
 async function approve(call: ActionCall): Promise<void> {
-  await tellOutcome(call, await call.deps.orders.approve(call.value, call.person.id), approvedText);
+  await respondWithOutcome(call, await call.deps.orders.approve(call.value, call.person.id), approvedText);
 }
 
 function approvedText(title: string, { state }: Order): string {
@@ -56,7 +58,7 @@ function approvedText(title: string, { state }: Order): string {
 }
 
 async function cancel(call: ActionCall): Promise<void> {
-  await tellOutcome(
+  await respondWithOutcome(
     call,
     await call.deps.orders.cancel(call.value, call.person.id),
     (title) => `Cancelled: ${title}. Nothing was sent.`,
@@ -64,7 +66,7 @@ async function cancel(call: ActionCall): Promise<void> {
 }
 
 async function stop(call: ActionCall): Promise<void> {
-  await tellOutcome(
+  await respondWithOutcome(
     call,
     await call.deps.orders.stop(call.value, call.person.id),
     (title) => `Stopped: ${title}. What waited is not sent any more.`,
@@ -73,11 +75,11 @@ async function stop(call: ActionCall): Promise<void> {
 
 async function confirm(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.confirm(call.value, call.person.id);
-  if (outcome.kind === 'open_already') return call.tell(openAlready(outcome.order));
-  await call.tell(
+  if (outcome.kind === 'open_already') return call.respond(openAlready(outcome.order));
+  await call.respond(
     outcome.kind === 'refused'
-      ? say(outcome.why)
-      : say(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`),
+      ? textMessage(outcome.why)
+      : textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`),
   );
 }
 
@@ -85,16 +87,16 @@ async function retry(call: ActionCall): Promise<void> {
   const outcome = await call.deps.orders.retry(call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   const message = outcomeMessage(outcome);
-  if (message !== undefined) await call.tell(message);
-  else if (outcome.kind === 'accepted') await call.tell(retriedMessage(outcome.order));
+  if (message !== undefined) await call.respond(message);
+  else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
 
 /** The form again with all but the secret, for the account that the order was made with. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const account = await activeAccount(call);
   if (account?.id !== order.account.id) {
-    return call.tell(
-      say(
+    return call.respond(
+      textMessage(
         `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
       ),
     );
@@ -116,7 +118,7 @@ async function reveal(call: ActionCall): Promise<void> {
     const { err, why } = outcome;
     if (err !== undefined)
       call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
-    return call.tell(say(why));
+    return call.respond(textMessage(why));
   }
   const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
   const view = noticeView(title, [
@@ -131,8 +133,9 @@ async function reveal(call: ActionCall): Promise<void> {
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders, web, directory } = call.deps;
   const [order, answers] = await Promise.all([orders.load(call.value), orders.answers(call.value)]);
-  if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
-  if (answers.length === 0) return call.tell(say('Nothing more was kept of what the service said.'));
+  if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
+  if (answers.length === 0)
+    return call.respond(textMessage('Nothing more was kept of what the service said.'));
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
   await uploadText(web, {
@@ -141,8 +144,8 @@ async function showAnswers(call: ActionCall): Promise<void> {
     channelId: await directory.directMessage(call.person.id),
     comment: `All that the service said: ${escapeText(title)}, order ${code(order.id)}.`,
   });
-  await call.tell(
-    say(
+  await call.respond(
+    textMessage(
       `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
     ),
   );
@@ -185,11 +188,11 @@ const denyForm = reasonForm(
 );
 
 /** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
-const settleForm = reasonForm(
+const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
   (call, subject, reason) => {
     const [orderId = '', found] = subject.split(':');
-    return call.deps.orders.settle(
+    return call.deps.orders.resolve(
       orderId,
       call.person.id,
       found === 'done' ? 'SUCCEEDED' : 'FAILED',
@@ -212,24 +215,24 @@ function originWith(call: ActionCall, subject: string) {
 
 async function openDeny(call: ActionCall): Promise<void> {
   const order = await call.deps.orders.load(call.value);
-  if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
+  if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
   const refusal = await call.deps.orders.refusalToDeny(order, call.person.id);
-  if (refusal !== undefined) return call.tell(say(refusal));
+  if (refusal !== undefined) return call.respond(textMessage(refusal));
   await openForm(call, denyForm, originWith(call, order.id), {});
 }
 
-function openSettle(found: 'done' | 'failed') {
+function openResolve(found: 'done' | 'failed') {
   return async (call: ActionCall): Promise<void> => {
     const order = await call.deps.orders.load(call.value);
-    if (order === undefined) return call.tell(say(NO_SUCH_ORDER));
-    const refusal = await call.deps.orders.refusalToSettle(order, call.person.id);
-    if (refusal !== undefined) return call.tell(say(refusal));
-    await openForm(call, settleForm, originWith(call, `${order.id}:${found}`), {});
+    if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
+    const refusal = await call.deps.orders.refusalToResolve(order, call.person.id);
+    if (refusal !== undefined) return call.respond(textMessage(refusal));
+    await openForm(call, resolveForm, originWith(call, `${order.id}:${found}`), {});
   };
 }
 
 /** A card that the bot does not know it posted is known from the first press of its buttons. */
-function knowingItsCard({ run, ...action }: Action): Action {
+function withCard({ run, ...action }: Action): Action {
   return {
     ...action,
     async run(call) {
@@ -252,8 +255,8 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_retry', needs: 'member', run: retry },
   { id: 'order_reveal', needs: 'member', run: reveal },
   { id: 'order_data', needs: 'member', run: showAnswers },
-  { id: 'order_resolve_done', needs: 'member', run: openSettle('done') },
-  { id: 'order_resolve_failed', needs: 'member', run: openSettle('failed') },
+  { id: 'order_resolve_done', needs: 'member', run: openResolve('done') },
+  { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
 ];
 
-export const approvals: Feature = { forms: [denyForm, settleForm], actions: BUTTONS.map(knowingItsCard) };
+export const approvals: Feature = { forms: [denyForm, resolveForm], actions: BUTTONS.map(withCard) };

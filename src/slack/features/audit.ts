@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EVIDENCE } from '../../orders/order.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../csv.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
-import { uploadFile } from '../upload.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { uploadFile } from '../platform/upload.ts';
+import { SlackApiError } from '../platform/web.ts';
 import { AUDIT_COLUMNS, type NameOf, orderRow, settingRow } from '../views/audit.ts';
-import { code, count, escapeText, type Message, say } from '../views/kit.ts';
-import { slackProblemInWords } from '../views/slack-problem.ts';
-import { SlackProblem } from '../web.ts';
+import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { formatSlackError } from '../views/slack-error.ts';
 
 /*
  * The audit log as a CSV file, for admins.
@@ -78,13 +78,13 @@ async function* csvOf(deps: SlackDeps, from: Date, to: Date, onRow: () => void):
 
 async function runAudit(call: CommandCall): Promise<void> {
   const span = spanOf(call.words, call.deps.now());
-  if ('problem' in span) return call.tell(say(span.problem));
+  if ('problem' in span) return call.respond(textMessage(span.problem));
   // Slack wants to know the length first, so the file is written to disk before it goes out.
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
   const said = await handOver(call, span, join(folder, 'audit.csv')).finally(() =>
     rm(folder, { recursive: true, force: true }),
   );
-  await call.tell(said);
+  await call.respond(said);
 }
 
 /** @returns what became of it */
@@ -97,7 +97,7 @@ async function handOver({ deps, person }: CommandCall, span: Span, path: string)
     rows += 1;
   });
   await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
-  if (rows === 0) return say(`Nothing happened from ${days} (UTC), so there is no file.`);
+  if (rows === 0) return textMessage(`Nothing happened from ${days} (UTC), so there is no file.`);
   try {
     await uploadFile(deps.web, {
       path,
@@ -106,13 +106,13 @@ async function handOver({ deps, person }: CommandCall, span: Span, path: string)
       comment: `The audit log from ${days} (UTC): ${count(rows, 'line')}.`,
     });
   } catch (error) {
-    if (!(error instanceof SlackProblem)) throw error;
+    if (!(error instanceof SlackApiError)) throw error;
     deps.log.warn({ err: error, by: person.id, ...span }, 'handing over the audit log');
-    const { said, todo } = slackProblemInWords(error);
-    return say(escapeText(`I cannot hand you the file. ${said} ${todo}`));
+    const { said, todo } = formatSlackError(error);
+    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
   }
   deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
-  return say(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
+  return textMessage(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
 }
 
 export const audit: Feature = {

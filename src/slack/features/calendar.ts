@@ -1,6 +1,6 @@
 import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { code, context, message, say, section } from '../views/kit.ts';
+import { code, context, message, section, textMessage } from '../views/blocks.ts';
 
 /*
  * The private address of a calendar feed of the watch list.
@@ -12,8 +12,10 @@ const ADDRESS_SEALED =
 async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   if ((word !== undefined && word.toLowerCase() !== 'reset') || rest.length > 0) {
-    return call.tell(
-      say('`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.'),
+    return call.respond(
+      textMessage(
+        '`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.',
+      ),
     );
   }
   const reset = word !== undefined;
@@ -22,12 +24,12 @@ async function runCalendar(call: CommandCall): Promise<void> {
     address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
-    return call.tell(say(ADDRESS_SEALED));
+    return call.respond(textMessage(ADDRESS_SEALED));
   }
   const lead = reset
     ? 'Your feed of the watch list has a new address. The former one is gone; subscribe to this one instead:'
     : 'Subscribe to this address in your calendar to see when names expire:';
-  await call.tell(
+  await call.respond(
     message(lead, [
       section(`${lead}\n${code(address)}`),
       context(

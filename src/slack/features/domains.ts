@@ -7,8 +7,8 @@ import {
   linesOf,
   textOf,
 } from '../feature.ts';
+import { quote, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { quote, say } from '../views/kit.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 
@@ -176,10 +176,10 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   const refusal = await refusalOfAccount(call, 'renew');
-  if (refusal !== undefined) return call.tell(refusal);
+  if (refusal !== undefined) return call.respond(refusal);
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    return call.tell(
-      say(
+    return call.respond(
+      textMessage(
         `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
       ),
     );

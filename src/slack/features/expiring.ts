@@ -1,6 +1,6 @@
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
+import { type Message, textMessage } from '../views/blocks.ts';
 import { expiringPage, LIST_LENGTH } from '../views/expiry.ts';
-import { type Message, say } from '../views/kit.ts';
 
 /*
  * The list of what expires, in pages.
@@ -13,11 +13,11 @@ async function runExpiring(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   const days = word === undefined ? DEFAULT_DAYS : readNumber(word, MAX_DAYS);
   if (days === undefined || rest.length > 0) {
-    return call.tell(
-      say(`Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`),
+    return call.respond(
+      textMessage(`Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`),
     );
   }
-  await call.tell(await page(call, days, 0));
+  await call.respond(await page(call, days, 0));
 }
 
 /** The button's value is `<days>:<offset>`. */
@@ -28,7 +28,7 @@ async function turnPage(call: ActionCall): Promise<void> {
     readNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
     readNumber(offset ?? '') ?? 0,
   );
-  await call.tell(shown, { replace: true });
+  await call.respond(shown, { replace: true });
 }
 
 async function page({ deps }: Interaction, days: number, offset: number): Promise<Message> {

@@ -17,10 +17,10 @@ export function createHelp(others: readonly Command[]): readonly Command[] {
     async run(call: CommandCall) {
       const [word] = call.words;
       const commands = [help, ...others];
-      if (word === undefined) return call.tell(helpOverview(commands));
+      if (word === undefined) return call.respond(helpOverview(commands));
       const command = commands.find(({ name }) => name === word.toLowerCase());
       const names = commands.map(({ name }) => name);
-      await call.tell(
+      await call.respond(
         command === undefined ? unknownCommand(word, nearest(word.toLowerCase(), names)) : helpFor(command),
       );
     },

@@ -1,10 +1,10 @@
 import { newReference } from '../../log.ts';
 import { isRequester } from '../../orders/order.ts';
-import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
+import { withPlainView } from '../platform/fallback.ts';
+import { okResponse, type SlackWeb } from '../platform/web.ts';
+import type { AnyBlock } from '../views/blocks.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
-import type { AnyBlock } from '../views/kit.ts';
-import { done, type SlackWeb } from '../web.ts';
 
 /*
  * The bot's Home tab, for the person who opens it.
@@ -59,7 +59,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     unreadableGroups: policy.unreadableGroups,
     // The one that has waited longest first.
     toDecide: approves ? mayDecide.reverse() : undefined,
-    toSettle,
+    toResolve: toSettle,
     open,
     next,
     months,
@@ -68,6 +68,6 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {
   await withPlainView(blocks, (shown) =>
-    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, done),
+    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
   );
 }

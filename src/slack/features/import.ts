@@ -1,8 +1,8 @@
 import type { Feature, FormFeature, SubmissionCall } from '../feature.ts';
+import { message } from '../views/blocks.ts';
 import { importProgress, importReport } from '../views/expiry.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView } from '../views/form.ts';
-import { message } from '../views/kit.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -50,7 +50,7 @@ const importForm: FormFeature = {
         const { text, blocks } = importReport(summary);
         await show(noticeView(form.title, blocks));
         // The view may have been closed.
-        await call.tell(message(text, blocks));
+        await call.respond(message(text, blocks));
       },
     };
   },

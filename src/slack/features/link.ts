@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import type { LinkOutcome } from '../../accounts/accounts.ts';
-import type { Credential } from '../../client/auth.ts';
-import { Secret } from '../../client/secret.ts';
+import type { Credential } from '../../service/authenticator/signature.ts';
+import { Secret } from '../../service/secret.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import { factsOf } from '../views/answer.ts';
-import type { Field, FormValues } from '../views/form.ts';
 import {
   actions,
   button,
@@ -16,10 +15,11 @@ import {
   message,
   moment,
   quote,
-  say,
   section,
-} from '../views/kit.ts';
-import { contextInWords } from '../views/order.ts';
+  textMessage,
+} from '../views/blocks.ts';
+import type { Field, FormValues } from '../views/form.ts';
+import { formatContext } from '../views/order.ts';
 import { openForm } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
@@ -204,13 +204,13 @@ const linkForm: FormFeature = {
     const outcome = await accounts.link(call.person.id, read.credential);
     if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
     if (outcome.kind !== 'linked') return { kind: 'errors', errors: { password: outcome.why } };
-    return { kind: 'done', say: say(linkedText(outcome)) };
+    return { kind: 'done', say: textMessage(linkedText(outcome)) };
   },
 };
 
 function linkedText({ account, verified, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(accountName(account));
-  const where = contextInWords(account.context);
+  const where = formatContext(account.context);
   const limits =
     account.method === 'two_factor'
       ? ' A two-factor account can work with users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
@@ -241,18 +241,20 @@ async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.deps.accounts.list(call.person.id);
   if (accounts.length === 0)
-    return call.tell(say('You have no linked account, so there is nothing to forget.'));
+    return call.respond(textMessage('You have no linked account, so there is nothing to forget.'));
   const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
-  if (chosen.length === 0 && word !== undefined) return call.tell(say(noSuchSlot(word, accounts)));
+  if (chosen.length === 0 && word !== undefined) return call.respond(textMessage(noSuchSlot(word, accounts)));
   if (word === undefined && accounts.length > 1) {
     const list = accounts
       .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
       .join('\n');
-    return call.tell(say(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`));
+    return call.respond(
+      textMessage(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`),
+    );
   }
   const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
-  await call.tell(
-    say(
+  await call.respond(
+    textMessage(
       `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. Orders that wait for approval with it will not be sent.`,
     ),
   );
@@ -262,13 +264,15 @@ async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.deps.accounts.list(call.person.id);
   if (word === undefined)
-    return call.tell(say(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`));
+    return call.respond(
+      textMessage(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`),
+    );
   const account = await call.deps.accounts.use(call.person.id, slotOf(word));
-  await call.tell(
-    say(
+  await call.respond(
+    textMessage(
       account === undefined
         ? noSuchSlot(word, accounts)
-        : `Active now: ${code(accountName(account))}, ${contextInWords(account.context)}.`,
+        : `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`,
     ),
   );
 }
@@ -292,11 +296,11 @@ function accountLine(account: Account): string {
   const checked =
     account.verifiedAt === undefined ? 'not yet used' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${contextInWords(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${profileInWords(account)}`;
+  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
 /** What the service told of the user when the account was last checked, on a line of its own. */
-function profileInWords({ profile, method }: Account): string {
+function formatProfile({ profile, method }: Account): string {
   if (profile === undefined) {
     return method === 'password'
       ? ''
@@ -320,7 +324,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
   const accounts = await call.deps.accounts.list(call.person.id);
   const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}`;
   const asked = accounts.find(({ active, method }) => active && method === 'password');
-  await call.tell(
+  await call.respond(
     message(text, [
       ...lines(text.split('\n')),
       ...(asked === undefined
@@ -346,17 +350,19 @@ async function showDetails(call: ActionCall): Promise<void> {
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
   const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
   if (mine === undefined || outcome === undefined) {
-    return call.tell(say('This account is not linked any more. `/domain whoami` shows those that are.'));
+    return call.respond(
+      textMessage('This account is not linked any more. `/domain whoami` shows those that are.'),
+    );
   }
   switch (outcome.kind) {
     case 'failed':
-      return call.tell(say(escapeText(outcome.why)));
+      return call.respond(textMessage(escapeText(outcome.why)));
     case 'not_documented':
-      return call.tell(say('The document shows no login that tells more of such an account.'));
+      return call.respond(textMessage('The document shows no login that tells more of such an account.'));
     case 'told': {
       const facts = factsOf(outcome.record);
       const left = facts.length - MAX_FACTS;
-      await call.tell(
+      await call.respond(
         message(`What the service knows of ${escapeText(accountName(mine))}`, [
           ...lines([
             `*What the service knows of ${code(accountName(mine))}*`,

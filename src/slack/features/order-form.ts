@@ -1,8 +1,8 @@
 import { type Account, accountName } from '../../accounts/account.ts';
-import { Secret } from '../../client/secret.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import type { Problem, Reach } from '../../orders/order-task.ts';
+import type { AvailableInterfaces, InputIssue } from '../../orders/order-task.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { Secret } from '../../service/secret.ts';
 import {
   activeAccount,
   type FormFeature,
@@ -11,9 +11,9 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
+import { code, context } from '../views/blocks.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
 import { interfaceNote } from '../views/interface.ts';
-import { code, context } from '../views/kit.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './ordering.ts';
 
 /*
@@ -21,7 +21,7 @@ import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './
  * back with its errors at the fields.
  */
 
-const BOTH: Reach = { json: true, xml: true };
+const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 const REASON_FIELD: Field = {
   name: 'reason',
@@ -36,7 +36,7 @@ export interface OrderFormOptions {
   readonly title: string;
   readonly submit: string;
   /** The fields for the interfaces that an account reaches; `reason` is added. */
-  readonly fields: readonly Field[] | ((reach: Reach) => readonly Field[]);
+  readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
   /** For tasks that both interfaces carry: what the XML one alone has, as the beginning of a sentence. */
   readonly interfaces?: { readonly xmlHas?: string };
   /** The task's input from what was typed in these fields. */
@@ -72,11 +72,11 @@ export function readSecret(typed: string): SecretRead {
 
 /** Declares the form of a task. */
 export function orderForm(options: OrderFormOptions): FormFeature {
-  const fieldsFor = (reach: Reach): readonly Field[] => [
+  const fieldsFor = (reach: AvailableInterfaces): readonly Field[] => [
     ...(typeof options.fields === 'function' ? options.fields(reach) : options.fields),
     REASON_FIELD,
   ];
-  const reachOf = async (call: Interaction, account: Account | undefined): Promise<Reach> =>
+  const reachOf = async (call: Interaction, account: Account | undefined): Promise<AvailableInterfaces> =>
     account === undefined ? BOTH : call.deps.orders.reach(options.task, account);
   const form = {
     name: options.task,
@@ -90,7 +90,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const reach = await reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
-    const ties = taskNamed(options.task).ties(options.input(shown));
+    const ties = taskNamed(options.task).constraints(options.input(shown));
     return {
       form: { ...form, fields: fieldsFor(reach) },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },
@@ -148,7 +148,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 const SHOWN_AT_FIELD = 3;
 
 /** One text a field; more than a few sentences at one field help nobody. */
-function errorsByField(problems: readonly Problem[]): Record<string, string> {
+function errorsByField(problems: readonly InputIssue[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
@@ -161,7 +161,7 @@ function errorsByField(problems: readonly Problem[]): Record<string, string> {
 }
 
 /** A menu offers what the account's interface takes, and nothing else comes back from it. */
-function choiceProblems(field: Field, values: FormValues): Problem[] {
+function choiceProblems(field: Field, values: FormValues): InputIssue[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
   const offered = (field.options ?? []).some(({ value }) => value === chosen);
@@ -174,7 +174,7 @@ function choiceProblems(field: Field, values: FormValues): Problem[] {
 function secretOf(
   values: FormValues,
   field: SecretField | undefined,
-): { readonly secret?: Secret | undefined; readonly problems: readonly Problem[] } {
+): { readonly secret?: Secret | undefined; readonly problems: readonly InputIssue[] } {
   if (field === undefined) return { problems: [] };
   const typed = values[field.name];
   const read = field.read(typeof typed === 'string' ? typed : '');

@@ -1,20 +1,20 @@
 import { type Account, accountName } from '../../accounts/account.ts';
-import type { Secret } from '../../client/secret.ts';
-import { isOpen, type Order, type OrderTaskName, stateInWords } from '../../orders/order.ts';
+import { formatState, isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { Secret } from '../../service/secret.ts';
+import { NOT_LINKED } from '../authorize.ts';
 import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
-import { NOT_LINKED } from '../serve.ts';
+import { code, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
-import { code, escapeText, type Message, say } from '../views/kit.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 
 /*
  * What every task that becomes an order shares: placing it, and saying what came of it.
  */
 
-export interface Wish {
+export interface OrderInput {
   readonly task: OrderTaskName;
   readonly input: unknown;
   readonly secret?: Secret;
@@ -22,7 +22,11 @@ export interface Wish {
 }
 
 /** Places an order for the person of an interaction, with the account that is active now. */
-export async function placeOrder(call: Interaction, origin: FormOrigin, wish: Wish): Promise<RetryOutcome> {
+export async function placeOrder(
+  call: Interaction,
+  origin: FormOrigin,
+  wish: OrderInput,
+): Promise<RetryOutcome> {
   const content = {
     input: wish.input,
     secret: wish.secret,
@@ -49,24 +53,24 @@ export function outcomeMessage(outcome: RetryOutcome): Message | undefined {
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
-      return say(`Your account cannot do this: ${escapeText(outcome.why)}.`);
+      return textMessage(`Your account cannot do this: ${escapeText(outcome.why)}.`);
     case 'invalid':
-      return say(problemList(outcome.problems.map(({ problem }) => problem)));
+      return textMessage(problemList(outcome.problems.map(({ problem }) => problem)));
     case 'open_already':
       return openAlready(outcome.order);
     case 'refused':
-      return say(outcome.why);
+      return textMessage(outcome.why);
     case 'needs_secret':
-      return say('Its secret part was not kept. Press Retry again and type it.');
+      return textMessage('Its secret part was not kept. Press Retry again and type it.');
   }
 }
 
 /** What the person hears who retried an order, now or before. */
 export function retriedMessage({ id, state }: Order): Message {
   return isOpen(state)
-    ? say(`Asked for again as order ${code(id)}. Its card follows.`)
-    : say(
-        `This was retried already, as order ${code(id)}, which is ${stateInWords(state)}. See it with \`/domain order ${id}\`.`,
+    ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
+    : textMessage(
+        `This was retried already, as order ${code(id)}, which is ${formatState(state)}. See it with \`/domain order ${id}\`.`,
       );
 }
 
@@ -83,7 +87,7 @@ function problemList(problems: readonly string[]): string {
 
 /** A second order for the same task and name is refused with the way to the open one. */
 export function openAlready(order: Order): Message {
-  return say(
+  return textMessage(
     `There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
   );
 }
@@ -99,7 +103,7 @@ export async function refusalOfAccount(
   const why = await call.deps.orders.refusalOfAccount(task, active);
   if (why === undefined) return undefined;
   const name = code(accountName(active));
-  return say(
+  return textMessage(
     active.method === 'two_factor' && taskNamed(task).domain
       ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
       : `${name} cannot do this: ${escapeText(why)}.`,
@@ -109,16 +113,16 @@ export async function refusalOfAccount(
 /** Runs a command whose line is complete. */
 export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
   const refusal = await refusalOfAccount(call, task);
-  if (refusal !== undefined) return call.tell(refusal);
+  if (refusal !== undefined) return call.respond(refusal);
   const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
   const message = outcomeMessage(outcome);
-  if (message !== undefined) await call.tell(message);
-  else if (outcome.kind === 'accepted') await call.tellIfLate(askedFor(outcome.order));
+  if (message !== undefined) await call.respond(message);
+  else if (outcome.kind === 'accepted') await call.respondIfLate(askedFor(outcome.order));
 }
 
 /** Said where the card alone would leave a person waiting. */
 function askedFor(order: Order): Message {
-  return say(
+  return textMessage(
     `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`,
   );
 }
@@ -131,7 +135,7 @@ export async function openForm(
   values: FormValues,
 ): Promise<void> {
   const refusal = await feature.refusal?.(call);
-  if (refusal !== undefined) await call.tell(refusal);
+  if (refusal !== undefined) await call.respond(refusal);
   else await call.open(formView(await feature.render(call, origin, values)));
 }
 

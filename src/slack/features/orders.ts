@@ -3,8 +3,8 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
+import { actions, code, context, lines, type Message, message, plain, textMessage } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
-import { actions, code, context, lines, type Message, message, plain, say } from '../views/kit.ts';
 import { ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -18,8 +18,8 @@ async function runOrders(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const { filter, title, none } = filterFor(word, call.person.id);
   const orders = await call.deps.orders.list({ ...filter, limit: LIST_LENGTH + 1 });
-  if (orders.length === 0) return call.tell(say(none));
-  await call.tell(ordersMessage(title, orders));
+  if (orders.length === 0) return call.respond(textMessage(none));
+  await call.respond(ordersMessage(title, orders));
 }
 
 function filterFor(
@@ -68,16 +68,16 @@ function ordersMessage(title: string, orders: readonly Order[]): Message {
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
-    return call.tell(
-      say('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
+    return call.respond(
+      textMessage('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
     );
   const order = await call.deps.orders.load(id.toLowerCase());
   if (order === undefined || (order.state === 'DRAFT' && order.requesterId !== call.person.id)) {
-    return call.tell(say(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
+    return call.respond(textMessage(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
   }
   const history = await call.deps.orders.history(order.id);
   const card = orderCard(order, { approvers: [], history });
-  await call.tell(
+  await call.respond(
     message(card.text, [
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),

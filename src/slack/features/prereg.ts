@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { ServiceClient } from '../../client/client.ts';
-import { ServiceError } from '../../client/errors.ts';
-import type { Interface } from '../../client/task.ts';
-import { type Preregistration, type Preregistrations, preregSearch } from '../../client/tasks/prereg.ts';
-import type { Reach, Ties } from '../../orders/order-task.ts';
+import type { AvailableInterfaces, InterfaceConstraints } from '../../orders/order-task.ts';
+import type { ServiceClient } from '../../service/client.ts';
+import { ServiceError } from '../../service/errors.ts';
+import type { Interface } from '../../service/task.ts';
+import { type Preregistration, type Preregistrations, preregSearch } from '../../service/tasks/prereg.ts';
 import { parseHostName } from '../../zones/names.ts';
+import { NOT_LINKED } from '../authorize.ts';
 import {
   type ActionCall,
   activeAccount,
@@ -15,10 +16,18 @@ import {
   linesOf,
   textOf,
 } from '../feature.ts';
-import { NOT_LINKED } from '../serve.ts';
+import {
+  code,
+  context,
+  count,
+  escapeText,
+  type Message,
+  message,
+  quote,
+  textMessage,
+} from '../views/blocks.ts';
 import { type Field, type FormValues, noticeView } from '../views/form.ts';
 import { interfaceNote } from '../views/interface.ts';
-import { code, context, count, escapeText, type Message, message, quote, say } from '../views/kit.ts';
 import {
   PREREG_FILTERS,
   PREREG_KEYS,
@@ -42,7 +51,7 @@ const SEARCH_MS = 20_000;
 /** A view has to open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
-const BOTH: Reach = { json: true, xml: true };
+const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 /** Fields of a record that the XML interface alone gives when they are asked for, by their names there. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
@@ -68,7 +77,11 @@ const query = z.object({
 });
 
 /** What in a search one interface alone documents. */
-function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): Ties {
+function tiesOf({
+  operator,
+  order,
+  keys,
+}: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): InterfaceConstraints {
   const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
   return {
     json: operator === 'EQUAL' ? [{ field: 'operator', what: 'the operator EQUAL' }] : [],
@@ -128,7 +141,7 @@ const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
 
 /** Checks a search as a whole: its values, and whether one interface carries all of it. */
-function checkQuery(typed: PreregQuery, reach: Reach): ReadQuery {
+function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
   const [xml] = ties.xml;
@@ -153,7 +166,7 @@ function checkQuery(typed: PreregQuery, reach: Reach): ReadQuery {
 }
 
 /** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
-function queryOfText(text: string, reach: Reach): ReadQuery {
+function queryOfText(text: string, reach: AvailableInterfaces): ReadQuery {
   const at = text.indexOf('.');
   const sld = at === -1 ? text : text.slice(0, at);
   const ending = at === -1 ? '' : text.slice(at + 1).replace(/\.$/, '');
@@ -167,7 +180,7 @@ function queryOfText(text: string, reach: Reach): ReadQuery {
 interface Searcher {
   readonly accountId: string;
   readonly client: ServiceClient;
-  readonly reach: Reach;
+  readonly reach: AvailableInterfaces;
 }
 
 /** What the person's active account reaches; undefined when none is linked. */
@@ -215,7 +228,7 @@ async function search(call: Interaction, wanted: PreregQuery, via?: Interface): 
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.deps.log.info({ err: error }, 'a search for preregistrations failed');
-    return say(explain(error));
+    return textMessage(explain(error));
   }
 }
 
@@ -248,21 +261,21 @@ async function runPrereg(call: CommandCall): Promise<void> {
   const [text, ...more] = call.words;
   if (text === undefined) return openFromLine(call, preregForm, {});
   const searcher = await searcherOf(call);
-  if (searcher === undefined) return call.tell(NOT_LINKED);
+  if (searcher === undefined) return call.respond(NOT_LINKED);
   const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
-  if (read !== undefined && 'query' in read) return call.tell(await search(call, read.query, read.via));
+  if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query, read.via));
   if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
     const advice = searcher.reach.xml
       ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
       : 'Give the whole name.';
-    return call.tell(
-      say(
+    return call.respond(
+      textMessage(
         `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`,
       ),
     );
   }
-  await call.tell(
-    say(
+  await call.respond(
+    textMessage(
       'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
     ),
   );
@@ -271,9 +284,11 @@ async function runPrereg(call: CommandCall): Promise<void> {
 async function turnPage(call: ActionCall): Promise<void> {
   const wanted = readButton(call.value);
   if (wanted === undefined) {
-    return call.tell(say('This list cannot be turned any more. Search again with `/domain prereg`.'));
+    return call.respond(
+      textMessage('This list cannot be turned any more. Search again with `/domain prereg`.'),
+    );
   }
-  await call.tell(await search(call, wanted), { replace: true });
+  await call.respond(await search(call, wanted), { replace: true });
 }
 
 function readButton(value: string): PreregQuery | undefined {
@@ -306,7 +321,7 @@ async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
   const searcher = await searcherOf(call);
-  if (searcher === undefined) return call.tell(NOT_LINKED);
+  if (searcher === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
   const via: Interface = searcher.reach.json ? 'json' : 'xml';
   const wanted: PreregQuery = {
@@ -321,16 +336,18 @@ async function openRecord(call: ActionCall): Promise<void> {
     records = (await ask(call, searcher, wanted, via)).records.filter((record) => record.name === name);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return call.tell(say(explain(error)));
+    return call.respond(textMessage(explain(error)));
   }
   if (records.length === 0) {
-    return call.tell(
-      say(`There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`),
+    return call.respond(
+      textMessage(
+        `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`,
+      ),
     );
   }
   const blocks = preregRecords(name, records, call.deps.now());
   if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
-  await call.tell(message(`Preregistration ${escapeText(name)}`, blocks));
+  await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
@@ -338,7 +355,7 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
 
 /** Every filter, and what each interface has beyond them (service API, section "Preregistration search"). */
-function fieldsFor({ json, xml }: Reach): readonly Field[] {
+function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
     {
       name: 'sld',

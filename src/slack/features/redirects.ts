@@ -1,4 +1,4 @@
-import type { Reach } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, pick } from './order-form.ts';
@@ -27,7 +27,7 @@ const TARGET: Field = {
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
 
 /** Every type and mode that the document shows for the interfaces (service API, section "Redirect"). */
-function fieldsFor({ json, xml }: Reach): readonly Field[] {
+function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
     SOURCE,
     xml ? { ...TARGET, hint: 'A web address, or an e-mail address for the type email.' } : TARGET,

@@ -1,6 +1,6 @@
 import type { Action, ActionCall, FormFeature } from '../feature.ts';
+import { okResponse, SlackApiError } from '../platform/web.ts';
 import { formView } from '../views/form.ts';
-import { done, SlackProblem } from '../web.ts';
 
 /*
  * Menus of a form whose choice changes the form.
@@ -13,10 +13,10 @@ async function refreshForm(call: ActionCall, feature: FormFeature, field: string
   const view = formView(await feature.render(call, origin, { ...values, [field]: call.value }));
   try {
     // Without its hash: of two quick changes the later one counts, whatever the view showed in between.
-    await call.deps.web.call('views.update', { view_id: id, view }, done);
+    await call.deps.web.call('views.update', { view_id: id, view }, okResponse);
   } catch (error) {
     // Closed meanwhile: nobody waits for the fields.
-    if (!(error instanceof SlackProblem) || error.code !== 'not_found') throw error;
+    if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
 }
 

@@ -14,8 +14,7 @@ import {
   type Submitted,
   textOf,
 } from '../feature.ts';
-import { byWhom, dayInWords, daysInWords, nameInWords } from '../views/expiry.ts';
-import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { postedResponse, SlackApiError } from '../platform/web.ts';
 import {
   actions,
   button,
@@ -24,10 +23,11 @@ import {
   type Message,
   mention,
   message,
-  say,
   section,
-} from '../views/kit.ts';
-import { posted, SlackProblem } from '../web.ts';
+  textMessage,
+} from '../views/blocks.ts';
+import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
+import type { Field, Form, FormOrigin } from '../views/form.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
 
@@ -66,15 +66,15 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const { at, source } = domain.expiry;
   const daysLeft = (at.getTime() - call.deps.now().getTime()) / DAY_MS;
   if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
-  const day = dayInWords(expiryDay(at, source, reminderTimezone));
-  return say(
-    `${nameInWords(domain.name)} was renewed since this reminder: it expires on ${day} now. To renew it all the same, type \`/domain renew ${domain.name}\`.`,
+  const day = formatDay(expiryDay(at, source, reminderTimezone));
+  return textMessage(
+    `${formatName(domain.name)} was renewed since this reminder: it expires on ${day} now. To renew it all the same, type \`/domain renew ${domain.name}\`.`,
   );
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await renewedSince(call);
-  if (renewed !== undefined) return call.tell(renewed);
+  if (renewed !== undefined) return call.respond(renewed);
   await openForm(call, renewForm, await cardOrigin(call), { names: call.value, period: '1' });
 }
 
@@ -86,7 +86,9 @@ async function openRenewMany(call: ActionCall): Promise<void> {
   const origin = { ...(await cardOrigin(call)), subject: call.value };
   const names = await call.deps.expiry.renewable(call.value);
   if (names.length === 0) {
-    return call.tell(say('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'));
+    return call.respond(
+      textMessage('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'),
+    );
   }
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
@@ -95,9 +97,9 @@ function openWith(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
     const domain = await call.deps.expiry.find(call.value);
     if (domain === undefined)
-      return call.tell(
-        say(
-          `${nameInWords(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
+      return call.respond(
+        textMessage(
+          `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
         ),
       );
     await openForm(call, form, threadOrigin(call), {});
@@ -129,7 +131,7 @@ const renewManyForm: FormFeature = {
       .filter(({ domain }) => domain.name.length <= MAX_PICK)
       .map(({ domain, daysLeft = 0 }) => ({
         value: domain.name,
-        text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${daysInWords(daysLeft)}`,
+        text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
       }));
     const hint =
       options.length > LIMITS.options
@@ -179,8 +181,8 @@ const snoozeForm: FormFeature = {
     if (!outcome.ok) return { kind: 'errors', errors: { days: outcome.why } };
     const { reminderTimezone } = await call.deps.settings();
     const until = snoozedUntilDay(outcome.domain, reminderTimezone);
-    const quiet = `${nameInWords(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : dayInWords(until)}`;
-    await sayInThread(call, call.origin, say(`:zzz: ${quiet} by ${byWhom(call.person.id, reason)}`));
+    const quiet = `${formatName(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : formatDay(until)}`;
+    await postInThread(call, call.origin, textMessage(`:zzz: ${quiet} by ${byWhom(call.person.id, reason)}`));
     return { kind: 'done' };
   },
 };
@@ -209,13 +211,13 @@ const lapseForm: FormFeature = {
     if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
     const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
     if (!outcome.ok) return { kind: 'errors', errors: { reason: outcome.why } };
-    await sayInThread(call, call.origin, lapseRequest(outcome.domain, call.person.id, reason));
+    await postInThread(call, call.origin, lapseRequest(outcome.domain, call.person.id, reason));
     return { kind: 'done' };
   },
 };
 
 function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Message {
-  const text = `${nameInWords(name)}: let it lapse, says ${byWhom(by, reason)}`;
+  const text = `${formatName(name)}: let it lapse, says ${byWhom(by, reason)}`;
   return message(text, [
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
     ...actions('lapse', [
@@ -232,27 +234,27 @@ function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Mess
 
 async function confirmLapse(call: ActionCall): Promise<void> {
   const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
-  if (!outcome.ok) return call.tell(say(escapeText(outcome.why)));
+  if (!outcome.ok) return call.respond(textMessage(escapeText(outcome.why)));
   call.acknowledge();
   const { name, lapse } = outcome.domain;
-  const decided = `:white_check_mark: Decided: ${nameInWords(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
-  await sayInThread(call, threadOrigin(call), say(decided));
+  const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
+  await postInThread(call, threadOrigin(call), textMessage(decided));
 }
 
 /** Says what was decided where everybody sees it; where that cannot be, at least the person hears it. */
-async function sayInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
+async function postInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
   const { channelId, threadTs } = origin;
   const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
   try {
     await call.deps.web.call(
       'chat.postMessage',
       { channel: channelId, ...thread, text: said.text, blocks: said.blocks, unfurl_links: false },
-      posted,
+      postedResponse,
     );
   } catch (error) {
-    if (!(error instanceof SlackProblem)) throw error;
+    if (!(error instanceof SlackApiError)) throw error;
     call.deps.log.warn({ err: error, channelId }, 'saying in a thread what was decided about a name');
-    await call.tell(said);
+    await call.respond(said);
   }
 }
 

@@ -4,7 +4,7 @@ import { taskNamed } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { ownSentence, say } from '../views/kit.ts';
+import { ownSentence, textMessage } from '../views/blocks.ts';
 import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '../views/rules.ts';
 
 /*
@@ -13,15 +13,16 @@ import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '.
 
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
-  if (word === undefined) return call.tell(zonesMessage(documentedZones()));
-  if (more.length > 0) return call.tell(say('Give one name or one zone, such as `/domain rules cafe.rest`.'));
+  if (word === undefined) return call.respond(zonesMessage(documentedZones()));
+  if (more.length > 0)
+    return call.respond(textMessage('Give one name or one zone, such as `/domain rules cafe.rest`.'));
   const { reminderTimezone: timeZone } = await call.deps.settings();
   const at = { now: call.deps.now(), timeZone };
 
   const zone = readZone(word);
-  if (zone !== undefined) return call.tell(rulesMessage(zoneFor(zone), zone, undefined, at));
+  if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.tell(say(ownSentence(parsed.problem)));
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
   const name = parsed.value;
   const profile = zoneFor(name.ascii);
   const rules = {
@@ -30,7 +31,7 @@ async function runRules(call: CommandCall): Promise<void> {
     dates: await datesOf(call, name, timeZone),
     transferLock: await transferLockOf(call, name),
   };
-  await call.tell(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
+  await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
 /** `rest` or `.rest`: a zone, not a name. */

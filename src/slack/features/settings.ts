@@ -11,10 +11,19 @@ import {
   withSaved,
 } from '../../settings.ts';
 import type { Feature, FormFeature, SlackDeps, SubmissionCall, Submitted } from '../feature.ts';
+import { postedResponse, SlackApiError } from '../platform/web.ts';
+import {
+  code,
+  context,
+  count,
+  type Message,
+  mention,
+  mentionApprover,
+  section,
+  textMessage,
+} from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { code, context, count, type Message, mention, mentionApprover, say, section } from '../views/kit.ts';
-import { approverProblem, channelProblem } from '../views/slack-problem.ts';
-import { posted, SlackProblem } from '../web.ts';
+import { approverError, channelError } from '../views/slack-error.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -161,8 +170,8 @@ async function approverErrors(
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else return { approvers: `${id} is not a member of this workspace. Take it out.` };
     } catch (error) {
-      if (!(error instanceof SlackProblem)) throw error;
-      return { approvers: approverProblem(id, error) };
+      if (!(error instanceof SlackApiError)) throw error;
+      return { approvers: approverError(id, error) };
     }
   }
   if (people.size === 0)
@@ -180,15 +189,15 @@ async function channelErrors(
   channelId: string,
   by: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const message = say(
+  const message = textMessage(
     `:calendar: Reminders of expiring domains come here from now on, set by ${mention(by)}.`,
   );
   try {
-    await web.call('chat.postMessage', { channel: channelId, ...message }, posted);
+    await web.call('chat.postMessage', { channel: channelId, ...message }, postedResponse);
     return {};
   } catch (error) {
-    if (!(error instanceof SlackProblem)) throw error;
-    return { reminder_channel: channelProblem(error) };
+    if (!(error instanceof SlackApiError)) throw error;
+    return { reminder_channel: channelError(error) };
   }
 }
 
@@ -211,7 +220,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     after: after[name],
   }));
   const changed = new Set(changes.map(({ name }) => name));
-  if (changes.length === 0) return { kind: 'done', say: say('Nothing was changed.') };
+  if (changes.length === 0) return { kind: 'done', say: textMessage('Nothing was changed.') };
   if (changed.has('approvers') || changed.has('approvals_required')) {
     const errors = await approverErrors(deps, read.settings);
     if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
@@ -241,7 +250,7 @@ function savedMessage(
     free.length > 0 && changes.some(({ name }) => name === 'approval_tasks')
       ? [`:warning: ${free.join(', ')}: this costs money and no longer waits for approval.`]
       : [];
-  return say(
+  return textMessage(
     [
       ':white_check_mark: Saved. It holds from now on, over what the environment says.',
       ...lines,

@@ -1,7 +1,7 @@
-import type { Reach } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { type Feature, linesOf, textOf } from '../feature.ts';
+import { code, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
-import { code, say } from '../views/kit.ts';
 import { orderForm } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
@@ -41,7 +41,7 @@ const SHARED: readonly Field[] = [
   { name: 'email', label: 'E-mail', kind: 'email', optional: true },
 ];
 
-function fieldsFor({ json }: Reach): readonly Field[] {
+function fieldsFor({ json }: AvailableInterfaces): readonly Field[] {
   return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED.map(overXml)];
 }
 
@@ -91,8 +91,10 @@ export const sslContacts: Feature = {
       run: (call) => {
         const [id] = call.words;
         if (id !== undefined && !/^\d{1,10}$/.test(id)) {
-          return call.tell(
-            say(`${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`),
+          return call.respond(
+            textMessage(
+              `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`,
+            ),
           );
         }
         return openFromLine(call, sslContactForm, id === undefined ? {} : { id });

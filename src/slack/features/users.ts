@@ -1,4 +1,4 @@
-import type { Reach } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
@@ -48,7 +48,7 @@ const MAIL_KEY: Field = {
   hint: 'What the service does with it is not documented; it answers with a notice about the user.',
 };
 
-function fieldsFor({ json, xml }: Reach): readonly Field[] {
+function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [...USER_FIELDS, ...(json ? JSON_PARENT_FIELDS : []), ...(xml ? [MAIL_KEY] : [])];
 }
 

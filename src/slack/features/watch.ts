@@ -1,8 +1,8 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { dayInWords, nameInWords } from '../views/expiry.ts';
-import { day, escapeText, quote, say } from '../views/kit.ts';
+import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
+import { formatDay, formatName } from '../views/expiry.ts';
 
 /*
  * Putting one name on the watch list, and taking it off.
@@ -11,19 +11,20 @@ import { day, escapeText, quote, say } from '../views/kit.ts';
 async function runWatch(call: CommandCall): Promise<void> {
   const [name, date, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
-    return call.tell(
-      say(
+    return call.respond(
+      textMessage(
         'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.',
       ),
     );
   }
   const outcome = await call.deps.expiry.watch(name, date, call.person.id);
-  if (!outcome.ok) return call.tell(say(`Nothing was put on the watch list. ${escapeText(outcome.why)}`));
+  if (!outcome.ok)
+    return call.respond(textMessage(`Nothing was put on the watch list. ${escapeText(outcome.why)}`));
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
   const sentences = [
-    `${nameInWords(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
-    dateInWords(domain, reminderTimezone),
+    `${formatName(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
+    formatDate(domain, reminderTimezone),
     ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
     ...(domain.checkProblem === undefined
       ? []
@@ -34,14 +35,14 @@ async function runWatch(call: CommandCall): Promise<void> {
         ]
       : []),
   ];
-  await call.tell(say(sentences.join(' ')));
+  await call.respond(textMessage(sentences.join(' ')));
 }
 
-function dateInWords({ name, expiry }: WatchedDomain, timeZone: string): string {
+function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
   if (expiry === undefined) {
     return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = dayInWords(expiryDay(expiry.at, expiry.source, timeZone));
+  const when = formatDay(expiryDay(expiry.at, expiry.source, timeZone));
   switch (expiry.source) {
     case 'rdap':
       return `It expires ${when}, says its registry.`;
@@ -55,15 +56,15 @@ function dateInWords({ name, expiry }: WatchedDomain, timeZone: string): string 
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
-    return call.tell(say('Give one name, such as `/domain unwatch cafe.rest`.'));
+    return call.respond(textMessage('Give one name, such as `/domain unwatch cafe.rest`.'));
   }
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
-  await call.tell(
+  await call.respond(
     outcome.ok
-      ? say(
-          `${nameInWords(outcome.domain.name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${outcome.domain.name}\` puts it back.`,
+      ? textMessage(
+          `${formatName(outcome.domain.name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${outcome.domain.name}\` puts it back.`,
         )
-      : say(escapeText(outcome.why)),
+      : textMessage(escapeText(outcome.why)),
   );
 }
 

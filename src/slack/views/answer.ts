@@ -1,8 +1,8 @@
 import type { ModalView } from '@slack/types';
 import type { ItemResult, Order, ResultMessage } from '../../orders/order.ts';
-import type { KeptAnswer } from '../../orders/ports.ts';
+import type { StoredResponse } from '../../orders/ports.ts';
+import { button, code, context, count, escapeText, moment, quote, section } from './blocks.ts';
 import { noticeView, verbatim } from './form.ts';
-import { button, code, context, count, escapeText, moment, quote, section } from './kit.ts';
 
 /*
  * What the service said, in its own words: in short with an order, and all of it behind a button.
@@ -50,7 +50,7 @@ export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
 }
 
 /** The kind of a status or a message. SUCCESS is what everybody expects; anything else must not read like it. */
-export function kindInWords(kind: string | undefined): string | undefined {
+export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
 }
@@ -59,7 +59,7 @@ export function kindInWords(kind: string | undefined): string | undefined {
 export function messageLine({ status, code: messageCode, text, objects = [] }: ResultMessage): string {
   const about = objects.map(({ type, value }) => quote(`${type} ${value}`.trim(), 200)).join(', ');
   return [
-    kindInWords(status),
+    formatKind(status),
     messageCode === undefined ? undefined : code(messageCode),
     text === undefined || text === '' ? undefined : quote(text, 500),
     about === '' ? undefined : `(${about})`,
@@ -79,7 +79,7 @@ export function answerButtons({ id, items }: Order) {
 const MAX_VIEW_LENGTH = 12_000;
 
 /** Every answer as text, for a view or a file. */
-export function answersText(order: Order, answers: readonly KeptAnswer[]): string {
+export function answersText(order: Order, answers: readonly StoredResponse[]): string {
   const shown = answers.map(({ n, at, answer }) => {
     const item = order.items.find((each) => each.n === n);
     return { name: item?.name, ctid: item?.ctid, at: at.toISOString(), answer };
@@ -88,12 +88,12 @@ export function answersText(order: Order, answers: readonly KeptAnswer[]): strin
 }
 
 /** Whether all answers fit into a view. */
-export function fitsView(answers: readonly KeptAnswer[]): boolean {
+export function fitsView(answers: readonly StoredResponse[]): boolean {
   return JSON.stringify(answers, null, 2).length <= MAX_VIEW_LENGTH;
 }
 
 /** Everything that the service answered to an order's requests. */
-export function answersView(order: Order, title: string, answers: readonly KeptAnswer[]): ModalView {
+export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
   return noticeView('What the service said', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [

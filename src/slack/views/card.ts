@@ -23,28 +23,28 @@ import {
   section,
   table,
   truncate,
-} from './kit.ts';
+} from './blocks.ts';
 import {
-  accountInWords,
   approverList,
-  contextInWords,
   decisionButtons,
+  formatAccount,
+  formatContext,
+  formatLapsed,
+  formatPart,
   goesOverXml,
-  type Happening,
+  type HistoryEvent,
   hintLines,
   ICONS,
   inputFacts,
   itemName,
   itemText,
   lapsedApprovals,
-  lapsedInWords,
   nextSteps,
   orderTitle,
-  partInWords,
   reasonOf,
+  resolveButtons,
   resultText,
   retryButtons,
-  settleButtons,
   stateText,
   stopButtons,
 } from './order.ts';
@@ -57,7 +57,7 @@ export interface CardExtras {
   /** People and user groups who may approve, as set now. */
   readonly approvers: readonly string[];
   /** What has happened so far. */
-  readonly history?: readonly Happening[];
+  readonly history?: readonly HistoryEvent[];
   /** When it is shown. */
   readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
@@ -74,7 +74,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
   const history = extras.history ?? [];
-  return message(`${escapeText(title)}: ${stateInShort(order, history)}`, [
+  return message(`${escapeText(title)}: ${formatStateShort(order, history)}`, [
     header(title),
     section(stateLine(order, history)),
     section(
@@ -90,14 +90,14 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       : []),
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
     context(
-      ...(pending ? [sendingInWords(order)] : []),
+      ...(pending ? [formatSending(order)] : []),
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
     ),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
 }
 
-function sendingInWords(order: Order): string {
+function formatSending(order: Order): string {
   const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
@@ -108,8 +108,8 @@ function cardFacts(order: Order, title: string): (readonly [string, string])[] {
   const [first] = order.items;
   return [
     ['Costs money', CHARGES[taskNamed(order.task).charge(order.items.map(({ name }) => name))]],
-    ['System', contextInWords(order.account.context)],
-    ['With the account', accountInWords(order)],
+    ['System', formatContext(order.account.context)],
+    ['With the account', formatAccount(order)],
     // A long name is cut in the title, and must be seen in full.
     ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
       ? [['Name', escapeText(itemName(order, first.name))] as const]
@@ -144,14 +144,14 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 }
 
 /** Where the order stands, since when, and through whom. */
-function stateLine(order: Order, history: readonly Happening[]): string {
-  const state = `${ICONS[order.state]} *${stateInShort(order, history)}*${partInWords(order)}`;
+function stateLine(order: Order, history: readonly HistoryEvent[]): string {
+  const state = `${ICONS[order.state]} *${formatStateShort(order, history)}*${formatPart(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [
         state,
         ...(order.approvalsRequired > 1 || order.approvals.length > 0
-          ? [approvalsInWords(order, history)]
+          ? [formatApprovals(order, history)]
           : []),
         ...(order.expiresAt === undefined ? [] : [`open until ${moment(order.expiresAt)}`]),
       ].join(' · ');
@@ -162,7 +162,7 @@ function stateLine(order: Order, history: readonly Happening[]): string {
     }
     case 'APPROVED':
     case 'EXECUTING':
-      return [state, ...waitInWords(order, history), ...approvedInWords(order)].join(' · ');
+      return [state, ...formatWait(order, history), ...formatApproved(order)].join(' · ');
     case 'CANCELLED': {
       const stop = stopOf(history);
       return stop === undefined ? state : `${state} · by ${mention(stop.actor)}`;
@@ -170,11 +170,11 @@ function stateLine(order: Order, history: readonly Happening[]): string {
     case 'EXPIRED':
       return state;
     default:
-      return [state, ...approvedInWords(order)].join(' · ');
+      return [state, ...formatApproved(order)].join(' · ');
   }
 }
 
-function stateInShort(order: Order, history: readonly Happening[]): string {
+function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // What the service refused for load was sent.
@@ -184,17 +184,17 @@ function stateInShort(order: Order, history: readonly Happening[]): string {
 }
 
 /** A person stopped the order before anything of it was carried out. */
-function stopOf(history: readonly Happening[]): Happening | undefined {
+function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
   return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
 }
 
-function approvedInWords({ approvals }: Order): string[] {
+function formatApproved({ approvals }: Order): string[] {
   return approvals.length === 0
     ? []
     : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
 }
 
-const heldBackDetail = z.object({ why: z.string() });
+const retryScheduledDetail = z.object({ why: z.string() });
 
 /** When the first of what waits may be sent again. */
 function waitsUntil(order: Order): Date | undefined {
@@ -203,21 +203,21 @@ function waitsUntil(order: Order): Date | undefined {
 }
 
 /** `waits until 10:05: The service is busy.` */
-function waitInWords(order: Order, history: readonly Happening[]): string[] {
+function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = waitsUntil(order);
   if (first === undefined) return [];
-  const heldBack = history.findLast(({ kind }) => kind === 'held_back');
-  const why = heldBackDetail.safeParse(heldBack?.detail).data?.why;
+  const heldBack = history.findLast(({ kind }) => kind === 'retry_scheduled');
+  const why = retryScheduledDetail.safeParse(heldBack?.detail).data?.why;
   const until = `waits until ${moment(first)}`;
   return [why === undefined ? until : `${until}: ${ownSentence(why)}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
-function approvalsInWords(order: Order, history: readonly Happening[]): string {
+function formatApprovals(order: Order, history: readonly HistoryEvent[]): string {
   const lapsed = lapsedApprovals(history);
   const counting = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId));
   const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
-  const gone = lapsed.userIds.length === 0 ? '' : ` · ${lapsedInWords(lapsed)}`;
+  const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
 }
 
@@ -265,6 +265,6 @@ function cardButtons(order: Order, now: Date | undefined) {
       button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
     ];
   }
-  if (order.state === 'UNKNOWN') return settleButtons(order);
+  if (order.state === 'UNKNOWN') return resolveButtons(order);
   return [...stopButtons(order), ...retryButtons(order, now)];
 }

@@ -3,7 +3,6 @@ import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
-import { dayInWords, daysInWords, nameInWords } from './expiry.ts';
 import {
   type AnyBlock,
   actions,
@@ -20,7 +19,8 @@ import {
   section,
   TABLE_ROWS,
   table,
-} from './kit.ts';
+} from './blocks.ts';
+import { formatDay, formatDays, formatName } from './expiry.ts';
 
 /*
  * The digest of what expires: what is most urgent first, what can be done about each name beside it.
@@ -75,10 +75,10 @@ function digestTitle({ all, total, more, disputed }: DigestHead): string {
 function headline(reminder: Reminder): string {
   switch (reminder.phase) {
     case 'registered':
-      return `expires ${daysInWords(reminder.daysLeft)}`;
+      return `expires ${formatDays(reminder.daysLeft)}`;
     case 'auto_renew_grace':
     case 'expired':
-      return `expired ${daysInWords(reminder.daysLeft)}`;
+      return `expired ${formatDays(reminder.daysLeft)}`;
     case 'redemption':
       return 'can only be restored';
     case 'pending_delete':
@@ -123,7 +123,7 @@ function partBlocks(part: DigestPart): AnyBlock[] {
 function reminderText(reminder: Reminder): string {
   const { watched } = reminder;
   const what = [
-    nameInWords(reminder.name),
+    formatName(reminder.name),
     ...sentences(reminder),
     ...(reminder.estimated ? ['The date is an estimate from the last order.'] : []),
     ...(watched.checkProblem === undefined
@@ -142,9 +142,9 @@ function reminderText(reminder: Reminder): string {
 }
 
 function sentences(reminder: Reminder): string[] {
-  const expires = dayInWords(reminder.expiryDay);
-  const safe = reminder.lastSafeDay && dayInWords(reminder.lastSafeDay);
-  const restore = reminder.restoreUntil && dayInWords(reminder.restoreUntil);
+  const expires = formatDay(reminder.expiryDay);
+  const safe = reminder.lastSafeDay && formatDay(reminder.lastSafeDay);
+  const restore = reminder.restoreUntil && formatDay(reminder.restoreUntil);
   switch (reminder.phase) {
     case 'registered':
       return [
@@ -198,8 +198,8 @@ function dueTable({ all, total }: DigestHead): AnyBlock {
     rows: rows.map((reminder) => [
       displayName(reminder.name),
       String(reminder.daysLeft),
-      dayInWords(reminder.expiryDay),
-      reminder.lastSafeDay === undefined ? '' : dayInWords(reminder.lastSafeDay),
+      formatDay(reminder.expiryDay),
+      reminder.lastSafeDay === undefined ? '' : formatDay(reminder.lastSafeDay),
       reminder.phase === 'registered'
         ? reminder.estimated
           ? 'date estimated'
@@ -222,7 +222,7 @@ function monthChart(months: DigestHead['months']): AnyBlock {
 function disputedText(disputed: readonly WatchedDomain[]): string {
   const lines = disputed.map(
     ({ name, renewed, checkProblem }) =>
-      `• ${nameInWords(name)}: renewed ${renewed === undefined ? '' : dayInWords(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
+      `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
   );
   return [
     '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these:',

@@ -16,22 +16,22 @@ import {
   mention,
   message,
   quote,
-  say,
   section,
   table,
-} from './kit.ts';
+  textMessage,
+} from './blocks.ts';
 
 /*
  * The watch list as people see it: dates in words, pages of the list, the report of an import.
  */
 
 /** A calendar day, written out: `3 Mar 2027`. */
-export function dayInWords(calendarDay: Day): string {
+export function formatDay(calendarDay: Day): string {
   return day(new Date(calendarDay));
 }
 
 /** `in 7 days`, `today`, `4 days ago`. */
-export function daysInWords(daysLeft: number): string {
+export function formatDays(daysLeft: number): string {
   if (daysLeft === 0) return 'today';
   return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
 }
@@ -43,12 +43,12 @@ const SOURCES = {
 } as const;
 
 /** Where a name's date comes from. */
-function sourceInWords({ domain }: ListedName): string {
+function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
 /** What is to be known of a name beyond its date; plain text. */
-function stateInWords({ domain }: ListedName, now: Date): string {
+function formatState({ domain }: ListedName, now: Date): string {
   const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = domain;
   const parts = [
     lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
@@ -72,7 +72,7 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
   const total = page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
-    return say(
+    return textMessage(
       `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
@@ -98,10 +98,10 @@ function listTable(caption: string, names: readonly ListedName[], now: Date): An
     columns: ['Name', 'Expires', 'Days left', 'Date from', 'State'],
     rows: names.map((listed) => [
       displayName(listed.domain.name),
-      listed.day === undefined ? 'not known' : dayInWords(listed.day),
+      listed.day === undefined ? 'not known' : formatDay(listed.day),
       listed.daysLeft === undefined ? '' : String(listed.daysLeft),
-      sourceInWords(listed),
-      stateInWords(listed, now),
+      formatSource(listed),
+      formatState(listed, now),
     ]),
     pageSize: LIST_LENGTH,
   });
@@ -155,7 +155,7 @@ export function importProgress(done: number, total: number): KnownBlock[] {
 }
 
 /** A name as it stands in a sentence. */
-export function nameInWords(asciiName: string): string {
+export function formatName(asciiName: string): string {
   return `*${escapeText(displayName(asciiName))}*`;
 }
 

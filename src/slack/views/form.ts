@@ -1,5 +1,5 @@
 import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/types';
-import { LIMITS, plainText, section, truncate } from './kit.ts';
+import { LIMITS, plainText, section, truncate } from './blocks.ts';
 
 /**
  * A field of a form, declared once: the view, the reading of what was submitted and the place of errors all

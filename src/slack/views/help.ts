@@ -1,5 +1,5 @@
 import type { Command } from '../feature.ts';
-import { code, context, lines, type Message, message, say, section } from './kit.ts';
+import { code, context, lines, type Message, message, section, textMessage } from './blocks.ts';
 import { NOT_TOLD } from './rules.ts';
 
 /*
@@ -33,7 +33,7 @@ const NEEDS: Readonly<Record<Command['needs'], string>> = {
 
 /** One subcommand with an example. */
 export function helpFor({ usage, summary, example, needs }: Described): Message {
-  return say(
+  return textMessage(
     [`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``, NEEDS[needs]]
       .filter((line) => line !== '')
       .join('\n'),
@@ -42,7 +42,7 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
 
 /** The answer to a subcommand that does not exist. */
 export function unknownCommand(word: string, near: string | undefined): Message {
-  return say(
+  return textMessage(
     `There is no ${code(`/domain ${word}`)}.${near === undefined ? '' : ` Did you mean \`/domain ${near}\`?`} \`/domain help\` lists everything.`,
   );
 }

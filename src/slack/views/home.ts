@@ -4,7 +4,6 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
-import { dayInWords, daysInWords } from './expiry.ts';
 import {
   type AnyBlock,
   actions,
@@ -22,16 +21,17 @@ import {
   quote,
   section,
   table,
-} from './kit.ts';
+} from './blocks.ts';
+import { formatDay, formatDays } from './expiry.ts';
 import {
-  accountInShort,
-  contextInWords,
   decisionButtons,
+  formatAccountShort,
+  formatContext,
   inputFacts,
   itemName,
   orderLine,
   orderTitle,
-  settleButtons,
+  resolveButtons,
 } from './order.ts';
 
 /*
@@ -48,7 +48,7 @@ export interface HomeData {
   /** Undefined for people who approve nothing. */
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
-  readonly toSettle: readonly Order[];
+  readonly toResolve: readonly Order[];
   /** The person's own open orders. */
   readonly open: readonly Order[];
   /** What expires next, soonest first. */
@@ -67,14 +67,14 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     section(
       data.account === undefined
         ? 'You have no linked account. Type `/domain link` in any channel.'
-        : `You work as ${code(accountName(data.account))}: ${contextInWords(data.account.context)}. Change it with \`/domain use\`.`,
+        : `You work as ${code(accountName(data.account))}: ${formatContext(data.account.context)}. Change it with \`/domain use\`.`,
     ),
     ...(data.isAdmin
       ? actions('home', [button({ actionId: 'home_settings', text: 'Settings', value: 'settings' })])
       : []),
     ...unreadablePart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
-    ...unsettledPart(data.toSettle),
+    ...unresolvedPart(data.toResolve),
     ...part(
       'Your open orders',
       data.open.map((order) => [section(orderLine(order))]),
@@ -155,13 +155,13 @@ function waitingPart(orders: readonly Order[]): AnyBlock[] {
   );
 }
 
-function unsettledPart(orders: readonly Order[]): AnyBlock[] {
+function unresolvedPart(orders: readonly Order[]): AnyBlock[] {
   if (orders.length === 0) return [];
   return part(
     'Outcome not known',
     orders.map((order) => [
       section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
-      ...actions(`settle_${order.id}`, settleButtons(order)),
+      ...actions(`settle_${order.id}`, resolveButtons(order)),
     ]),
     '',
     '/domain orders',
@@ -172,10 +172,10 @@ function unsettledPart(orders: readonly Order[]): AnyBlock[] {
 function decisionText(order: Order): string {
   const money = taskNamed(order.task).effect === 'charge' ? 'costs money' : 'costs nothing';
   return [
-    `*${escapeText(orderTitle(order))}* · ${money} · ${contextInWords(order.account.context)}`,
+    `*${escapeText(orderTitle(order))}* · ${money} · ${formatContext(order.account.context)}`,
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     [
-      `With ${accountInShort(order)}`,
+      `With ${formatAccountShort(order)}`,
       ...(order.approvalsRequired > 1
         ? [`${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`]
         : []),
@@ -225,8 +225,8 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
         .slice(0, HOME_LENGTH)
         .map(({ domain, day, daysLeft }) => [
           displayName(domain.name),
-          day === undefined ? 'not known' : dayInWords(day),
-          daysLeft === undefined ? 'not known' : daysInWords(daysLeft),
+          day === undefined ? 'not known' : formatDay(day),
+          daysLeft === undefined ? 'not known' : formatDays(daysLeft),
         ]),
     }),
     context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),

@@ -1,5 +1,5 @@
 import type { Account } from '../../accounts/account.ts';
-import type { Reach, Ties } from '../../orders/order-task.ts';
+import type { AvailableInterfaces, InterfaceConstraints } from '../../orders/order-task.ts';
 
 /*
  * Which interface of the service carries what a form asks for, and why. Who does not care can pass over it.
@@ -8,8 +8,8 @@ import type { Reach, Ties } from '../../orders/order-task.ts';
 /** @param xmlHas what the XML interface alone has for the form, such as `Titles and backup targets` */
 export function interfaceNote(
   account: Pick<Account, 'method'> | undefined,
-  reach: Reach,
-  ties: Ties,
+  reach: AvailableInterfaces,
+  ties: InterfaceConstraints,
   xmlHas: string | undefined,
 ): string {
   if (account?.method === 'two_factor') {

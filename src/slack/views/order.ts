@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
   accountOwner,
+  formatState,
   type ItemResult,
   isRetryOver,
   type Order,
@@ -10,13 +11,12 @@ import {
   type OrderState,
   type OrderTaskName,
   retryableItems,
-  stateInWords,
   waitingItems,
 } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
-import { answerLines, kindInWords, messageLine } from './answer.ts';
+import { answerLines, formatKind, messageLine } from './answer.ts';
 import {
   type AnyBlock,
   actions,
@@ -35,7 +35,7 @@ import {
   quote,
   section,
   table,
-} from './kit.ts';
+} from './blocks.ts';
 
 interface TaskWords {
   /** The same everywhere: `Renew cafe.rest`. */
@@ -103,7 +103,7 @@ export const STATE_LINES: Readonly<Record<OrderState, string>> = {
 /** The service has accepted what it carries out later, and nothing has shown the end of it. */
 export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || !taskNamed(task).acceptedOnly) return false;
-  return items.some(({ result }) => result?.settledBy === undefined);
+  return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
 /** Where an order stands, as its card says it. */
@@ -116,7 +116,7 @@ export function stateText(order: Order): string {
 /** Where an item of an order stands. */
 export function itemText(order: Order, item: OrderItem): string {
   const { acceptedOnly } = taskNamed(order.task);
-  return acceptedOnly && item.state === 'SUCCEEDED' && item.result?.settledBy === undefined
+  return acceptedOnly && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
     ? 'Accepted'
     : ITEM_WORDS[item.state];
 }
@@ -197,7 +197,7 @@ function inputOf(order: Order): Readonly<Record<string, unknown>> {
   return typeof order.input === 'object' && order.input !== null ? { ...order.input } : {};
 }
 
-function valueInWords(field: string, value: unknown): string {
+function formatValue(field: string, value: unknown): string {
   if (Array.isArray(value))
     return value
       .map(String)
@@ -207,7 +207,7 @@ function valueInWords(field: string, value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value)
       .filter(([, inner]) => inner !== undefined)
-      .map(([name, inner]) => `${LABELS[name] ?? name}: ${valueInWords(name, inner)}`)
+      .map(([name, inner]) => `${LABELS[name] ?? name}: ${formatValue(name, inner)}`)
       .join('\n');
   }
   return escapeText(String(value));
@@ -220,7 +220,7 @@ export function inputFacts(order: Order): (readonly [string, string])[] {
     .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
     // The user's name is the order's name already.
     .filter(([field]) => !(order.task === 'user' && field === 'user'))
-    .map(([field, value]) => [LABELS[field] ?? field, valueInWords(field, value)] as const);
+    .map(([field, value]) => [LABELS[field] ?? field, formatValue(field, value)] as const);
   const { secretField } = taskNamed(order.task);
   if (secretField === 'auth') return [...pairs, ['Auth code', 'given, kept sealed']];
   if (secretField === 'password') {
@@ -231,11 +231,11 @@ export function inputFacts(order: Order): (readonly [string, string])[] {
 
 /** Whether an order goes over the XML interface, which has no place for a client transaction. */
 export function goesOverXml({ task, account, input }: Order): boolean {
-  return account.method === 'two_factor' || taskNamed(task).ties(input).xml.length > 0;
+  return account.method === 'two_factor' || taskNamed(task).constraints(input).xml.length > 0;
 }
 
 /** LIVE or DEMO in plain sight. */
-export function contextInWords(contextNumber: number | undefined): string {
+export function formatContext(contextNumber: number | undefined): string {
   if (contextNumber === undefined) return 'the application’s own context';
   return isDemoContext(contextNumber)
     ? `*DEMO* (context ${contextNumber})`
@@ -243,17 +243,17 @@ export function contextInWords(contextNumber: number | undefined): string {
 }
 
 /** With which account, and whose it is. */
-export function accountInWords(order: Order): string {
+export function formatAccount(order: Order): string {
   return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
 }
 
 /** With which account; whose it is only where that is somebody else’s than the asker’s. */
-export function accountInShort(order: Order): string {
-  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : accountInWords(order);
+export function formatAccountShort(order: Order): string {
+  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : formatAccount(order);
 }
 
 /** What happened to an order, as its card and thread need to know it. */
-export interface Happening {
+export interface HistoryEvent {
   readonly kind: string;
   readonly actor: string;
   readonly state: OrderState;
@@ -272,7 +272,7 @@ export interface LapsedApprovals {
   readonly isUncertain: boolean;
 }
 
-export function lapsedApprovals(history: readonly Happening[]): LapsedApprovals {
+export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
   const last = history.findLast(({ kind }) => kind === 'approved');
   const { lapsed, unreadableGroups } = approvedDetail.safeParse(last?.detail).data ?? {
     lapsed: [],
@@ -282,7 +282,7 @@ export function lapsedApprovals(history: readonly Happening[]): LapsedApprovals 
 }
 
 /** `@Carol’s approval no longer counts`. */
-export function lapsedInWords({ userIds, isUncertain }: LapsedApprovals): string {
+export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
   const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
   return isUncertain
     ? `${whose} approval does not count while Slack does not tell me who is in a group of approvers`
@@ -290,7 +290,7 @@ export function lapsedInWords({ userIds, isUncertain }: LapsedApprovals): string
 }
 
 /** The reason that somebody gave with a decision, quoted, with a blank in front. */
-export function reasonOf({ detail }: Happening): string {
+export function reasonOf({ detail }: HistoryEvent): string {
   const reason = detail['reason'];
   return typeof reason === 'string' && reason !== '' ? ` “${quote(reason, 1_000)}”` : '';
 }
@@ -310,7 +310,7 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
 };
 
 /** ` for 2 of 3 names`, where not all names of an order share its end. */
-export function partInWords({ state, items }: Order): string {
+export function formatPart({ state, items }: Order): string {
   const alike = items.filter((item) => item.state === state).length;
   return items.length > 1 && alike > 0 && alike < items.length
     ? ` for ${alike} of ${count(items.length, 'name')}`
@@ -318,13 +318,13 @@ export function partInWords({ state, items }: Order): string {
 }
 
 /** "Done" and "refused" say no more than the state and the service's words beside them. */
-function saysItAll(state: OrderItem['state'], result: ItemResult, said: string): boolean {
-  if (result.settledBy !== undefined) return false;
+function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: string): boolean {
+  if (result.resolvedBy !== undefined) return false;
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
 }
 
 /** What an answer that came after the end says of it. */
-function lateInWords(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
+function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
   if (agrees) return 'The service answered later, and agrees.';
   if (late === 'UNKNOWN') return 'No answer to that request came, so it may have been carried out.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
@@ -333,7 +333,7 @@ function lateInWords(agrees: boolean, late: NonNullable<ItemResult['late']>): st
 /** Messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
-function summaryInWords({
+function formatSummary({
   state,
   attempts,
   result: { summary, stoppedBy },
@@ -359,11 +359,11 @@ export function resultText(
   ]
     .filter((part) => part !== undefined)
     .join(' ');
-  const said = [words, kindInWords(result.type)].filter(Boolean).join(' · ');
+  const said = [words, formatKind(result.type)].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return [
-    ...(saysItAll(state, result, said) ? [] : [summaryInWords({ state, attempts, result })]),
-    ...(result.late === undefined ? [] : [lateInWords(result.late === state, result.late)]),
+    ...(isCompleteSummary(state, result, said) ? [] : [formatSummary({ state, attempts, result })]),
+    ...(result.late === undefined ? [] : [formatLate(result.late === state, result.late)]),
     ...(said === '' ? [] : [`The service says: ${said}`]),
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     ...(messages.length > MAX_MESSAGES
@@ -422,7 +422,7 @@ export function retryButtons(order: Order, now?: Date): Button[] {
   ];
 }
 
-export function settleButtons(order: Order): Button[] {
+export function resolveButtons(order: Order): Button[] {
   const title = orderTitle(order);
   return [
     button({
@@ -465,7 +465,7 @@ export function confirmMessage(order: Order): Message {
   const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
   return message(`${escapeText(title)}?`, [
     section(
-      `*${escapeText(title)}?*\nWith ${accountInShort(order)}, ${contextInWords(order.account.context)}.`,
+      `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
     ...(notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))]),
     ...actions(`confirm_${order.id}`, [
@@ -482,7 +482,7 @@ export function confirmMessage(order: Order): Message {
 }
 
 function listState(order: Order): string {
-  return isOnlyAccepted(order, order.state) ? 'accepted' : stateInWords(order.state);
+  return isOnlyAccepted(order, order.state) ? 'accepted' : formatState(order.state);
 }
 
 /** One line of a list of orders. */

@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/types';
-import type { Interface } from '../../client/task.ts';
-import type { Preregistration, Preregistrations } from '../../client/tasks/prereg.ts';
+import type { Interface } from '../../service/task.ts';
+import type { Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
 import { factsOf } from './answer.ts';
 import {
@@ -20,7 +20,7 @@ import {
   section,
   table,
   truncate,
-} from './kit.ts';
+} from './blocks.ts';
 
 /*
  * What a search for preregistrations found: a table, and one record in full.
@@ -93,7 +93,7 @@ function cellOf(record: Preregistration, column: string): string {
     case 'name':
       return record.name === undefined ? '' : displayName(record.name);
     case 'owner':
-      return dataInWords(record.owner);
+      return formatData(record.owner);
     case 'order_reference':
       return record.orderReference ?? '';
     case 'nserver':
@@ -111,11 +111,11 @@ function cellOf(record: Preregistration, column: string): string {
     case 'phase':
     case 'created':
     case 'updated':
-      return record[column] ?? dataInWords(record.more[column]);
+      return record[column] ?? formatData(record.more[column]);
     case 'recommended':
       return record.recommended === undefined ? '' : record.recommended ? 'yes' : 'no';
     default:
-      return dataInWords(
+      return formatData(
         spellingsOf(column)
           .map((name) => record.more[name])
           .find(isGiven),
@@ -145,7 +145,7 @@ function spanOf(record: Preregistration, phase: 'confirmation' | 'period'): stri
 /** One page of what a search found, with the buttons to the pages beside it and to the records in full. */
 export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
   const { records, summary } = found;
-  const what = `preregistrations${inWords(query)}`;
+  const what = `preregistrations${formatQuery(query)}`;
   const buttons = actions('prereg', pageButtons(query, found));
   if (records.length === 0) {
     const none = `There are no ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
@@ -197,7 +197,7 @@ function columnsOf(
   return { columns, left: asked.filter((column) => !columns.includes(column)) };
 }
 
-function inWords({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
+function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
   const ending = subtld ?? tld;
   const name =
     sld === undefined
@@ -314,13 +314,13 @@ function phaseLine(
   const start = configOf(record, `${phase}_start`);
   const end = configOf(record, `${phase}_end`);
   if (start === undefined && end === undefined) return undefined;
-  return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${endInWords(end, now)}`;
+  return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${formatEnd(end, now)}`;
 }
 
 const DAY_MS = 86_400_000;
 
 /** How far away an end is, in days: the time zone of a moment over XML is not documented, so no hours are told. */
-function endInWords(end: string | undefined, now: Date): string {
+function formatEnd(end: string | undefined, now: Date): string {
   const at =
     end === undefined
       ? Number.NaN
@@ -336,7 +336,7 @@ function isGiven(value: unknown): boolean {
 }
 
 /** Data whose shape nothing documents: its values, with their names. */
-function dataInWords(value: unknown): string {
+function formatData(value: unknown): string {
   if (!isGiven(value)) return '';
   if (typeof value !== 'object') return String(value);
   return factsOf(value)

@@ -14,7 +14,7 @@ import {
   ownSentence,
   section,
   table,
-} from './kit.ts';
+} from './blocks.ts';
 
 /** What is known of a name that somebody asks about. */
 export interface NameRules {

@@ -20,25 +20,25 @@ import {
   quote,
   section,
   truncateMarkup,
-} from './kit.ts';
+} from './blocks.ts';
 import {
   approverList,
+  formatLapsed,
+  formatPart,
   goesOverXml,
-  type Happening,
+  type HistoryEvent,
   ICONS,
   isOnlyAccepted,
   itemName,
   itemText,
   lapsedApprovals,
-  lapsedInWords,
   nextSteps,
   orderTitle,
-  partInWords,
   reasonOf,
+  resolveButtons,
   resultText,
   retryButtons,
   STATE_LINES,
-  settleButtons,
 } from './order.ts';
 
 /*
@@ -48,7 +48,7 @@ import {
 /** The reply in the card's thread to something that happened, or undefined when the card says enough. */
 export function orderReply(
   order: Order,
-  happening: Happening,
+  happening: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
 ): Message | undefined {
@@ -65,22 +65,22 @@ export function orderReply(
       );
     case 'cancelled':
       return sentence(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
-    case 'ran_out':
+    case 'expired':
       return sentence(
         `${ICONS.EXPIRED} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
       );
-    case 'nudged':
+    case 'reminded':
       return sentence(
         `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
       );
     case 'stopped':
       return stoppedReply(order, happening);
-    case 'settled':
-      return settledReply(order, happening, approvers, now);
+    case 'resolved':
+      return resolvedReply(order, happening, approvers, now);
     case 'answered_late':
       return lateReply(order, happening, approvers);
     case 'shown':
-      return shownReply(order, happening);
+      return registryConfirmedReply(order, happening);
     case 'finished':
       return finishedReply(order, happening, approvers, now);
     default:
@@ -96,7 +96,7 @@ function sentence(text: string): Message {
 }
 
 /** Whose account is used hears of it, where somebody else asks again. */
-function retriedReply(order: Order, happening: Happening): Message | undefined {
+function retriedReply(order: Order, happening: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
   const next =
@@ -111,12 +111,12 @@ function retriedReply(order: Order, happening: Happening): Message | undefined {
 const stoppedDetail = z.object({ summary: z.string(), names: z.array(z.string()).catch([]) });
 
 /** Something of an order is not sent any more. Where that ends it, the reply to its end says so. */
-function stoppedReply(order: Order, happening: Happening): Message | undefined {
+function stoppedReply(order: Order, happening: HistoryEvent): Message | undefined {
   const detail = stoppedDetail.safeParse(happening.detail).data;
   if (detail === undefined || ENDED_BY_ITEMS.has(happening.state)) return undefined;
   const title = escapeText(orderTitle(order));
   const { names } = detail;
-  const which = names.length < order.items.length ? ` Not sent: ${namesInWords(order, names)}.` : '';
+  const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   if (happening.state === 'CANCELLED') {
     const what = order.items.some(({ attempts }) => attempts > 0)
       ? 'The service refused what was sent before, so nothing was carried out.'
@@ -135,48 +135,48 @@ function stoppedReply(order: Order, happening: Happening): Message | undefined {
 /** States that an order gets from its items: the reply to its end says what became of each. */
 const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
-function namesInWords(order: Order, names: readonly string[]): string {
+function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
 /** One of several approvals was given, and more are needed. */
-function approvedReply(order: Order, happening: Happening): Message {
+function approvedReply(order: Order, happening: HistoryEvent): Message {
   const lapsed = lapsedApprovals([happening]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
   const missing = Math.max(order.approvalsRequired - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'
     : 'only approvers of this moment count';
-  const gone = lapsed.userIds.length === 0 ? '' : ` ${lapsedInWords(lapsed)}: ${why}.`;
+  const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   return sentence(
     `:ballot_box_with_check: ${mention(happening.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
   );
 }
 
-function settledReply(
+function resolvedReply(
   order: Order,
-  happening: Happening,
+  happening: HistoryEvent,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message {
   const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: ${settledTitle(order, happening)}.${reasonOf(happening)}`,
+    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: ${resolvedTitle(order, happening)}.${reasonOf(happening)}`,
     approvers,
     now,
   );
 }
 
-const settledDetail = z.object({ ctids: z.array(z.string()) });
+const resolvedDetail = z.object({ ctids: z.array(z.string()) });
 
 /** What was settled: of several names perhaps only some. */
-function settledTitle(order: Order, { detail }: Happening): string {
-  const ctids = settledDetail.safeParse(detail).data?.ctids ?? [];
+function resolvedTitle(order: Order, { detail }: HistoryEvent): string {
+  const ctids = resolvedDetail.safeParse(detail).data?.ctids ?? [];
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
   if (settled.length === 0 || settled.length === order.items.length) return title;
-  const names = namesInWords(
+  const names = formatNames(
     order,
     settled.map(({ name }) => name),
   );
@@ -184,7 +184,7 @@ function settledTitle(order: Order, { detail }: Happening): string {
 }
 
 /** The registry shows the end of what the service had only accepted. */
-function shownReply(order: Order, { detail }: Happening): Message {
+function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message {
   const name = detail['name'];
   const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
   return sentence(
@@ -195,19 +195,19 @@ function shownReply(order: Order, { detail }: Happening): Message {
 const lateDetail = z.object({
   n: z.number(),
   outcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']),
-  settledBy: z.string().optional(),
+  resolvedBy: z.string().optional(),
   agrees: z.boolean(),
 });
 
 /** The service answered after the order, or its name, had ended without that answer. */
-function lateReply(order: Order, happening: Happening, approvers: readonly string[]): Message | undefined {
+function lateReply(order: Order, happening: HistoryEvent, approvers: readonly string[]): Message | undefined {
   const late = lateDetail.safeParse(happening.detail).data;
   const item = order.items.find(({ n }) => n === late?.n);
   if (late === undefined || item === undefined) return undefined;
-  const { agrees, outcome, settledBy } = late;
+  const { agrees, outcome, resolvedBy } = late;
   const name = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
   const title = `${name}*${escapeText(orderTitle(order))}*`;
-  if (settledBy === undefined) return lostReply(order, item, outcome, title, approvers);
+  if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
     const said = `:incoming_envelope: The service has answered after all, and agrees with what was settled: ${title}.`;
     const secret = item.result?.hasSecret === true;
@@ -222,7 +222,7 @@ function lateReply(order: Order, happening: Happening, approvers: readonly strin
   return message(lead, [
     section(lead),
     section(
-      `${capitalized(nameOfActor(settledBy))} settled it as ${wasDone ? 'not done' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
+      `${capitalized(nameOfActor(resolvedBy))} settled it as ${wasDone ? 'not done' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
     ),
     ...lines(itemLines(order, item)),
     section(
@@ -263,23 +263,23 @@ function nameOfActor(actor: string): string {
 
 function finishedReply(
   order: Order,
-  happening: Happening,
+  happening: HistoryEvent,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
   // It has been settled since, and the reply to that says more.
   if (happening.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply to the settling has said it.
-  if (happening.detail['through'] === 'settled') return undefined;
+  if (happening.detail['through'] === 'resolved') return undefined;
   return outcomeReply(
     order,
-    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${outcomeInWords(order)}${partInWords(order)}.`,
+    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
     approvers,
     now,
   );
 }
 
-function outcomeInWords(order: Order): string {
+function formatOutcome(order: Order): string {
   if (isOnlyAccepted(order, order.state)) return 'accepted by the service, not done yet';
   return OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase();
 }
@@ -316,7 +316,7 @@ function outcomeReply(
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
       ...(secret ? [revealButton(order)] : []),
-      ...(order.state === 'UNKNOWN' ? settleButtons(order) : []),
+      ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
       ...retry,
       ...answerButtons(order),
     ]),
@@ -371,30 +371,30 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   approved: 'approved',
   denied: 'denied',
   cancelled: 'cancelled',
-  ran_out: 'expired',
-  nudged: 'approvers reminded',
+  expired: 'expired',
+  reminded: 'approvers reminded',
   claimed: 'being carried out',
   sending: 'request sent',
-  held_back: 'not carried out by the service, waiting to send again',
+  retry_scheduled: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
   shown: 'seen at the registry',
   stopped: 'stopped: what was not sent is not sent any more',
   hinted: 'public records show, as a hint:',
-  doubted: 'stopped, because the database was put back or had slept',
+  invalidated: 'stopped, because the database was put back or had slept',
   released: 'given back',
-  settled: 'settled',
+  resolved: 'resolved',
   finished: 'ended:',
 };
 
 /** Where the database had lost that a request was sent. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<HistoryEntry['kind'], string>>> = {
   answered_late: 'end of a request that the database had lost',
-  doubted: 'stopped, because the database had lost that it was sent',
+  invalidated: 'stopped, because the database had lost that it was sent',
 };
 
 function eventWords({ kind, detail }: HistoryEntry): string {
-  const isLost = kind === 'doubted' ? 'ctid' in detail : !('settledBy' in detail);
+  const isLost = kind === 'invalidated' ? 'ctid' in detail : !('resolvedBy' in detail);
   return (isLost ? LOST_EVENT_WORDS[kind] : undefined) ?? EVENT_WORDS[kind];
 }
 

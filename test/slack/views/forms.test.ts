@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS, FORMS } from '../../../src/slack/features/index.ts';
+import { textMessage } from '../../../src/slack/views/blocks.ts';
 import { formView, noticeView } from '../../../src/slack/views/form.ts';
 import { helpFor, helpOverview, unknownCommand } from '../../../src/slack/views/help.ts';
-import { say } from '../../../src/slack/views/kit.ts';
 import { expectMessage, expectView } from './limits.ts';
 
 const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
@@ -40,7 +40,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
 it('a view that only says something has nothing to submit', () => {
   const view = noticeView(
     'A title that is far too long for Slack',
-    [...say('Done.').blocks].filter((block) => block.type === 'section'),
+    [...textMessage('Done.').blocks].filter((block) => block.type === 'section'),
   );
   expectView(view, 'modal');
   expect(view.submit).toBeUndefined();

@@ -46,7 +46,7 @@ const FULL: HomeData = {
   isAdmin: true,
   unreadableGroups: [],
   toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
-  toSettle: [sampleOrder('UNKNOWN')],
+  toResolve: [sampleOrder('UNKNOWN')],
   open: [sampleOrder('EXECUTING')],
   next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
   months: [
@@ -67,7 +67,7 @@ it('the Home tab of somebody new', () => {
     isAdmin: false,
     unreadableGroups: [],
     toDecide: undefined,
-    toSettle: [],
+    toResolve: [],
     open: [],
     next: [],
     months: [],
@@ -81,7 +81,7 @@ it('with a hundred orders in each part it stays within the limits and counts the
   const many = Array.from({ length: 100 }, (_, n) =>
     sampleOrder('PENDING', { id: `order${n}`, reason: 'r'.repeat(1_000) }, names),
   );
-  const blocks = homeBlocks({ ...FULL, toDecide: many, toSettle: many, open: many });
+  const blocks = homeBlocks({ ...FULL, toDecide: many, toResolve: many, open: many });
   expectBlocks(blocks, 'home');
   const text = JSON.stringify(blocks);
   expect(text.match(/And 90 more/g)).toHaveLength(3);

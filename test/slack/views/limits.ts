@@ -9,8 +9,8 @@ import {
 } from '@domain-steward/slack-workspace';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { AnyBlock, Message } from '../../../src/slack/views/kit.ts';
-import { hasNewBlocks, withoutNewBlocks } from '../../../src/slack/views/kit.ts';
+import type { AnyBlock, Message } from '../../../src/slack/views/blocks.ts';
+import { hasNewBlocks, withoutNewBlocks } from '../../../src/slack/views/blocks.ts';
 
 /** As it goes over the wire. */
 const wire = z.record(z.string(), z.json());

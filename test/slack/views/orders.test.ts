@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderState } from '../../../src/orders/order.ts';
 import { taskNamed } from '../../../src/orders/tasks.ts';
+import { type Message, message } from '../../../src/slack/views/blocks.ts';
 import { orderCard } from '../../../src/slack/views/card.ts';
 import { homeBlocks } from '../../../src/slack/views/home.ts';
-import { type Message, message } from '../../../src/slack/views/kit.ts';
-import { confirmMessage, type Happening, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
+import { confirmMessage, type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
 import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
 import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './limits.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
-const KINDS = ['approved', 'denied', 'cancelled', 'ran_out', 'nudged', 'settled', 'finished'] as const;
+const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
 
-function happening(kind: string, state: OrderState, detail: Happening['detail'] = {}): Happening {
+function happening(kind: string, state: OrderState, detail: HistoryEvent['detail'] = {}): HistoryEvent {
   return { kind, actor: 'U0BOB', state, detail };
 }
 
@@ -111,7 +111,7 @@ describe('a card', () => {
 describe('the history', () => {
   it('says why a request went out again, or waits to', () => {
     const order = sampleOrder('EXECUTING');
-    const history = (['sending', 'held_back'] as const).map((kind) => ({
+    const history = (['sending', 'retry_scheduled'] as const).map((kind) => ({
       ...happening(kind, 'EXECUTING', { why: `The <service> had ${kind}.` }),
       orderId: order.id,
       version: 3,
@@ -120,13 +120,13 @@ describe('the history', () => {
     }));
     const shown = JSON.stringify(orderHistory(history));
     expect(shown).toContain('request sent by <@U0BOB> (The &lt;service&gt; had sending.)');
-    expect(shown).toContain('(The &lt;service&gt; had held_back.)');
+    expect(shown).toContain('(The &lt;service&gt; had retry_scheduled.)');
   });
 });
 
 describe('a reply', () => {
   const order = (state: OrderState, changes: Partial<Order> = {}) => sampleOrder(state, changes);
-  const cases: readonly (readonly [string, Order, Happening])[] = [
+  const cases: readonly (readonly [string, Order, HistoryEvent])[] = [
     [
       'one of two approvals',
       order('PENDING', { approvalsRequired: 2, approvals: [{ userId: 'U0BOB', at: ASKED_AT }] }),
@@ -134,15 +134,15 @@ describe('a reply', () => {
     ],
     ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],
     ['cancelled', order('CANCELLED'), happening('cancelled', 'CANCELLED')],
-    ['expired', order('EXPIRED'), happening('ran_out', 'EXPIRED')],
-    ['nudged', order('PENDING'), happening('nudged', 'PENDING')],
+    ['expired', order('EXPIRED'), happening('expired', 'EXPIRED')],
+    ['reminded', order('PENDING'), happening('reminded', 'PENDING')],
     ['done', order('SUCCEEDED'), happening('finished', 'SUCCEEDED')],
     ['failed', order('FAILED'), happening('finished', 'FAILED')],
     ['unknown', order('UNKNOWN'), happening('finished', 'UNKNOWN')],
     [
-      'settled',
+      'resolved',
       order('SUCCEEDED'),
-      happening('settled', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
+      happening('resolved', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
     ],
   ];
 
@@ -156,14 +156,14 @@ describe('a reply', () => {
   it('does not say twice how an order ended that a person settled', () => {
     const [item] = sampleOrder('SUCCEEDED').items;
     if (item === undefined) throw new Error('the sample has no item');
-    const items = [{ ...item, result: { summary: 'Settled as done.', settledBy: 'U0BOB' } }];
+    const items = [{ ...item, result: { summary: 'Settled as done.', resolvedBy: 'U0BOB' } }];
     const settled = sampleOrder('SUCCEEDED', { items });
-    const finished = { ...happening('finished', 'SUCCEEDED'), detail: { through: 'settled' } };
+    const finished = { ...happening('finished', 'SUCCEEDED'), detail: { through: 'resolved' } };
     expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
     const answered = { ...finished, detail: { through: 'answered' } };
     expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
     expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
-    expect(orderReply(settled, happening('settled', 'SUCCEEDED'), APPROVERS)).toBeDefined();
+    expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
   });
 
   it('names how many of several names failed', () => {
@@ -250,7 +250,7 @@ describe('whatever people and the service say', () => {
           isAdmin: true,
           unreadableGroups: [],
           toDecide: [order],
-          toSettle: [order],
+          toResolve: [order],
           open: [order],
           next: [],
           months: [],

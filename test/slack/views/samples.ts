@@ -66,7 +66,7 @@ export function sampleOrder(
     approvals: decided ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z') }] : [],
     approvalsRequired: 1,
     expiresAt: waits ? new Date('2026-11-24T10:00:00Z') : undefined,
-    nudgeAt: undefined,
+    remindAt: undefined,
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],

@@ -2,7 +2,7 @@
 import { loadConfig } from '../../../src/config.ts';
 import { startBot } from '../../../src/main.ts';
 
-const bot = await startBot(loadConfig(), { hurry: 8 });
+const bot = await startBot(loadConfig(), { speedup: 8 });
 process.once('SIGTERM', async () => {
   await bot.stop();
   process.exit(0);

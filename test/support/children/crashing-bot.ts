@@ -40,7 +40,7 @@ const DAY_MS = 86_400_000;
 let days = 0;
 const bot = await startBot(loadConfig(), {
   host: '127.0.0.1',
-  hurry: 8,
+  speedup: 8,
   spacingMs: 10,
   commandsPerMinute: 100_000,
   atCrashPoint: at,

@@ -1,5 +1,5 @@
 // Looks cafe.rest up by way of each of the bootstrap files in turn, and prints how each answer came.
-import { createRdapClient } from '../../../src/expiry/rdap.ts';
+import { createRdapClient } from '../../../src/rdap/client.ts';
 
 for (const bootstrapUrl of process.argv.slice(2)) {
   const client = createRdapClient({ bootstrapUrl, userAgent: 'test', now: () => new Date(), spacingMs: 0 });

@@ -1,8 +1,8 @@
 // Renews and deletes a domain at each of the addresses in turn, and prints how each call ended.
-import { createServiceClient } from '../../../src/client/client.ts';
-import { ServiceError } from '../../../src/client/errors.ts';
-import { Secret } from '../../../src/client/secret.ts';
-import { domainDelete, domainRenew } from '../../../src/client/tasks/domain.ts';
+import { createServiceClient } from '../../../src/service/client.ts';
+import { ServiceError } from '../../../src/service/errors.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { domainDelete, domainRenew } from '../../../src/service/tasks/domain.ts';
 
 for (const jsonUrl of process.argv.slice(2)) {
   const client = createServiceClient({

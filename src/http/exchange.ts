@@ -1,0 +1,169 @@
+import { Client, type Dispatcher } from 'undici';
+
+/** One HTTP request, ready to go out. */
+export interface HttpRequest {
+  readonly origin: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export interface ExchangeLimits {
+  /** Time left for the whole exchange, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the connection is there, right before the first byte is written. If it throws, nothing is. */
+  readonly beforeFirstByte?: (() => void) | undefined;
+}
+
+/** Why an exchange gave no complete answer. */
+export class HttpExchangeError extends Error {
+  override readonly name = 'ExchangeFault';
+  /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
+  readonly sent: boolean;
+
+  constructor(message: string, sent: boolean, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.sent = sent;
+  }
+}
+
+/**
+ * Sends one request and reads its answer whole, under one deadline. Never retries, never follows a redirect.
+ *
+ * The proof that nothing was sent is undici's `onRequestStart`: it runs right before a request's first byte is
+ * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
+ * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
+ *
+ * @throws ExchangeFault, or whatever `beforeFirstByte` throws.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  limits: ExchangeLimits,
+): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const { signal, maxBytes } = limits;
+    let sent = false;
+    let settled = false;
+    let running: Dispatcher.DispatchController | undefined;
+    let status = 0;
+    let headers: HttpResponse['headers'] = {};
+    let size = 0;
+    const chunks: Buffer[] = [];
+
+    const settle = (): boolean => {
+      if (settled) return false;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      return true;
+    };
+    const fail = (message: string, cause?: unknown): void => {
+      if (!settle()) return;
+      reject(new HttpExchangeError(message, sent, cause));
+      running?.abort(new Error(message));
+    };
+    /** Asks for leave to send. @returns false when it is refused: the exchange has ended then */
+    const mayBegin = (): boolean => {
+      try {
+        limits.beforeFirstByte?.();
+        return true;
+      } catch (error) {
+        if (settle()) reject(error);
+        return false;
+      }
+    };
+    const onAbort = (): void => fail('it was given up', signal?.reason);
+    const timer = setTimeout(() => fail('there was no complete answer in time'), limits.timeoutMs);
+    // Before the deadline, which a process that was suspended has missed as well.
+    if (!mayBegin()) return;
+    if (signal?.aborted) return onAbort();
+    if (limits.timeoutMs <= 0) return fail('there was no time left to send it');
+    signal?.addEventListener('abort', onAbort);
+
+    dispatcher.dispatch(
+      {
+        origin: request.origin,
+        path: request.path,
+        method: request.method,
+        headers: [...request.headers],
+        body: request.body ?? null,
+        // The deadline above is the only clock.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      {
+        onRequestStart(controller) {
+          if (settled || sent) {
+            controller.abort(new Error('this request is over'));
+            return fail('the connection would have sent it a second time');
+          }
+          // Connecting takes long, or the process was suspended meanwhile.
+          if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
+          sent = true;
+          running = controller;
+        },
+        onResponseStart(_controller, statusCode, answerHeaders) {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = answerHeaders;
+          if (Number(answerHeaders['content-length']) > maxBytes) fail('the answer is too large');
+        },
+        onResponseData(_controller, chunk) {
+          size += chunk.length;
+          if (size > maxBytes) return fail('the answer is too large');
+          chunks.push(chunk);
+        },
+        onResponseEnd() {
+          const [first, second] = chunks;
+          const body = first !== undefined && second === undefined ? first : Buffer.concat(chunks, size);
+          if (settle()) resolve({ status, headers, body });
+        },
+        onResponseError(_controller, error) {
+          const message = sent ? 'the connection was lost' : 'there is no connection to the service';
+          fail(message, withoutData(error));
+        },
+      },
+    );
+  });
+}
+
+/** One for all: undici would make an error, and gather its stack, for every connection that is over. */
+const DEADLINE_PASSED = new Error('the exchange is over');
+
+/**
+ * Sends one request on a connection of its own, which no earlier answer and no idle close can have spoiled. It is closed
+ * from here: asking the service to do so (`Connection: close`) would have undici make an error of each answer, with its
+ * stack as text, which takes half as long again as all the rest.
+ */
+export async function exchangeOnFreshConnection(
+  request: HttpRequest,
+  limits: ExchangeLimits,
+): Promise<HttpResponse> {
+  // Destroying a client does not stop a connection that is coming about; its own timeout does.
+  const timeout = Math.max(1, Math.ceil(limits.timeoutMs));
+  const dispatcher = new Client(request.origin, { connect: { timeout } });
+  try {
+    return await exchange(dispatcher, request, limits);
+  } finally {
+    dispatcher.destroy(DEADLINE_PASSED, () => undefined);
+  }
+}
+
+/** undici's parser errors carry the bytes they could not read, which may echo a secret. */
+function withoutData(error: Error): Error {
+  if (!('data' in error)) return error;
+  const safe = new Error(error.message);
+  return Object.assign(safe, 'code' in error ? { code: error.code } : {});
+}

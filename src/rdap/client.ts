@@ -1,0 +1,325 @@
+import { Agent, errors, request } from 'undici';
+import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
+import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
+import { readRetryAfter } from '../service/classify-response.ts';
+import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
+import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './registration.ts';
+
+/** What a look-up gave. Reasons are for people and complete “the registry …: <reason>”. */
+export type RdapResult =
+  | RdapFound
+  | RdapUnreadable
+  | ({ readonly kind: 'not_found' } & RdapOrigin)
+  | RdapUnavailable;
+
+/** A record, and how it came. */
+export type RdapFound = RdapRegistration & RdapOrigin;
+
+/** Where an answer came from. */
+export interface RdapOrigin {
+  /** Host of the server that gave it. */
+  readonly server: string;
+  /** Every exchange on the way to it was over https, that of the bootstrap file included. */
+  readonly secure: boolean;
+}
+
+/** No answer this time. */
+export interface RdapUnavailable {
+  readonly kind: 'unavailable';
+  readonly reason: string;
+  /** milliseconds; not before then is another try of use */
+  readonly retryAfterMs?: number;
+}
+
+/** Settings of an {@link RdapClient}. */
+export interface RdapClientOptions {
+  /** The bootstrap file (RFC 9224). */
+  readonly bootstrapUrl: string;
+  /** Names the bot to the servers. */
+  readonly userAgent: string;
+  readonly now: () => Date;
+  /** Least time between two requests to one host, milliseconds. */
+  readonly spacingMs?: number;
+  /** For the exchange with the servers, redirects included, milliseconds. */
+  readonly deadlineMs?: number;
+  /** Resolves names of servers; the operating system's, unless told. */
+  readonly resolve?: Resolve;
+}
+
+/** Asks the registries' public records (RFC 9082). */
+export interface RdapClient {
+  /**
+   * Looks one name up.
+   *
+   * @param name in ASCII.
+   * @param signal gives up the look-up.
+   * @returns what was found, or why nothing was; it throws nothing but the signal's reason.
+   */
+  lookup(name: string, signal?: AbortSignal): Promise<RdapResult>;
+  /** Ends the connections; look-ups under way come back as unavailable. */
+  close(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const BOOTSTRAP_KEPT_MS = DAY_MS;
+const BOOTSTRAP_RETRY_MS = 10 * 60_000;
+const MAX_BYTES = 1_048_576;
+const MAX_REDIRECTS = 3;
+const MAX_CONCURRENT_REQUESTS = 2;
+const DEFAULT_SPACING_MS = 250;
+const DEFAULT_DEADLINE_MS = 20_000;
+/** For a server that refuses for load without saying for how long. */
+const DEFAULT_WAIT_MS = 60_000;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+interface RdapResponse extends RdapOrigin {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The bootstrap file, and whether nobody on the way could have changed it. */
+interface Bootstrap {
+  readonly servers: RdapBootstrap;
+  readonly secure: boolean;
+}
+
+/** An exchange that ended without an answer that can be used. */
+class ExchangeError extends Error {
+  override readonly name = 'ExchangeError';
+  readonly result: RdapUnreadable | RdapUnavailable;
+
+  constructor(result: RdapUnreadable | RdapUnavailable, cause?: unknown) {
+    super(`asking the registry: ${result.reason}`, { cause });
+    this.result = result;
+  }
+}
+
+/**
+ * Makes a client with a cache of the bootstrap file and its own connections.
+ *
+ * It asks a host for two names at once at most, spaced, and not at all while the host asked to wait
+ * (`Retry-After`). Redirects are followed three times at most, and never from `https` to `http`. No request carries
+ * credentials or goes to a private address, except where `bootstrapUrl` itself points there.
+ */
+export function createRdapClient(options: RdapClientOptions): RdapClient {
+  const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
+  const bootstrapUrl = new URL(options.bootstrapUrl);
+  const guard = createAddressGuard(bootstrapUrl, options.resolve);
+  const agent = new Agent({
+    connect: { lookup: guard.lookup, timeout: deadlineMs },
+    headersTimeout: deadlineMs,
+    bodyTimeout: deadlineMs,
+    maxResponseSize: MAX_BYTES,
+  });
+  const gates = new Map<string, HostRateLimiter>();
+  let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
+  let refresh: Promise<Bootstrap | undefined> | undefined;
+
+  return {
+    async lookup(name, signal) {
+      signal?.throwIfAborted();
+      const current = await abortable(currentBootstrap(), signal);
+      if (current === undefined) {
+        return unavailable('the list of registries cannot be read', BOOTSTRAP_RETRY_MS);
+      }
+      const address = rdapAddress(current.servers, name);
+      if (address === undefined) {
+        return unavailable('no public record is offered for this zone', DAY_MS);
+      }
+      try {
+        const answer = await exchange(address, signal);
+        return interpret({ ...answer, secure: answer.secure && current.secure }, name);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof ExchangeError) return error.result;
+        throw error;
+      }
+    },
+    async close() {
+      await agent.destroy();
+    },
+  };
+
+  function currentBootstrap(): Promise<Bootstrap | undefined> {
+    if (bootstrap && now().getTime() < bootstrap.freshUntil) return Promise.resolve(bootstrap.value);
+    refresh ??= fetchBootstrap().finally(() => {
+      refresh = undefined;
+    });
+    return refresh;
+  }
+
+  /** A list that cannot be fetched anew is as good as it was yesterday. */
+  async function fetchBootstrap(): Promise<Bootstrap | undefined> {
+    const fetched = await exchange(bootstrapUrl, undefined).then(
+      ({ status, text, secure }) => {
+        const servers = status === 200 ? readRdapBootstrap(parseJson(text)) : undefined;
+        return servers && { servers, secure };
+      },
+      (error: unknown) => {
+        if (error instanceof ExchangeError) return undefined;
+        throw error;
+      },
+    );
+    bootstrap = {
+      value: fetched ?? bootstrap?.value,
+      freshUntil: now().getTime() + (fetched ? BOOTSTRAP_KEPT_MS : BOOTSTRAP_RETRY_MS),
+    };
+    return bootstrap.value;
+  }
+
+  async function exchange(start: URL, signal: AbortSignal | undefined): Promise<RdapResponse> {
+    let url = start;
+    let leftMs = deadlineMs;
+    let secure = true;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      checkAddress(url);
+      secure &&= url.protocol === 'https:';
+      const gate = limiterOf(url.host);
+      // Waiting for one's turn is not the server's fault: only the requests themselves use the time up.
+      const answer = await gate
+        .run(async () => {
+          const began = performance.now();
+          const got = await send(url, leftMs, signal);
+          leftMs -= performance.now() - began;
+          if ((got.status === 429 || got.status === 503) && got.retryAfterMs > 0)
+            gate.closeFor(got.retryAfterMs);
+          return got;
+        }, signal)
+        .catch((error: unknown) => {
+          throw exchangeError(error, deadlineMs);
+        });
+      if (answer.status === 429 || answer.status === 503) {
+        throw new ExchangeError(
+          unavailable(`its server is busy (HTTP ${answer.status})`, answer.retryAfterMs),
+        );
+      }
+      if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
+      const target = redirectTarget(url, answer.location);
+      if (!(target instanceof URL)) throw new ExchangeError(target);
+      url = target;
+    }
+    throw new ExchangeError(unreadable('its server redirects too often'));
+  }
+
+  function checkAddress(url: URL): void {
+    try {
+      guard.check(url);
+    } catch (error) {
+      throw exchangeError(error, deadlineMs);
+    }
+  }
+
+  function limiterOf(host: string): HostRateLimiter {
+    const known = gates.get(host);
+    if (known) return known;
+    const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
+    gates.set(host, made);
+    return made;
+  }
+
+  async function send(url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal?.reason);
+    const timer = setTimeout(() => controller.abort(new DeadlineError()), Math.max(timeoutMs, 0));
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const { statusCode, headers, body } = await request(url, {
+        dispatcher: agent,
+        signal: controller.signal,
+        headers: { accept: 'application/rdap+json, application/json;q=0.9', 'user-agent': userAgent },
+      });
+      const busy = statusCode === 429 || statusCode === 503;
+      const asked = readRetryAfter(headers['retry-after'], now().getTime());
+      return {
+        status: statusCode,
+        text: await body.text(),
+        location: single(headers['location']),
+        retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
+      };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+function interpret({ status, text, server, secure }: RdapResponse, name: string): RdapResult {
+  if (status === 404) return { kind: 'not_found', server, secure };
+  if (status !== 200) return unavailable(`its server answered HTTP ${status}`);
+  const record = readRdapAnswer(parseJson(text), name);
+  return record.kind === 'found' ? { ...record, server, secure } : record;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Where a redirect leads.
+ *
+ * @param location the header `Location`.
+ * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
+ *   credentials, or from `https` to `http`.
+ */
+export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnreadable {
+  if (location === undefined || !URL.canParse(location, from.href)) {
+    return unreadable('its server redirects to nowhere');
+  }
+  const target = new URL(location, from);
+  const downgrade = from.protocol === 'https:' && target.protocol !== 'https:';
+  if (downgrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
+    return unreadable('its server redirects to an address that is not safe');
+  }
+  return target;
+}
+
+function exchangeError(error: unknown, deadlineMs: number): unknown {
+  if (error instanceof HostBusyError) {
+    return new ExchangeError(unavailable('its server asked to wait', error.retryAfterMs), error);
+  }
+  if (error instanceof PrivateAddressError) {
+    return new ExchangeError(unavailable('its server has a private address'), error);
+  }
+  if (error instanceof errors.ResponseExceededMaxSizeError) {
+    return new ExchangeError(unreadable('it is larger than 1 MB'), error);
+  }
+  if (
+    error instanceof DeadlineError ||
+    error instanceof errors.ConnectTimeoutError ||
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError
+  ) {
+    return new ExchangeError(unavailable(`its server took longer than ${deadlineMs / 1000} s`), error);
+  }
+  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  return new ExchangeError(unavailable(`its server cannot be reached${code}`), error);
+}
+
+function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+function unavailable(reason: string, retryAfterMs?: number): RdapUnavailable {
+  return { kind: 'unavailable', reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function unreadable(reason: string): RdapUnreadable {
+  return { kind: 'unreadable', reason };
+}

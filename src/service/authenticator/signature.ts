@@ -1,0 +1,199 @@
+import { Secret as OtpSecret, TOTP } from 'otpauth';
+import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import type { XmlElement } from '../codec/wire.ts';
+import { Secret } from '../secret.ts';
+
+/** A linked account of the service. Service API, section "Authentication". */
+export type Credential = PasswordCredential | TrustedApplicationCredential | TwoFactorCredential;
+
+export interface PasswordCredential {
+  readonly method: 'password';
+  readonly user: string;
+  /** 1 is the demo system; 4 or the customer's own number is live. */
+  readonly context: number;
+  readonly password: Secret;
+}
+
+export interface TrustedApplicationCredential {
+  readonly method: 'trusted_application';
+  readonly uuid: string;
+  /** The application's name; only the XML interface asks for it. */
+  readonly application: string;
+  readonly password: Secret;
+}
+
+/** Documented for the XML interface only. */
+export interface TwoFactorCredential {
+  readonly method: 'two_factor';
+  readonly user: string;
+  readonly context: number;
+  readonly password: Secret;
+  /** Base32 shared secret: tokens are made from it (RFC 6238, SHA-1, 30 s, six digits). */
+  readonly totpSecret?: Secret | undefined;
+  /** A six-digit token, good once, for opening a session. */
+  readonly token?: Secret | undefined;
+  /** An XML session opened earlier; with a token alone, the account works as long as this session lives. */
+  readonly sessionHash?: Secret | undefined;
+  /** When that session runs out, in milliseconds since 1970; left out where only the service knows. */
+  readonly sessionEndsAt?: number | undefined;
+}
+
+/** What makes a JSON request the credential's. */
+export type JsonSignature =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
+  | { readonly kind: 'session'; readonly id: Secret; readonly place: SessionPlace };
+
+/** Where a JSON request carries its session id: `X-Service-SessionId`, or the cookie `service_session`. */
+export type SessionPlace = 'header' | 'cookie';
+
+/** The authentication block of an XML request. */
+export type XmlSignature =
+  | {
+      readonly kind: 'auth';
+      readonly user: string;
+      readonly context: number;
+      readonly password: Secret;
+      readonly token?: Secret | undefined;
+    }
+  | {
+      readonly kind: 'trusted_application';
+      readonly uuid: string;
+      readonly password: Secret;
+      readonly application: string;
+    }
+  | { readonly kind: 'auth_session'; readonly hash: Secret };
+
+/** Seconds for which one token is good: RFC 6238, section 5.2. */
+const STEP_SECONDS = 30;
+
+const SESSION_COOKIE = 'service_session';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, section 2 forbids exactly these
+const CONTROL = /[\u0000-\u001f\u007f]/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * The headers that sign a JSON request, as name, value, name, value.
+ *
+ * @throws InputFault for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
+ */
+export function jsonSignatureHeaders(signature: JsonSignature): string[] {
+  switch (signature.kind) {
+    case 'none':
+      return [];
+    case 'session':
+      return signature.place === 'header'
+        ? ['x-service-sessionid', signature.id.reveal()]
+        : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
+    case 'basic': {
+      const headers = ['authorization', `Basic ${basicToken(signature.user, signature.password)}`];
+      if (signature.context !== undefined) headers.push('x-service-context', String(signature.context));
+      return headers;
+    }
+  }
+}
+
+/** `base64(user:password)` in UTF-8. */
+export function basicToken(user: string, password: Secret): string {
+  if (user.includes(':')) throw new InvalidInputError('a user name with ":" cannot sign a JSON request');
+  const pair = `${user}:${password.reveal()}`;
+  if (CONTROL.test(pair)) {
+    throw new InvalidInputError('a user name or password with control characters cannot sign a JSON request');
+  }
+  if (LONE_SURROGATE.test(pair))
+    throw new InvalidInputError('the user name or password is not valid Unicode');
+  return Buffer.from(pair, 'utf8').toString('base64');
+}
+
+/** The authentication block, which goes before `task`. */
+export function xmlSignatureElement(signature: XmlSignature): XmlElement {
+  switch (signature.kind) {
+    case 'auth':
+      return [
+        'auth',
+        [
+          ['user', signature.user],
+          ['context', signature.context],
+          ['password', signature.password],
+          ...(signature.token === undefined ? [] : [['token', signature.token] as const]),
+        ],
+      ];
+    case 'trusted_application':
+      return [
+        'authentication',
+        [
+          [
+            'trusted_application',
+            [
+              ['uuid', signature.uuid],
+              ['password', signature.password],
+              ['application', [['name', signature.application]]],
+            ],
+          ],
+        ],
+      ];
+    case 'auth_session':
+      return ['auth_session', [['hash', signature.hash]]];
+  }
+}
+
+/** The token of the step that `now` (milliseconds) is in. */
+export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step: number } {
+  let secret: OtpSecret;
+  try {
+    secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());
+  } catch {
+    // The library's error quotes the characters it did not like.
+    throw new InvalidInputError('the shared secret of the two-factor account is not base32');
+  }
+  if (secret.bytes.length === 0)
+    throw new InvalidInputError('the shared secret of the two-factor account is empty');
+  const token = TOTP.generate({
+    secret,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: STEP_SECONDS,
+    timestamp: now,
+  });
+  return { token: new Secret(token), step: stepAt(now) };
+}
+
+/** The time step that a moment is in (RFC 6238, section 4.2). */
+export function stepAt(now: number): number {
+  return Math.floor(now / 1000 / STEP_SECONDS);
+}
+
+/** The moment at which a time step begins. */
+export function startOfStep(step: number): number {
+  return step * STEP_SECONDS * 1000;
+}
+
+/** RFC 6265, section 4.1.1, in quotes or without. */
+const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
+
+/**
+ * The session id from the answer to a login. The value goes into a header later, so only what RFC 6265 lets a
+ * cookie hold is taken.
+ *
+ * @returns the id and its lifetime in seconds, when `Max-Age` says it.
+ * @throws AnswerFault when there is not exactly one usable `service_session` cookie.
+ */
+export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
+  const found = setCookie.flatMap((header) => {
+    const [pair = '', ...attributes] = header.split(';');
+    const [name = '', ...rest] = pair.split('=');
+    const value = name.trim() === SESSION_COOKIE ? COOKIE_VALUE.exec(rest.join('='))?.[2] : undefined;
+    if (value === undefined) return [];
+    const age = attributes
+      .map((attribute) => /^\s*max-age\s*=\s*(\d{1,9})\s*$/i.exec(attribute)?.[1])
+      .find((seconds) => seconds !== undefined);
+    return [{ id: new Secret(value), ...(age === undefined ? {} : { maxAgeSeconds: Number(age) }) }];
+  });
+  const [session, second] = found;
+  if (session === undefined)
+    throw new InvalidResponseError('the login answer sets no usable service_session cookie');
+  if (second !== undefined)
+    throw new InvalidResponseError('the login answer sets more than one service_session cookie');
+  return session;
+}

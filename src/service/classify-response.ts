@@ -1,0 +1,124 @@
+import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelope.ts';
+import type { ServiceErrorKind } from './errors.ts';
+import type { ServiceTask } from './task.ts';
+
+/** `S` and the codes of service API, section "Task codes": success of one of these tasks and of no other. */
+const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
+  'S1321001',
+  'S1321003',
+  'S1301001',
+  'S0502',
+  'S400202',
+  'S0110005',
+]);
+
+/** What an answer means: done, or what went wrong. */
+export type ResponseClass =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'token_used' | 'unsupported' | 'invalid_input'>;
+      readonly what: string;
+      readonly retryAfterMs?: number;
+    };
+
+/**
+ * What an answer means for the task. The document shows neither the HTTP statuses nor the bodies of failed requests,
+ * so a refusal needs a clear word: 4xx, or an envelope with an error code. Anything else that is not a success leaves
+ * the outcome open, because "refused" for something that was carried out would be paid for twice.
+ *
+ * @param envelope undefined when the body could not be read; `unreadable` then says why.
+ */
+export function classifyResponse(
+  task: Pick<ServiceTask<never, unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
+  status: number,
+  envelope: Envelope | undefined,
+  unreadable: string,
+  retryAfterMs: number | undefined,
+): ResponseClass {
+  const { effect } = task;
+  const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status >= 200 && status < 300) {
+    if (envelope === undefined) return { kind: open, what: unreadable };
+    if (isRefusal(envelope))
+      return { kind: 'refused', what: `the service refused it${statusInParentheses(envelope)}` };
+    const contradiction = contradictionIn(envelope, task);
+    return contradiction === undefined
+      ? { kind: 'done' }
+      : { kind: open, what: `the service ${contradiction}${statusInParentheses(envelope)}` };
+  }
+  if (status >= 400 && status < 500 && status !== 408) {
+    // A status that refuses around an envelope that agrees: nobody knows which of the two is right.
+    if (envelope !== undefined && hasSuccessCode(envelope)) {
+      return {
+        kind: open,
+        what: `the service contradicts itself: HTTP ${status}${statusInParentheses(envelope)}`,
+      };
+    }
+    if (status === 401 || status === 403) {
+      return {
+        kind: 'auth',
+        what: `the service refused the account (HTTP ${status})${statusInParentheses(envelope)}`,
+      };
+    }
+    if (status === 429)
+      return {
+        kind: 'busy',
+        what: `the service is busy (HTTP 429)${statusInParentheses(envelope)}`,
+        ...wait,
+      };
+    return {
+      kind: 'refused',
+      what: `the service refused it (HTTP ${status})${statusInParentheses(envelope)}`,
+    };
+  }
+  if (status === 503 && effect === 'read') {
+    return { kind: 'busy', what: `the service is busy (HTTP 503)${statusInParentheses(envelope)}`, ...wait };
+  }
+  const redirected =
+    status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
+  return {
+    kind: open,
+    what: `the service gave ${redirected} (HTTP ${status})${statusInParentheses(envelope)}`,
+  };
+}
+
+/** Why a code of success does not say that this task was carried out; undefined when it does. */
+function contradictionIn(
+  envelope: Envelope,
+  { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
+): string | undefined {
+  const { code, type } = envelope.status;
+  if (!hasSuccessCode(envelope)) return undefined;
+  if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
+  if (code === successCode) return undefined;
+  const isOthers = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
+  return isOthers ? 'answered with the success code of another task' : undefined;
+}
+
+function statusInParentheses(envelope: Envelope | undefined): string {
+  if (envelope === undefined) return '';
+  const { code, text } = envelope.status;
+  return text === '' ? `: ${code}` : `: ${code} ${text}`;
+}
+
+/**
+ * The wait that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds from `now`; undefined when
+ * it says nothing usable. Callers cap it.
+ */
+export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
+  const value = (Array.isArray(header) ? header[0] : header)?.trim();
+  if (value === undefined || value === '') return undefined;
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) || /^-?\d/.test(value) ? undefined : Math.max(0, at - now);
+}
+
+/**
+ * Whether a refusal may mean that the session has ended, so that a new one is worth a second try. The codes for it are
+ * not documented; the word "session" in the text is the best sign there is.
+ */
+export function isSessionError(envelope: Envelope): boolean {
+  const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];
+  return texts.some((text) => /\b(session|not logged in|log ?in again|authentication)\b/i.test(text));
+}

@@ -1,0 +1,250 @@
+import { Agent } from 'undici';
+import {
+  createAuthenticator,
+  credentialSecrets,
+  type LoginExtras,
+  type Sleep,
+  type Verification,
+} from './authenticator/authenticator.ts';
+import type { Credential, SessionPlace } from './authenticator/signature.ts';
+import type { TokenSteps } from './authenticator/token-steps.ts';
+import { isSessionError } from './classify-response.ts';
+import { InvalidInputError } from './codec/errors.ts';
+import { readAddress } from './codec/json.ts';
+import { ServiceError } from './errors.ts';
+import { MAX_BYTES } from './redact.ts';
+import {
+  type BeforeFirstByte,
+  type CallResult,
+  type ClientContext,
+  type Deadline,
+  prepare,
+  send,
+  serviceError,
+} from './request.ts';
+import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
+
+export type { Verification } from './authenticator/authenticator.ts';
+export type { CallResult } from './request.ts';
+
+export interface ServiceClientOptions {
+  /** `{base_url}` of the JSON interface with its version segment. */
+  readonly jsonUrl: string;
+  /** Address that XML requests are posted to; without it XML tasks are `unsupported`. */
+  readonly xmlUrl?: string | undefined;
+  readonly credential: Credential;
+  /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
+  readonly jsonAuth: 'basic' | 'session';
+  /** Budget of one call in milliseconds, over everything from opening a session to the answer's last byte. */
+  readonly timeoutMs: number;
+  /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
+  readonly replyTo?: string | undefined;
+  /**
+   * How a password credential signs XML requests, with `auth` when left out. Two-factor accounts always use a session,
+   * because a token is good once; a trusted application never does.
+   */
+  readonly xmlAuth?: 'auth' | 'session' | undefined;
+  /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
+  readonly sessionPlace?: SessionPlace | undefined;
+  /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */
+  readonly sessionMinutes?: number | undefined;
+  /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Waits for the next token; as long as that takes when left out. */
+  readonly sleep?: Sleep | undefined;
+  /** Remembers which tokens were used; this client alone when left out. */
+  readonly tokenSteps?: TokenSteps | undefined;
+  /** Limit of one answer in bytes, 2 MB when left out. */
+  readonly maxBytes?: number | undefined;
+}
+
+export interface CallOptions {
+  /** Client transaction id; JSON only, the document shows no place for it in XML. */
+  readonly ctid?: string | undefined;
+  /** Overrides the client's `replyTo`. */
+  readonly replyTo?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Overrides the client's budget, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** `keys[]`: further data for the records of a search. */
+  readonly keys?: readonly string[] | undefined;
+  /** Which interface is to carry the task; JSON when left out and possible. */
+  readonly interface?: Interface | undefined;
+  /**
+   * Awaited after encoding, session login and token, before each request of the task itself is sent. If it throws,
+   * nothing is sent and its error propagates unchanged.
+   *
+   * @param refusal of the second request: how the first one was refused, whose session had ended
+   */
+  readonly beforeSend?: ((refusal?: ServiceError) => Promise<void>) | undefined;
+  /**
+   * Called right before the first byte of the task's request is written, after connecting and the TLS handshake. If it
+   * throws, nothing is sent and its error propagates unchanged.
+   */
+  readonly beforeFirstByte?: BeforeFirstByte | undefined;
+}
+
+export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: string };
+
+/** One credential's way to the service. Immutable; sessions are its own and shared by its concurrent calls. */
+export interface ServiceClient {
+  /**
+   * Carries out one task: one request, no retry, no redirect, one deadline.
+   *
+   * A request that was refused because its session had ended (401, 403; for tasks that charge nothing also an error
+   * that speaks of the session) goes out once more with a new session: a refusal proves that it was not carried out.
+   *
+   * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
+   */
+  run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
+  /** Which interface would carry the task, or what to do instead. Sends nothing. */
+  supports(task: TaskOutline, via?: Interface): InterfaceChoice;
+  /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
+  verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
+  /**
+   * Waits for the calls under way, then ends the sessions that the client opened, and its connections. A two-factor
+   * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
+   */
+  close(sessions?: 'own' | 'all'): Promise<void>;
+}
+
+/** @throws ServiceError `invalid_input` when an address cannot be used. */
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { credential } = options;
+  const agent = new Agent({
+    connections: 64,
+    keepAliveMaxTimeout: 30_000,
+    connect: { timeout: options.timeoutMs },
+  });
+  const line: ClientContext = {
+    dispatcher: agent,
+    ...readAddresses(options),
+    maxBytes: options.maxBytes ?? MAX_BYTES,
+    now: options.now ?? Date.now,
+    secrets: credentialSecrets(credential),
+  };
+  const wayIn = createAuthenticator(line, options);
+  // Counted, not collected: a set of results would keep large ones alive long after their calls are over.
+  let underWay = 0;
+  let onIdle = (): void => undefined;
+  let closed = false;
+
+  function deadlineOf({ timeoutMs, signal }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Deadline {
+    return { endsAt: performance.now() + (timeoutMs ?? options.timeoutMs), signal };
+  }
+
+  function refuseClosed(task: string): void {
+    if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
+  }
+
+  function supports(task: TaskOutline, wanted?: Interface): InterfaceChoice {
+    const json = task.json !== undefined && credential.method !== 'two_factor';
+    if (json && wanted !== 'xml') return { interface: 'json' };
+    if (task.xml !== undefined && wanted !== 'json') {
+      if (line.xmlAddress !== undefined) return { interface: 'xml' };
+      return {
+        unsupported: 'this needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL',
+      };
+    }
+    if (wanted === 'xml' || task.json === undefined) {
+      return {
+        unsupported: 'this is not documented for the interface that was asked for: use the other one',
+      };
+    }
+    return {
+      unsupported:
+        'this is documented for the JSON interface, which has no two-factor sign-in: ' +
+        'link an account with a password or a trusted application',
+    };
+  }
+
+  async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
+    refuseClosed(task.name);
+    const support = supports(task, call.interface);
+    const { ctid, keys, replyTo = options.replyTo } = call;
+    if ('unsupported' in support) {
+      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
+    }
+    const via = support.interface;
+    const budget = deadlineOf(call);
+    const prepared = prepare(line, task, input, via, { replyTo, ctid, keys });
+    const first = await wayIn.sign(prepared, budget);
+    await call.beforeSend?.();
+    let refusal: ServiceError;
+    try {
+      return await send(line, prepared, first, budget, call.beforeFirstByte);
+    } catch (error) {
+      if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
+      wayIn.invalidateSession(first.session);
+      refusal = error;
+    }
+    const second = await wayIn.sign(prepared, budget);
+    await call.beforeSend?.(refusal);
+    return send(line, prepared, second, budget, call.beforeFirstByte);
+  }
+
+  return {
+    supports,
+
+    async run(task, input, call = {}) {
+      underWay += 1;
+      try {
+        return await runTask(task, input, call);
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) onIdle();
+      }
+    },
+
+    async verify(call = {}) {
+      refuseClosed('verify');
+      if (credential.method === 'two_factor' && line.xmlAddress === undefined) {
+        const activity = { task: 'verify', name: 'checking the account' };
+        throw serviceError(
+          'unsupported',
+          activity,
+          'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
+        );
+      }
+      return wayIn.verify(deadlineOf(call), call);
+    },
+
+    async close(sessions = 'own') {
+      if (closed) return;
+      closed = true;
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (underWay === 0) resolve();
+      });
+      await wayIn.logout(sessions);
+      // Not `close`: that would wait for connections that a call in vain has long given up.
+      await agent.destroy();
+    },
+  };
+}
+
+/**
+ * Whether a refusal may be the session's fault and a second try with a new one is safe: it is when the answer proves
+ * that the task was not carried out. For a task that charges only 401 and 403 prove that.
+ */
+function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) return false;
+  if (error.kind === 'auth') return true;
+  if (effect === 'charge' || error.kind !== 'refused' || error.envelope === undefined) return false;
+  return isSessionError(error.envelope);
+}
+
+function readAddresses({
+  jsonUrl,
+  xmlUrl,
+}: ServiceClientOptions): Pick<ClientContext, 'jsonAddress' | 'xmlAddress'> {
+  try {
+    return {
+      jsonAddress: readAddress('the JSON address', jsonUrl),
+      xmlAddress: xmlUrl === undefined ? undefined : readAddress('the XML address', xmlUrl),
+    };
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw serviceError('invalid_input', { task: 'connect', name: 'reading the settings' }, error.message);
+  }
+}

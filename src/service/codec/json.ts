@@ -1,0 +1,149 @@
+import type { HttpRequest } from '../../http/exchange.ts';
+import { type Envelope, readEnvelope } from '../envelope.ts';
+import { assertDepth, assertSize, MAX_BYTES } from '../redact.ts';
+import { Secret } from '../secret.ts';
+import type { JsonShape } from '../task.ts';
+import { InvalidInputError, InvalidResponseError } from './errors.ts';
+import type { JsonValue } from './wire.ts';
+
+/** An answer that could be read. */
+export interface Decoded {
+  readonly envelope: Envelope;
+  /** The answer as it came, to see quickly whether it may echo a secret. */
+  readonly text: string;
+  /** Whether a look at the text is not enough: characters stand for others, or a key is `__proto__`. */
+  readonly opaque: boolean;
+}
+
+/** Query parameters that any route takes. Service API, section "General query parameters". */
+export interface GeneralQuery {
+  readonly replyTo?: string | undefined;
+  readonly ctid?: string | undefined;
+  readonly keys?: readonly string[] | undefined;
+}
+
+/** Where the service is. */
+export interface ServiceAddress {
+  readonly origin: string;
+  /** Path without a slash at its end. */
+  readonly path: string;
+  /** `?…`, or nothing. */
+  readonly query: string;
+}
+
+/** @throws InputFault when the address is not a plain http or https URL. */
+export function readAddress(name: string, url: string): ServiceAddress {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new InvalidInputError(`${name} is not a URL`);
+  }
+  if (!/^https?:$/.test(parsed.protocol)) throw new InvalidInputError(`${name} is not an http or https URL`);
+  if (parsed.username !== '' || parsed.password !== '')
+    throw new InvalidInputError(`${name} must not hold a password`);
+  return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, ''), query: parsed.search };
+}
+
+/**
+ * The request for a task, without its signature.
+ *
+ * @throws InputFault when the input cannot be sent as it is.
+ */
+export function encodeJson<I>(
+  shape: JsonShape<I>,
+  input: I,
+  address: ServiceAddress,
+  general: GeneralQuery,
+): HttpRequest {
+  const path = [address.path, ...shape.path(input).map(encodeSegment)].join('/');
+  const query = [...(shape.query?.(input) ?? []), ...generalQuery(general)];
+  const body = shape.body === undefined ? undefined : JSON.stringify(reveal(shape.body(input), 'the body'));
+  return {
+    origin: address.origin,
+    path: query.length === 0 ? path : `${path}?${encodeQuery(query)}`,
+    method: shape.method,
+    headers: body === undefined ? ACCEPT : ACCEPT_AND_TYPE,
+    body,
+  };
+}
+
+const ACCEPT = ['accept', 'application/json'];
+const ACCEPT_AND_TYPE = [...ACCEPT, 'content-type', 'application/json'];
+
+type Parameter = readonly [name: string, value: string];
+
+function generalQuery({ replyTo, ctid, keys }: GeneralQuery): readonly Parameter[] {
+  const parameters: Parameter[] = [];
+  if (replyTo !== undefined) parameters.push(['replyTo', replyTo]);
+  if (ctid !== undefined) parameters.push(['ctid', ctid]);
+  for (const key of keys ?? []) parameters.push(['keys[]', key]);
+  return parameters;
+}
+
+function encodeQuery(parameters: readonly Parameter[]): string {
+  return new URLSearchParams(
+    parameters.map(([name, value]): [string, string] => [name, wellFormed(name, value)]),
+  ).toString();
+}
+
+/**
+ * One path segment, percent-encoded except for what RFC 3986 lets a segment hold.
+ *
+ * @throws InputFault for a segment that is empty or means another folder.
+ */
+export function encodeSegment(segment: string): string {
+  if (segment === '' || segment === '.' || segment === '..') {
+    throw new InvalidInputError(`"${segment}" cannot stand in an address`);
+  }
+  return encodeURIComponent(wellFormed('the address', segment)).replace(
+    /%(3A|40|24|26|2B|2C|3B|3D)/g,
+    (escaped) => decodeURIComponent(escaped),
+  );
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+function wellFormed(name: string, text: string): string {
+  if (LONE_SURROGATE.test(text)) throw new InvalidInputError(`${name} is not valid Unicode`);
+  return text;
+}
+
+type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
+
+/** The body with its secrets opened and what is not given left out. */
+function reveal(value: JsonValue, name: string): PlainJson {
+  if (value instanceof Secret) return wellFormed(name, value.reveal());
+  if (typeof value === 'string') return wellFormed(name, value);
+  if (typeof value !== 'object') return value;
+  if (isList(value)) return value.map((item) => reveal(item, name));
+  const plain: { [name: string]: PlainJson } = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item !== undefined) plain[key] = reveal(item, key);
+  }
+  return plain;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * Reads a JSON answer.
+ *
+ * @throws AnswerFault when it is no envelope.
+ */
+export function decodeJson(body: Buffer, maxBytes = MAX_BYTES): Decoded {
+  assertSize(body, maxBytes);
+  const text = body.toString('utf8').replace(/^\ufeff/, '');
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the answer.
+    throw new InvalidResponseError(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
+  }
+  const polluting = assertDepth(decoded);
+  return { envelope: readEnvelope(decoded), text, opaque: polluting || text.includes('\\') };
+}

@@ -1,0 +1,164 @@
+import { Secret } from '../secret.ts';
+import type { Interface } from '../task.ts';
+import { InvalidInputError } from './errors.ts';
+import type { JsonValue, XmlElement } from './wire.ts';
+
+/**
+ * How the fields of the service's objects are called on each interface: the one place where JSON and XML names
+ * meet. Inputs use the JSON names. A list gives the order in which the fields go out; a field that is missing from
+ * an interface's list is one that the interface does not document. Service API, section "Resources and their
+ * fields".
+ */
+interface WireField {
+  /** Name in the input. */
+  readonly field: string;
+  /** Name on the wire, when it differs. */
+  readonly as?: string;
+  /** Values the interface documents, from the input's to the wire's. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Joins a list into one string. */
+  readonly join?: string;
+  /** Fields of an object inside. */
+  readonly inside?: readonly WireField[];
+  /** A value that always goes out, whatever the input says. */
+  readonly always?: string;
+}
+
+export type ObjectFields = Readonly<Record<Interface, readonly WireField[]>>;
+
+const names = (...fields: readonly string[]): readonly WireField[] => fields.map((field) => ({ field }));
+
+export const USER_FIELDS: ObjectFields = {
+  json: [
+    ...names('user', 'context', 'defaultEmail', 'password', 'status', 'substatus', 'language'),
+    {
+      field: 'parent',
+      inside: [
+        ...names('context', 'defaultEmail', 'status', 'substatus'),
+        { field: 'authType', always: 'PASSWORD' },
+        { field: 'lock', always: 'NONE' },
+        ...names('user'),
+      ],
+    },
+  ],
+  xml: [
+    ...names('user', 'context'),
+    { field: 'defaultEmail', as: 'default_mail' },
+    ...names('password', 'status', 'substatus', 'language'),
+    { field: 'parent', as: 'owner', inside: names('user', 'context') },
+    { field: 'userMailKey', as: 'user_mail_key' },
+  ],
+};
+
+export const REDIRECT_FIELDS: ObjectFields = {
+  json: [
+    ...names('source', 'target'),
+    { field: 'type', values: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
+    { field: 'mode', values: { HTTP: 'HTTP' } },
+  ],
+  xml: [
+    { field: 'type', values: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
+    { field: 'mode', values: { frame: 'frame', single: 'single' } },
+    ...names('title', 'source', 'target', 'backup'),
+  ],
+};
+
+const CONTACT_TAIL = names('city', 'country', 'state', 'phone', 'fax', 'email');
+
+export const SSL_CONTACT_FIELDS: ObjectFields = {
+  json: [...names('fname', 'lname', 'title', 'organization', 'address', 'pcode'), ...CONTACT_TAIL],
+  xml: [
+    ...names('id', 'title', 'organization'),
+    { field: 'address', join: ',' },
+    { field: 'pcode', as: 'postal_code' },
+    ...CONTACT_TAIL,
+  ],
+};
+
+/** XML names of a preregistration's fields that JSON calls differently. */
+export const RECORD_NAMES = [
+  ['order_reference', 'orderReference'],
+  ['prereg_config', 'preregConfig'],
+  ['nserver', 'nameServers'],
+] as const;
+
+export type FieldValue = string | number | boolean | Secret | readonly string[];
+export interface FieldValues {
+  readonly [field: string]: FieldValue | FieldValues | undefined;
+}
+
+/**
+ * The given fields as a JSON object.
+ *
+ * @throws InputFault when a field or a value is given that the JSON interface does not document.
+ */
+export function jsonFields(fields: ObjectFields, values: FieldValues): JsonValue {
+  const toObject = (list: readonly WireField[], from: FieldValues, path: string): JsonValue =>
+    Object.fromEntries(
+      given(list, 'json', from, path).map(({ name, value, inside, at }) => [
+        name,
+        isFieldValues(value) ? toObject(inside, value, at) : value,
+      ]),
+    );
+  return toObject(fields.json, values, '');
+}
+
+/**
+ * The given fields as XML elements.
+ *
+ * @throws InputFault when a field or a value is given that the XML interface does not document.
+ */
+export function xmlFields(fields: ObjectFields, values: FieldValues): readonly XmlElement[] {
+  const toElements = (list: readonly WireField[], from: FieldValues, path: string): readonly XmlElement[] =>
+    given(list, 'xml', from, path).flatMap(({ name, value, inside, at }): readonly XmlElement[] => {
+      if (isFieldValues(value)) return [[name, toElements(inside, value, at)]];
+      return isList(value) ? value.map((item) => [name, item] as const) : [[name, value]];
+    });
+  return toElements(fields.xml, values, '');
+}
+
+interface Given {
+  readonly name: string;
+  readonly value: FieldValue | FieldValues;
+  readonly inside: readonly WireField[];
+  /** Path of what is inside, for messages. */
+  readonly at: string;
+}
+
+function given(fields: readonly WireField[], via: Interface, values: FieldValues, path: string): Given[] {
+  const interfaceName = via === 'json' ? 'JSON' : 'XML';
+  const known = new Set(fields.map(({ field }) => field));
+  for (const [field, value] of Object.entries(values)) {
+    if (value !== undefined && !known.has(field)) {
+      throw new InvalidInputError(
+        `"${path}${field}" cannot be sent: the ${interfaceName} interface has no such field`,
+      );
+    }
+  }
+  return fields.flatMap((field): Given[] => {
+    const value = field.always ?? values[field.field];
+    if (value === undefined) return [];
+    const name = field.as ?? field.field;
+    const at = `${path}${field.field}.`;
+    if (field.values !== undefined) {
+      const wireValue = new Map(Object.entries(field.values)).get(String(value));
+      if (wireValue === undefined) {
+        throw new InvalidInputError(
+          `"${path}${field.field}" has a value that the ${interfaceName} interface does not document; ` +
+            `it documents ${[...new Set(Object.values(field.values))].join(', ')}`,
+        );
+      }
+      return [{ name, value: wireValue, inside: [], at }];
+    }
+    const joined = field.join !== undefined && isList(value) ? value.join(field.join) : value;
+    return [{ name, value: joined, inside: field.inside ?? [], at }];
+  });
+}
+
+function isList(value: FieldValue | FieldValues): value is readonly string[] {
+  return Array.isArray(value);
+}
+
+function isFieldValues(value: FieldValue | FieldValues): value is FieldValues {
+  return typeof value === 'object' && !isList(value) && !(value instanceof Secret);
+}

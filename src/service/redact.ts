@@ -1,0 +1,171 @@
+import { InvalidResponseError } from './codec/errors.ts';
+import type { Envelope } from './envelope.ts';
+import { isRecord } from './record.ts';
+import { MASK } from './secret.ts';
+
+/** Limit of one answer in bytes. */
+export const MAX_BYTES = 2 * 1024 * 1024;
+
+/** Deeper answers than this are refused: nothing the service documents is half as deep. */
+export const MAX_DEPTH = 64;
+
+/** From this length on a secret is no accident: it is masked wherever it stands, inside of words too. */
+const MIN_ANYWHERE = 6;
+
+/** From this length on a secret with a digit or a sign in it is masked where it stands as a word of its own. */
+const MIN_WORD = 4;
+
+/** Letters alone, and few of them: most words are like this. Services ask for longer passwords. */
+const SHORT_WORD = /^\p{L}{1,5}$/u;
+
+/** Longer words that answers of services are made of. */
+const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
+  `accepted access account active address already answer approved authentication authorization available blocked cannot
+  changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
+  domains enabled exists expired failed failure format internal invalid language letters locked logged longer message
+  missing nameserver nameservers number object operation options outside parameter password passwords pending period
+  permission please processed property provided received refused registered registry rejected renewed request required
+  response restored result secret security server service session shorter started status stored string subuser success
+  successful successfully system transfer unauthorized unknown update updated username welcome without`.split(
+    /\s+/,
+  ),
+);
+
+/** @param place a name is what a value is called, which is the service's own word */
+export type Mask = (text: string, place?: 'value' | 'name') => string;
+
+/**
+ * A function that replaces the secrets by `[secret]`.
+ *
+ * A text that is nothing but a secret is always masked. In a longer one it depends on what the secret looks like, because
+ * people have passwords such as `password`, and “the [secret] is wrong” tells of them what “the password is wrong” does
+ * not:
+ *
+ * - at least 6 characters, and no word of which answers are made: masked wherever it stands;
+ * - 4 or 5 characters, with a digit or a sign among them: masked where it stands as a word of its own;
+ * - common words, and what is shorter: masked where it is marked as a value, in quotation marks or right behind `=` or
+ *   `:`. In a sentence such a word tells nobody that it is a secret.
+ */
+export function createMask(secrets: readonly string[]): Mask {
+  const given = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
+  const whole = new Set(given);
+  const rules = given.map((secret) => ({ secret, pattern: patternOf(secret) }));
+  return (text, place = 'value') => {
+    if (place === 'value' && (whole.has(text) || whole.has(text.trim()))) return MASK;
+    let masked = text;
+    for (const { secret, pattern } of rules) {
+      if (masked.includes(secret)) masked = masked.replace(pattern, MASK);
+    }
+    return masked;
+  };
+}
+
+/** Where in a longer text a secret is masked. */
+function patternOf(secret: string): RegExp {
+  const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const common = SHORT_WORD.test(secret) || WORDS_OF_ANSWERS.has(secret.toLowerCase());
+  if (common || secret.length < MIN_WORD) {
+    return new RegExp(`(?<=[=:"'\`“”„‘’«»])${literal}(?![\\p{L}\\p{N}])`, 'gu');
+  }
+  return secret.length < MIN_ANYWHERE
+    ? new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu')
+    : new RegExp(literal, 'gu');
+}
+
+/** An envelope without the secrets, wherever the service echoes them. The status code is never masked. */
+export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
+  const { stid, status, object, messages, data, received } = envelope;
+  const maskText = (text: string | undefined): string | undefined => (text === undefined ? text : mask(text));
+  return {
+    stid: maskText(stid),
+    status: { ...status, text: mask(status.text) },
+    object: object && { ...object, value: maskText(object.value), data: maskValue(object.data, mask) },
+    messages: messages.map((message) => ({
+      ...message,
+      text: maskText(message.text),
+      objects: message.objects.map(({ type, value }) => ({ type, value: mask(value) })),
+    })),
+    data: data.map((record) => maskValue(record, mask)),
+    received: maskValue(received, mask),
+  };
+}
+
+/** A copy of a decoded value with every text masked, numbers that are a secret too, and no `__proto__` key. */
+function maskValue(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return mask(value);
+  if (typeof value === 'number') return mask(String(value)) === String(value) ? value : MASK;
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, mask));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .filter((key) => key !== '__proto__')
+      .map((key) => [mask(key, 'name'), maskValue(value[key], mask)]),
+  );
+}
+
+/** @throws AnswerFault when there is more than the decoders take; checked before anything is made of the bytes. */
+export function assertSize(body: Buffer, maxBytes: number): void {
+  if (body.length > maxBytes) throw new InvalidResponseError('the answer is too large');
+}
+
+/**
+ * Walks a decoded value once for all that must be known of it.
+ *
+ * @returns whether a key `__proto__` is in it, which a copy must not take over.
+ * @throws AnswerFault when it is nested deeper than any answer of the service.
+ */
+export function assertDepth(value: unknown, depth = 0): boolean {
+  if (depth > MAX_DEPTH)
+    throw new InvalidResponseError(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+  let found = false;
+  if (Array.isArray(value)) {
+    for (const inside of value) {
+      if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
+    }
+  } else if (isRecord(value)) {
+    // Every answer is walked, and `for…in` is several times as fast here as listing the keys.
+    for (const key in value) {
+      if (key === '__proto__') found = true;
+      const inside = value[key];
+      if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
+    }
+  }
+  return found;
+}
+
+/**
+ * The first text that stands under one of the names, anywhere inside. Names are compared by their letters alone:
+ * `authInfo`, `auth_info` and `authinfo1` are all `authinfo`.
+ *
+ * @param insideNames names under which the text may stand within an object of one of the names
+ */
+export function findText(
+  value: unknown,
+  names: ReadonlySet<string>,
+  insideNames: ReadonlySet<string> = names,
+): string | undefined {
+  if (Array.isArray(value)) return firstDefined(value, (item) => findText(item, names, insideNames));
+  if (!isRecord(value)) return undefined;
+  return firstDefined(Object.keys(value), (key) => {
+    const inside = value[key];
+    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names, insideNames);
+    return soleText(inside) ?? findText(inside, names, insideNames) ?? findText(inside, insideNames);
+  });
+}
+
+/** The text itself, or the only text in an object such as `{ value: … }`. */
+function soleText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  if (typeof value === 'number') return String(value);
+  if (!isRecord(value)) return undefined;
+  const inside = Object.values(value);
+  return inside.length === 1 ? soleText(inside[0]) : undefined;
+}
+
+function firstDefined<T>(items: readonly T[], look: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = look(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

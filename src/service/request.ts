@@ -1,0 +1,333 @@
+import type { Dispatcher } from 'undici';
+import {
+  exchange,
+  exchangeOnFreshConnection,
+  HttpExchangeError,
+  type HttpRequest,
+  type HttpResponse,
+} from '../http/exchange.ts';
+import {
+  type JsonSignature,
+  jsonSignatureHeaders,
+  type XmlSignature,
+  xmlSignatureElement,
+} from './authenticator/signature.ts';
+import { classifyResponse, readRetryAfter } from './classify-response.ts';
+import { InvalidInputError, InvalidResponseError } from './codec/errors.ts';
+import {
+  type Decoded,
+  decodeJson,
+  encodeJson,
+  type GeneralQuery,
+  type ServiceAddress,
+} from './codec/json.ts';
+import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
+import type { Envelope } from './envelope.ts';
+import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
+import { isRecord } from './record.ts';
+import { createMask, maskEnvelope } from './redact.ts';
+import { MASK, Secret } from './secret.ts';
+import type { Interface, Reading, ServiceTask } from './task.ts';
+
+/** What the calls of one client share. */
+export interface ClientContext {
+  readonly dispatcher: Dispatcher;
+  readonly jsonAddress: ServiceAddress;
+  readonly xmlAddress: ServiceAddress | undefined;
+  readonly maxBytes: number;
+  readonly now: () => number;
+  /** Masked in every answer. */
+  readonly secrets: readonly string[];
+}
+
+/** The time that a call has left, and who may give it up. */
+export interface Deadline {
+  /** On the clock of `performance.now()`. */
+  readonly endsAt: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Called right before the first byte of a request is written. If it throws, nothing is sent. */
+export type BeforeFirstByte = () => void;
+
+export interface CallResult<O> {
+  readonly output: O;
+  /** The answer, with secrets masked. */
+  readonly envelope: Envelope;
+  readonly interface: Interface;
+  readonly httpStatus: number;
+}
+
+/** What is going on, for errors. */
+export interface Activity {
+  readonly task: string;
+  /** `renewing cafe.rest`. */
+  readonly name: string;
+  readonly ctid?: string | undefined;
+}
+
+/** A task whose input is checked and encoded; what is missing is the signature. */
+export interface PreparedRequest<I, O> {
+  readonly task: ServiceTask<I, O>;
+  readonly input: I;
+  readonly activity: Activity;
+  readonly unsigned: UnsignedRequest;
+}
+
+/** A request without its signature. */
+type UnsignedRequest =
+  | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
+  | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
+
+/** A request as it goes out. */
+export interface Signed {
+  readonly request: HttpRequest;
+  readonly signature: JsonSignature | XmlSignature;
+}
+
+/** An error that says what was going on. */
+export function serviceError(
+  kind: ServiceErrorKind,
+  activity: Activity,
+  what: string,
+  details: Partial<ServiceErrorDetails> = {},
+): ServiceError {
+  const { task, name, ctid } = activity;
+  return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
+}
+
+/** Turns what encoding throws into `invalid_input`; anything else is passed on. */
+export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
+  try {
+    return encode();
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw serviceError('invalid_input', activity, error.message);
+    throw error;
+  }
+}
+
+/**
+ * Checks the input and encodes it.
+ *
+ * @throws ServiceError `invalid_input`
+ */
+export function prepare<I, O>(
+  line: ClientContext,
+  task: ServiceTask<I, O>,
+  input: I,
+  via: Interface,
+  general: GeneralQuery = {},
+): PreparedRequest<I, O> {
+  const { ctid } = general;
+  const checked = task.input.safeParse(input);
+  if (!checked.success) {
+    const problems = checked.error.issues.map(({ path, message }) => `"${path.join('.')}" ${message}`);
+    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, problems.join('; '));
+  }
+  const activity = { task: task.name, name: task.activity(input), ctid };
+  const encode = via === 'json' ? prepareJson : prepareXml;
+  const unsigned = orInvalidInput(activity, () => encode(line, task, input, general));
+  return { task, input, activity, unsigned };
+}
+
+function prepareJson<I, O>(
+  line: ClientContext,
+  { json }: ServiceTask<I, O>,
+  input: I,
+  general: GeneralQuery,
+): UnsignedRequest {
+  if (json === undefined) throw new InvalidInputError('the JSON interface does not carry it');
+  const request = encodeJson(json, input, line.jsonAddress, general);
+  const sign = (signature: JsonSignature): HttpRequest => ({
+    ...request,
+    headers: [...request.headers, ...jsonSignatureHeaders(signature)],
+  });
+  return { via: 'json', sign };
+}
+
+function prepareXml<I, O>(
+  line: ClientContext,
+  { xml }: ServiceTask<I, O>,
+  input: I,
+  general: GeneralQuery,
+): UnsignedRequest {
+  const address = line.xmlAddress;
+  if (xml === undefined || address === undefined)
+    throw new InvalidInputError('the XML interface does not carry it');
+  const keys = general.keys ?? [];
+  if (keys.length > 0 && xml.takesKeys !== true) {
+    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field');
+  }
+  const elements = writeXml(xml.elements(input, keys));
+  const sign = (signature: XmlSignature): HttpRequest => ({
+    origin: address.origin,
+    path: `${address.path === '' ? '/' : address.path}${address.query}`,
+    method: 'POST',
+    headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
+    body: writeRequest(writeXml([xmlSignatureElement(signature)]), xml.code, elements),
+  });
+  return { via: 'xml', sign };
+}
+
+/**
+ * Sends a signed request, and makes of the answer what the task declares.
+ *
+ * @throws ServiceError, or whatever `beforeFirstByte` throws.
+ */
+export async function send<I, O>(
+  line: ClientContext,
+  { task, input, activity, unsigned: { via } }: PreparedRequest<I, O>,
+  { request, signature }: Signed,
+  budget: Deadline,
+  beforeFirstByte?: BeforeFirstByte,
+): Promise<CallResult<O>> {
+  const answer = await sendAndRead(line, task, activity, request, budget, beforeFirstByte);
+  const { status, headers } = answer;
+  const { decoded, unreadable } = decode(line, via, answer);
+  const sent = [...new Set([...line.secrets, ...secretsIn(signature), ...secretsIn(input)])];
+  const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
+  let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
+  const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
+    serviceError(kind, activity, what, {
+      httpStatus: status,
+      code: envelope?.status.code,
+      text: envelope?.status.text,
+      stid: envelope?.stid,
+      retryAfterMs,
+      envelope,
+    });
+
+  const retryAfterMs = readRetryAfter(headers['retry-after'], line.now());
+  const verdict = classifyResponse(task, status, envelope, unreadable, retryAfterMs);
+  const read = (): Reading<O> => {
+    if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
+    const answered = task.readsSecrets === true ? decoded.envelope : envelope;
+    return task.output({ envelope: answered, interface: via, setCookie: list(headers['set-cookie']) }, input);
+  };
+  if (verdict.kind !== 'done') {
+    if (task.readsSecrets === true && envelope !== undefined)
+      envelope = withoutReadSecrets(read, envelope, secrets);
+    throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
+  }
+  if (decoded === undefined || envelope === undefined) throw fault(openKind(task), unreadable);
+
+  let reading: Reading<O>;
+  try {
+    reading = read();
+  } catch (error) {
+    throw fault(
+      openKind(task),
+      error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
+    );
+  }
+  const found = reading.secrets ?? [];
+  const nothingMore = found.length === 0 && reading.envelope === undefined;
+  return {
+    output: reading.output,
+    envelope: nothingMore
+      ? envelope
+      : maskEnvelope(reading.envelope ?? envelope, createMask([...secrets, ...found])),
+    interface: via,
+    httpStatus: status,
+  };
+}
+
+/**
+ * The envelope of an answer that is no success, of a task whose answers hold secrets: this one may hold one too. What
+ * the task would have found is masked, and what no place of the envelope explains is left out.
+ */
+function withoutReadSecrets<O>(
+  read: () => Reading<O>,
+  envelope: Envelope,
+  secrets: readonly string[],
+): Envelope {
+  let found: readonly string[];
+  try {
+    found = read().secrets ?? [];
+  } catch {
+    found = [];
+  }
+  const { received: _unexplained, object, data, ...words } = envelope;
+  const bare = { ...words, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
+  return maskEnvelope(bare, createMask([...secrets, ...found]));
+}
+
+async function sendAndRead<I, O>(
+  line: ClientContext,
+  task: ServiceTask<I, O>,
+  activity: Activity,
+  request: HttpRequest,
+  budget: Deadline,
+  beforeFirstByte: BeforeFirstByte | undefined,
+): Promise<HttpResponse> {
+  let isRefused = false;
+  const limits = {
+    timeoutMs: budget.endsAt - performance.now(),
+    maxBytes: line.maxBytes,
+    signal: budget.signal,
+    beforeFirstByte: () => {
+      isRefused = true;
+      beforeFirstByte?.();
+      isRefused = false;
+    },
+  };
+  try {
+    return task.effect === 'charge'
+      ? await exchangeOnFreshConnection(request, limits)
+      : await exchange(line.dispatcher, request, limits);
+  } catch (error) {
+    if (isRefused) throw error;
+    if (!(error instanceof HttpExchangeError)) {
+      throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
+    }
+    const kind = error.sent ? openKind(task) : 'not_sent';
+    throw serviceError(kind, activity, error.message, { cause: error.cause ?? error });
+  }
+}
+
+/** The kind of an error after which nobody knows what the service did. */
+function openKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
+  return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
+}
+
+function decode(
+  line: ClientContext,
+  via: Interface,
+  { body, headers }: HttpResponse,
+): { readonly decoded?: Decoded; readonly unreadable: string } {
+  try {
+    const decoded =
+      via === 'json'
+        ? decodeJson(body, line.maxBytes)
+        : decodeXml(body, list(headers['content-type'])[0], line.maxBytes);
+    return { decoded, unreadable: '' };
+  } catch (error) {
+    return {
+      unreadable: error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
+    };
+  }
+}
+
+function masked({ envelope, text, opaque }: Decoded, secrets: readonly string[]): Envelope {
+  const mayEcho = opaque || secrets.some((secret) => secret !== '' && text.includes(secret));
+  return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
+}
+
+/** Every secret in an input or a signature. */
+function secretsIn(value: unknown, found: string[] = []): string[] {
+  if (value instanceof Secret) found.push(value.reveal());
+  else if (Array.isArray(value)) for (const inside of value) secretsIn(inside, found);
+  else if (isRecord(value)) for (const name in value) secretsIn(value[name], found);
+  return found;
+}
+
+/** Passwords that a message hands out are secrets whoever asked. */
+function namedSecrets({ messages }: Envelope): string[] {
+  return messages.flatMap(({ objects }) =>
+    objects.filter(({ type }) => type.toLowerCase() === 'password').map(({ value }) => value),
+  );
+}
+
+function list(header: string | string[] | undefined): readonly string[] {
+  return header === undefined ? [] : Array.isArray(header) ? header : [header];
+}

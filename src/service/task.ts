@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import type { Credential, JsonSignature, XmlSignature } from './authenticator/signature.ts';
+import type { JsonValue, XmlElement } from './codec/wire.ts';
+import type { Envelope } from './envelope.ts';
+
+/** What a task does: `read` changes nothing, `write` changes something, `charge` costs money. */
+export type Effect = 'read' | 'write' | 'charge';
+
+export type Interface = 'json' | 'xml';
+
+/** How a task is sent over the JSON interface. Service API, section "Endpoints". */
+export interface JsonShape<I> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path segments after `{base_url}`; the codec percent-encodes them. */
+  path(input: I): readonly string[];
+  /** Query parameters of this route, in order. */
+  query?(input: I): readonly (readonly [name: string, value: string])[];
+  /** The body; without it none is sent. */
+  body?(input: I): JsonValue;
+  /** Replaces the client's own way in; login and logout bring theirs. */
+  signature?(input: I): JsonSignature;
+}
+
+/** How a task is sent over the XML interface. Service API, section "XML interface". */
+export interface XmlShape<I> {
+  /** Task code, a string: `0502` keeps its zero. */
+  readonly code: string;
+  /** Elements after `code`, in order. `keys` are the call's extra record keys. */
+  elements(input: I, keys: readonly string[]): readonly XmlElement[];
+  /** Whether the task takes the call's `keys`. */
+  readonly takesKeys?: boolean;
+  /** Replaces the client's own way in; session tasks bring theirs. */
+  signature?(input: I, credential: Credential): XmlSignature;
+}
+
+/** What a task's reader gets. */
+export interface ServiceResponse {
+  readonly envelope: Envelope;
+  readonly interface: Interface;
+  /** The `Set-Cookie` headers. */
+  readonly setCookie: readonly string[];
+}
+
+/** What a task's reader makes of it. */
+export interface Reading<O> {
+  readonly output: O;
+  /** Secrets found in the answer: masked wherever the envelope holds them. */
+  readonly secrets?: readonly string[];
+  /** The envelope to hand on, when masking single values is not enough. */
+  readonly envelope?: Envelope;
+}
+
+/** A task of the service, as a declaration. */
+export interface ServiceTask<I, O> {
+  /** e.g. `domain.renew`. */
+  readonly name: string;
+  readonly effect: Effect;
+  /** Sending it twice leaves the service as sending it once does. */
+  readonly idempotent: boolean;
+  /** The status code of its success, where the document shows it or its form; undefined: any code of success. */
+  readonly successCode?: string | undefined;
+  /** Its output proves that it was done, as an opened session does: any code of success but another task's will do. */
+  readonly provenByOutput?: boolean;
+  /** What is going on, for errors: `renewing cafe.rest`. Never holds a secret. */
+  activity(input: I): string;
+  readonly json?: JsonShape<I>;
+  readonly xml?: XmlShape<I>;
+  readonly input: z.ZodType<I>;
+  /**
+   * Whether the output is made of secrets in the answer. Such a task reads the answer as it came, so that no mask
+   * damages a secret; it must hand on nothing of it in the clear. Other tasks read it masked.
+   */
+  readonly readsSecrets?: boolean;
+  output(answer: ServiceResponse, input: I): Reading<O>;
+}
+
+/** What can be known of any task without its input. */
+export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {
+  readonly json?: object;
+  readonly xml?: object;
+};
+
+/**
+ * Declares a task. Reads are idempotent; anything else is not unless it says so. Success codes are `S` and the task
+ * code (service API, section "Errors"), so that a task with an XML shape has its own.
+ */
+export function defineTask<I, O>(
+  task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
+): ServiceTask<I, O> {
+  const successCode = task.successCode ?? (task.xml === undefined ? undefined : `S${task.xml.code}`);
+  return { ...task, idempotent: task.idempotent ?? task.effect === 'read', successCode };
+}

@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import type { JsonValue } from '../codec/wire.ts';
+import type { Envelope } from '../envelope.ts';
+import { findText } from '../redact.ts';
+import { MASK, Secret } from '../secret.ts';
+import { defineTask, type Reading, type ServiceResponse } from '../task.ts';
+
+/*
+ * Domain operations. Service API, section "Domain": JSON only, and their answers are not shown, so that each hands
+ * on whatever the envelope holds. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+ */
+
+const name = z.string().min(1).max(255);
+const contact = z.strictObject({ id: z.int().positive() });
+const nameServers = z.array(z.strictObject({ name: z.string().min(1).max(255) })).min(1);
+const contacts = { ownerc: contact, adminc: contact, techc: contact };
+const domain = z.strictObject({ name });
+
+/** What the service says about the domain: not documented, as it came. */
+export interface DomainResult {
+  /** `object.data` of the answer. */
+  readonly object?: unknown;
+  /** `data` of the answer. */
+  readonly records: readonly unknown[];
+}
+
+function domainResult({ envelope: { object, data } }: ServiceResponse): Reading<DomainResult> {
+  return { output: { object: object?.data, records: data } };
+}
+
+/** Registers a domain. `confirmOrder` says that somebody who may has agreed to the charge. */
+export const domainCreate = defineTask({
+  name: 'domain.create',
+  effect: 'charge',
+  activity: (input) => `registering ${input.name}`,
+  input: z.strictObject({ name, ...contacts, nameServers, confirmOrder: z.boolean() }),
+  json: {
+    method: 'POST',
+    path: () => ['domain'],
+    body: (input): JsonValue => ({
+      name: input.name,
+      ownerc: input.ownerc,
+      adminc: input.adminc,
+      techc: input.techc,
+      nameServers: input.nameServers,
+      confirmOrder: input.confirmOrder,
+    }),
+  },
+  output: domainResult,
+});
+
+/** Transfers a domain in. `auth` is the authorization code of the losing registrar. */
+export const domainTransfer = defineTask({
+  name: 'domain.transfer',
+  effect: 'charge',
+  activity: (input) => `transferring ${input.name}`,
+  input: z.strictObject({ name, auth: z.instanceof(Secret), ...contacts, nameServers }),
+  json: {
+    method: 'POST',
+    path: () => ['domain', '_transfer'],
+    body: (input): JsonValue => ({
+      name: input.name,
+      auth: input.auth,
+      ownerc: input.ownerc,
+      adminc: input.adminc,
+      techc: input.techc,
+      nameServers: input.nameServers,
+    }),
+  },
+  output: domainResult,
+});
+
+/** Renews a domain by `period` years. */
+export const domainRenew = defineTask({
+  name: 'domain.renew',
+  effect: 'charge',
+  activity: (input) => `renewing ${input.name}`,
+  input: z.strictObject({ name, period: z.int().positive() }),
+  json: {
+    method: 'POST',
+    path: (input) => ['domain', input.name, '_renew'],
+    body: (input): JsonValue => ({ period: input.period }),
+  },
+  output: domainResult,
+});
+
+/** Deletes a domain; it can be restored for 30 days. */
+export const domainDelete = defineTask({
+  name: 'domain.delete',
+  effect: 'write',
+  activity: (input) => `deleting ${input.name}`,
+  input: domain,
+  json: { method: 'DELETE', path: (input) => ['domain', input.name] },
+  output: domainResult,
+});
+
+/** Restores a deleted domain within its redemption period. No body is shown, so none is sent. */
+export const domainRestore = defineTask({
+  name: 'domain.restore',
+  effect: 'charge',
+  activity: (input) => `restoring ${input.name}`,
+  input: domain,
+  json: { method: 'POST', path: (input) => ['domain', input.name, '_restore'] },
+  output: domainResult,
+});
+
+/** Starts the change-of-registrant process: both registrants are told, transfers are locked for 60 days. */
+export const domainOwnerChange = defineTask({
+  name: 'domain.ownerChange',
+  effect: 'write',
+  activity: (input) => `starting the owner change of ${input.name}`,
+  input: domain,
+  json: { method: 'POST', path: (input) => ['domain', input.name, '_ownerChange'] },
+  output: domainResult,
+});
+
+/** Replaces the nameservers. The body is not shown: the create payload's `nameServers` alone is sent. */
+export const domainUpdateNameservers = defineTask({
+  name: 'domain.updateNameservers',
+  effect: 'write',
+  idempotent: true,
+  activity: (input) => `changing the nameservers of ${input.name}`,
+  input: z.strictObject({ name, nameServers }),
+  json: {
+    method: 'PUT',
+    path: (input) => ['domain', input.name],
+    body: (input): JsonValue => ({ nameServers: input.nameServers }),
+  },
+  output: domainResult,
+});
+
+/** One of the two is there. */
+export interface AuthInfo {
+  /** The authorization code. */
+  readonly auth?: Secret;
+  /** Everything the answer says, as JSON text, when no code was found in it: it may hold the code. */
+  readonly answer?: Secret;
+}
+
+const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
+/** Under these names the code may stand in an object of one of those names, as `pw` does in EPP (RFC 5731). */
+const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
+
+/**
+ * Fetches the authorization code. `write`, because it is an order and nothing says that asking changes nothing; not
+ * idempotent, because a second request may make a new code and void the first.
+ *
+ * Where the answer has the code is not shown: it is looked for under the names that such services use. The envelope
+ * that is handed on never holds the answer's data, found or not.
+ */
+export const domainAuthInfo = defineTask({
+  name: 'domain.authInfo',
+  effect: 'write',
+  activity: (input) => `fetching the auth code of ${input.name}`,
+  input: domain,
+  json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
+  readsSecrets: true,
+  output: ({ envelope }): Reading<AuthInfo> => {
+    const code = findText([envelopeValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
+    if (code !== undefined) {
+      return { output: { auth: new Secret(code) }, secrets: [code], envelope: withoutData(envelope, false) };
+    }
+    const { received, ...documented } = envelope;
+    const answer = JSON.stringify(received ?? documented);
+    return { output: { answer: new Secret(answer) }, envelope: withoutData(envelope, true) };
+  },
+});
+
+/** Objects `{type, value}` count as a field called like their type. */
+function envelopeValues({ object, data, messages }: Envelope): unknown {
+  const references = messages.flatMap((message) => message.objects);
+  return [
+    object?.data,
+    data,
+    ...[object, ...references].map((each) =>
+      each?.type === undefined ? undefined : { [each.type]: each.value },
+    ),
+  ];
+}
+
+/** An unfound code may stand in any text; only the status text, which people need, stays if there is other text. */
+function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
+  const { object, data, messages, status } = envelope;
+  const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
+  const hidden = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
+  const { received: _mayHoldIt, ...documented } = envelope;
+  return {
+    ...documented,
+    status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,
+    object: object && {
+      ...object,
+      value: maskTexts ? hidden(object.value) : object.value,
+      data: object.data === undefined ? undefined : MASK,
+    },
+    data: data.map(() => MASK),
+    messages: !maskTexts
+      ? messages
+      : messages.map((message) => ({
+          ...message,
+          text: hidden(message.text),
+          objects: message.objects.map(({ type }) => ({ type, value: MASK })),
+        })),
+  };
+}

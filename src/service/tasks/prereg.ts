@@ -1,0 +1,304 @@
+import { z } from 'zod';
+import { InvalidInputError } from '../codec/errors.ts';
+import { RECORD_NAMES } from '../codec/object-fields.ts';
+import type { XmlElement } from '../codec/wire.ts';
+import { isRecord } from '../record.ts';
+import { defineTask, type Interface, type Reading } from '../task.ts';
+
+/** What else the service says of a user, a contact or a nameserver stays beside what is documented. */
+type Undocumented = Readonly<Record<string, unknown>>;
+
+export type UserReference = Undocumented & {
+  readonly user?: string | undefined;
+  readonly context?: number | undefined;
+};
+
+export type ContactReference = Undocumented & {
+  readonly id?: number | undefined;
+};
+
+export type NameServerReference = Undocumented & {
+  readonly name: string;
+};
+
+/** A domain preregistration, under the JSON names whichever interface answered. */
+export interface Preregistration {
+  readonly name?: string | undefined;
+  /** Timestamps as the service writes them; XML has the form `YYYY-MM-DD hh:mm:ss`. */
+  readonly created?: string | undefined;
+  readonly updated?: string | undefined;
+  readonly owner?: UserReference | undefined;
+  readonly ownerc?: ContactReference | undefined;
+  readonly zonec?: ContactReference | undefined;
+  readonly adminc?: ContactReference | undefined;
+  readonly techc?: ContactReference | undefined;
+  readonly nameServers?: readonly NameServerReference[] | undefined;
+  /** `PENDING` in the document's example. */
+  readonly status?: string | undefined;
+  /** `sunrise1` in the document's example. */
+  readonly phase?: string | undefined;
+  readonly orderReference?: string | undefined;
+  /** `confirmation_start`, `confirmation_end`, `period_start`, `period_end`. */
+  readonly preregConfig?: Readonly<Record<string, string>> | undefined;
+  readonly recommended?: boolean | undefined;
+  /** What else the record holds, e.g. the data asked for with `keys`, as it came. */
+  readonly more: Readonly<Record<string, unknown>>;
+}
+
+export interface Preregistrations {
+  /** How many records match in all. */
+  readonly summary?: number;
+  readonly records: readonly Preregistration[];
+}
+
+const filterKey = z.enum([
+  'sld',
+  'tld',
+  'subtld',
+  'id',
+  'prereg_config.confirmation_start',
+  'prereg_config.confirmation_end',
+  'prereg_config.period_start',
+  'prereg_config.period_end',
+]);
+
+/** The operator that each interface documents. */
+const OPERATOR: Readonly<Record<Interface, 'EQUAL' | 'like'>> = { json: 'EQUAL', xml: 'like' };
+
+function operator(via: Interface, given: 'EQUAL' | 'like' | undefined): string {
+  if (given !== undefined && given !== OPERATOR[via]) {
+    throw new InvalidInputError(
+      `the ${via.toUpperCase()} interface documents the operator ${OPERATOR[via]}, not ${given}`,
+    );
+  }
+  return OPERATOR[via];
+}
+
+/**
+ * Searches domain preregistrations. Service API, section "Preregistration search".
+ *
+ * Several filters all have to match. An `operator` that is left out is the one that the interface documents: `EQUAL`
+ * over JSON, `like` over XML. `view` pages: `offset` from 0, `limit` records. `order` is documented for XML alone. The
+ * call's `keys` (`tmch_mark`, `extension`, `nsentry`) add their data to the records.
+ */
+export const preregSearch = defineTask({
+  name: 'prereg.search',
+  effect: 'read',
+  activity: () => 'searching preregistrations',
+  input: z.strictObject({
+    view: z
+      .strictObject({
+        children: z.boolean().optional(),
+        offset: z.int().nonnegative().optional(),
+        limit: z.int().positive().optional(),
+      })
+      .optional(),
+    filters: z
+      .array(
+        z.strictObject({
+          key: filterKey,
+          operator: z.enum(['EQUAL', 'like']).optional(),
+          value: z.union([z.string(), z.number()]),
+        }),
+      )
+      .optional(),
+    order: z.strictObject({ key: z.string().min(1), mode: z.literal('asc') }).optional(),
+  }),
+  json: {
+    method: 'POST',
+    path: () => ['domainPrereg', '_search'],
+    body: ({ view, filters, order }) => {
+      if (order !== undefined)
+        throw new InvalidInputError('"order" cannot be sent: the JSON interface has no such field');
+      return {
+        ...(view === undefined
+          ? {}
+          : { view: { children: view.children, offset: view.offset, limit: view.limit } }),
+        ...(filters === undefined
+          ? {}
+          : {
+              filters: filters.map((filter) => ({
+                key: filter.key,
+                operator: operator('json', filter.operator),
+                value: filter.value,
+              })),
+            }),
+      };
+    },
+  },
+  xml: {
+    code: '0110005',
+    takesKeys: true,
+    elements: ({ view, filters, order }, keys): readonly XmlElement[] => [
+      ...(view === undefined
+        ? []
+        : [['view', presentElements(view, ['children', 'offset', 'limit'])] as const]),
+      ...(filters === undefined || filters.length === 0
+        ? []
+        : [
+            [
+              'where',
+              filters.map(
+                (filter): XmlElement => [
+                  'and',
+                  [
+                    ['key', filter.key],
+                    ['operator', operator('xml', filter.operator)],
+                    ['value', filter.value],
+                  ],
+                ],
+              ),
+            ] as const,
+          ]),
+      ...keys.map((key) => ['key', key] as const),
+      ...(order === undefined ? [] : [['order', presentElements(order, ['key', 'mode'])] as const]),
+    ],
+  },
+  output: ({ envelope }): Reading<Preregistrations> => {
+    const summary = envelope.object?.summary;
+    return {
+      output: {
+        ...(summary === undefined ? {} : { summary }),
+        records: envelope.data.filter(isRecord).map(readRecord),
+      },
+    };
+  },
+});
+
+function presentElements<K extends string>(
+  values: { readonly [name in K]?: string | number | boolean | undefined },
+  order: readonly K[],
+): readonly XmlElement[] {
+  return order.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+}
+
+const FIELDS = [
+  ...(['name', 'created', 'updated', 'owner', 'ownerc', 'zonec', 'adminc', 'techc'] as const),
+  ...(['nameServers', 'status', 'phase', 'orderReference', 'preregConfig', 'recommended'] as const),
+];
+
+/** The fields by the names that the interfaces give them. */
+const FIELD_OF = new Map<string, (typeof FIELDS)[number]>([
+  ...FIELDS.map((field) => [field, field] as const),
+  ...RECORD_NAMES,
+]);
+
+type Wire = Readonly<Record<string, unknown>>;
+
+/** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
+function readRecord(wire: Wire): Preregistration {
+  const more: { [name: string]: unknown } = {};
+  const record = {
+    name: text(wire['name']),
+    created: text(wire['created']),
+    updated: text(wire['updated']),
+    owner: userReference(wire['owner']),
+    ownerc: contactReference(wire['ownerc']),
+    zonec: contactReference(wire['zonec']),
+    adminc: contactReference(wire['adminc']),
+    techc: contactReference(wire['techc']),
+    nameServers: nameServers(wire['nameServers'] ?? wire['nserver']),
+    status: text(wire['status']),
+    phase: text(wire['phase']),
+    orderReference: text(wire['orderReference'] ?? wire['order_reference']),
+    preregConfig: texts(wire['preregConfig'] ?? wire['prereg_config']),
+    recommended: flag(wire['recommended']),
+    more,
+  };
+  // Most records hold nothing else: each field that was taken stands for one name.
+  let untold = -takenFields(record);
+  for (const _ in wire) untold += 1;
+  if (untold > 0) withUndocumentedFields(wire, record);
+  return record;
+}
+
+/** How many fields of a record are there. Written out, because it is asked of every record of a search. */
+function takenFields(record: Preregistration): number {
+  const { name, created, updated, owner, ownerc, zonec, adminc, techc } = record;
+  const { nameServers, status, phase, orderReference, preregConfig, recommended } = record;
+  const one = (field: unknown): 0 | 1 => (field === undefined ? 0 : 1);
+  return (
+    one(name) +
+    one(created) +
+    one(updated) +
+    one(owner) +
+    one(ownerc) +
+    one(zonec) +
+    one(adminc) +
+    one(techc) +
+    one(nameServers) +
+    one(status) +
+    one(phase) +
+    one(orderReference) +
+    one(preregConfig) +
+    one(recommended)
+  );
+}
+
+function withUndocumentedFields(
+  wire: Wire,
+  record: Preregistration & { readonly more: { [name: string]: unknown } },
+): void {
+  for (const wireName in wire) {
+    const field = FIELD_OF.get(wireName);
+    const taken = field !== undefined && record[field] !== undefined;
+    if (!taken && wireName !== '__proto__') record.more[field ?? wireName] = wire[wireName];
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;
+}
+
+function integer(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && typeof number === 'number' ? number : undefined;
+}
+
+const FLAGS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** XML has no booleans, only their usual spellings. */
+function flag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return typeof value === 'string' ? FLAGS.get(value) : undefined;
+}
+
+function userReference(value: unknown): UserReference | undefined {
+  if (!isRecord(value)) return undefined;
+  return { ...value, user: text(value['user']), context: integer(value['context']) };
+}
+
+function contactReference(value: unknown): ContactReference | undefined {
+  const id = integer(isRecord(value) ? value['id'] : value);
+  if (id === undefined) return undefined;
+  return isRecord(value) ? { ...value, id } : { id };
+}
+
+function nameServers(value: unknown): readonly NameServerReference[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const servers: NameServerReference[] = [];
+  for (const each of value) {
+    const name = text(isRecord(each) ? each['name'] : each);
+    if (name === undefined) return undefined;
+    servers.push(isRecord(each) ? { ...each, name } : { name });
+  }
+  return servers;
+}
+
+function texts(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isRecord(value)) return undefined;
+  return isTexts(value) ? value : undefined;
+}
+
+function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
+  for (const name in value) if (typeof value[name] !== 'string') return false;
+  return true;
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { jsonFields, REDIRECT_FIELDS, xmlFields } from '../codec/object-fields.ts';
+import { isRecord } from '../record.ts';
+import { defineTask, type Reading } from '../task.ts';
+
+/** The redirect as the service has it now; the XML interface answers with a status only. */
+export interface UpdatedRedirect {
+  readonly redirect?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Updates a redirect. Service API, section "Redirect update".
+ *
+ * `source` identifies the redirect; `source` and `type` must be those it has. Types and modes are those the document
+ * shows: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`. `title` and `backup` are
+ * documented for XML alone.
+ */
+export const redirectUpdate = defineTask({
+  name: 'redirect.update',
+  effect: 'write',
+  idempotent: true,
+  activity: (input) => `updating the redirect ${input.source}`,
+  input: z.strictObject({
+    source: z.string().min(1),
+    target: z.string().min(1),
+    type: z.enum(['DOMAIN', 'domain', 'email']),
+    mode: z.enum(['HTTP', 'frame', 'single']),
+    title: z.string().optional(),
+    backup: z.string().optional(),
+  }),
+  json: {
+    method: 'PUT',
+    path: (input) => ['redirect', input.source],
+    body: (input) => jsonFields(REDIRECT_FIELDS, input),
+  },
+  xml: { code: '0502', elements: (input) => [['redirect', xmlFields(REDIRECT_FIELDS, input)]] },
+  output: ({ envelope }): Reading<UpdatedRedirect> => {
+    const { object, data, received } = envelope;
+    const redirect = findRedirect([object?.data, data, received]);
+    return { output: redirect === undefined ? {} : { redirect } };
+  },
+});
+
+/** The document shows two objects in one answer without saying where the second stands: the record tells itself. */
+function findRedirect(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (isRecord(value) && 'source' in value && 'target' in value) return value;
+  const inside = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
+  for (const each of inside) {
+    const found = findRedirect(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

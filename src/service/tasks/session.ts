@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { readSessionCookie } from '../authenticator/signature.ts';
+import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import type { DescribedObject } from '../envelope.ts';
+import { isRecord } from '../record.ts';
+import { findText } from '../redact.ts';
+import { Secret } from '../secret.ts';
+import { defineTask, type Reading } from '../task.ts';
+
+/*
+ * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions by itself;
+ * these tasks are what it does so with.
+ */
+
+export interface OpenedSession {
+  readonly sessionId: Secret;
+  /** Lifetime that the cookie states. */
+  readonly maxAgeSeconds?: number;
+  /** The user's record: user, context, defaultEmail, status, substatus, owner, language; with the asked-for extras. */
+  readonly user?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, 10
+ * when left out.
+ */
+export const sessionLogin = defineTask({
+  name: 'session.login',
+  effect: 'write',
+  successCode: 'S1321001',
+  provenByOutput: true,
+  activity: (input) => `logging in ${input.user}, context ${input.context}`,
+  input: z.strictObject({
+    user: z.string().min(1),
+    context: z.int().nonnegative(),
+    password: z.instanceof(Secret),
+    acl: z.boolean().optional(),
+    profile: z.boolean().optional(),
+    customer: z.boolean().optional(),
+    timeout: z.int().positive().optional(),
+  }),
+  json: {
+    method: 'POST',
+    path: () => ['login'],
+    query: ({ acl, profile, customer, timeout }) =>
+      Object.entries({ acl, profile, customer, timeout }).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)] as const],
+      ),
+    body: ({ user, context, password }) => ({ user, context, password }),
+    signature: () => ({ kind: 'none' }),
+  },
+  output: ({ envelope, setCookie }): Reading<OpenedSession> => {
+    const { id, maxAgeSeconds } = readSessionCookie(setCookie);
+    const user = envelope.data.find(isRecord);
+    return {
+      output: {
+        sessionId: id,
+        ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+        ...(user === undefined ? {} : { user }),
+      },
+      secrets: [id.reveal()],
+    };
+  },
+});
+
+/** Ends a JSON session. `place` is where the request carries its id, the header when left out. */
+export const sessionLogout = defineTask({
+  name: 'session.logout',
+  effect: 'write',
+  idempotent: true,
+  successCode: 'S1321003',
+  provenByOutput: true,
+  activity: () => 'logging out',
+  input: z.strictObject({
+    sessionId: z.instanceof(Secret),
+    place: z.enum(['header', 'cookie']).optional(),
+  }),
+  json: {
+    method: 'GET',
+    path: () => ['logout'],
+    signature: ({ sessionId, place = 'header' }) => ({ kind: 'session', id: sessionId, place }),
+  },
+  output: (): Reading<undefined> => ({ output: undefined }),
+});
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
+
+/**
+ * Opens an XML session with the account's user, context and password, and the token of a two-factor account.
+ *
+ * Where the answer holds the session's hash is not shown: an element `hash` is taken wherever it stands, else the
+ * object's value, if it is a UUID.
+ */
+export const authSessionCreate = defineTask({
+  name: 'authSession.create',
+  effect: 'write',
+  provenByOutput: true,
+  activity: () => 'opening an XML session',
+  input: z.strictObject({ token: z.instanceof(Secret).optional() }),
+  xml: {
+    code: '1321001',
+    elements: () => [],
+    signature: ({ token }, credential) => {
+      if (credential.method === 'trusted_application') {
+        throw new InvalidInputError('a trusted application opens no session: it signs each request');
+      }
+      const { user, context, password } = credential;
+      return { kind: 'auth', user, context, password, token };
+    },
+  },
+  output: ({ envelope }): Reading<{ hash: Secret }> => {
+    const { object, data, messages, received } = envelope;
+    const places = [
+      object?.data,
+      data,
+      ...[object, ...messages.flatMap(({ objects }) => objects)].map(asField),
+      received,
+    ];
+    const found = findText(places, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
+    const hash = UUID.exec(found ?? '')?.[0];
+    if (hash === undefined) throw new InvalidResponseError('the answer holds no session hash');
+    return { output: { hash: new Secret(hash) }, secrets: [hash] };
+  },
+});
+
+function asField(reference: DescribedObject | undefined): unknown {
+  return reference?.type === undefined ? undefined : { [reference.type]: reference.value };
+}
+
+/** Ends an XML session. */
+export const authSessionDelete = defineTask({
+  name: 'authSession.delete',
+  effect: 'write',
+  idempotent: true,
+  provenByOutput: true,
+  activity: () => 'ending an XML session',
+  input: z.strictObject({ hash: z.instanceof(Secret) }),
+  xml: { code: '1321003', elements: () => [], signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
+  output: (): Reading<undefined> => ({ output: undefined }),
+});

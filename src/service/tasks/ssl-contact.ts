@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { jsonFields, SSL_CONTACT_FIELDS, xmlFields } from '../codec/object-fields.ts';
+import { defineTask, type Reading } from '../task.ts';
+
+/** The id that the service answers with. */
+export interface UpdatedSslContact {
+  readonly id: string;
+}
+
+const text = z.string().optional();
+
+/**
+ * Updates the contact of a certificate. Service API, section "SSL contact update".
+ *
+ * `country` has two letters, `phone` and `fax` are in international format. `address` is a list of lines, joined by
+ * a comma over XML; `fname` and `lname` are documented for JSON alone. Over XML the place of the id is not shown: it
+ * goes first in the `contact` element.
+ */
+export const sslContactUpdate = defineTask({
+  name: 'sslContact.update',
+  effect: 'write',
+  idempotent: true,
+  activity: (input) => `updating the SSL contact ${input.id}`,
+  input: z
+    .strictObject({
+      id: z.union([z.int().positive(), z.string().min(1)]),
+      fname: text,
+      lname: text,
+      title: text,
+      organization: text,
+      address: z.array(z.string()).optional(),
+      pcode: text,
+      city: text,
+      country: z
+        .string()
+        .regex(/^[A-Za-z]{2}$/)
+        .optional(),
+      state: text,
+      phone: text,
+      fax: text,
+      email: text,
+    })
+    .refine(({ id, ...fields }) => Object.values(fields).some((field) => field !== undefined), {
+      error: 'gives nothing to update',
+    }),
+  json: {
+    method: 'PUT',
+    path: (input) => ['sslcontact', String(input.id)],
+    body: ({ id, ...fields }) => jsonFields(SSL_CONTACT_FIELDS, fields),
+  },
+  xml: { code: '400202', elements: (input) => [['contact', xmlFields(SSL_CONTACT_FIELDS, input)]] },
+  output: ({ envelope }, input): Reading<UpdatedSslContact> => ({
+    output: { id: envelope.object?.value ?? String(input.id) },
+  }),
+});

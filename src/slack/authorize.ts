@@ -1,0 +1,161 @@
+import type { Person } from './directory.ts';
+import { errorMessage } from './error-message.ts';
+import { type Interaction, isAdmin, type Needs, type SlackDeps } from './feature.ts';
+import type { Acknowledgement } from './platform/acknowledgement.ts';
+import { okResponse, SlackApiError } from './platform/web.ts';
+import { respond, respondWithRetries } from './respond.ts';
+import { type Message, textMessage } from './views/blocks.ts';
+
+/** Something that a person did in Slack, as far as its kinds are alike. */
+export interface Delivery {
+  readonly userId: string;
+  /** The person's own workspace as Slack's signed request names it, if it does. */
+  readonly homeTeamId: string | undefined;
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  readonly triggerId: string;
+  /** The same when Slack delivers it again. */
+  readonly deliveryId: string;
+  readonly responseUrl: string | undefined;
+  readonly acknowledgement: Acknowledgement;
+}
+
+/** After this a person is told that it takes longer. */
+const SLOW_MS = 2_500;
+const SLOW = textMessage('This takes longer than usual. I am still at it and will answer here.');
+
+/** Said where time ran out before the delivery was acknowledged, and nothing else is said. */
+const DONE = textMessage('Done.');
+
+/** Said to people of other workspaces. */
+export const NOT_A_MEMBER = textMessage(
+  'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
+);
+
+/** Said to people without an account where one is needed. */
+export const NOT_LINKED = textMessage(
+  'You have no linked account yet. Type `/domain link` first, then try again.',
+);
+
+/** A person of whom nothing is known yet. */
+function notAMember(userId: string): Person {
+  return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
+}
+
+/** How to answer a person. Grants nothing: {@link authorize} says what they may. */
+export function interaction(
+  deps: SlackDeps,
+  delivery: Delivery,
+  person: Person = notAMember(delivery.userId),
+): Interaction {
+  const { channelId, threadTs, deliveryId, triggerId, responseUrl, acknowledgement } = delivery;
+  const reach = { person, channelId, threadTs, responseUrl };
+  let account: ReturnType<Interaction['account']> | undefined;
+  const answer: Interaction['respond'] = (message, options) => {
+    acknowledgement.give();
+    return respondWithRetries(deps, reach, message, options);
+  };
+  return {
+    deps,
+    person,
+    channelId,
+    threadTs,
+    deliveryId,
+    account: () => {
+      account ??= deps.accounts.active(person.id);
+      return account;
+    },
+    acknowledge: acknowledgement.give,
+    respond: answer,
+    respondIfLate: async (message) => {
+      if (acknowledgement.isLate) await answer(message);
+    },
+    open: async (view, { undo } = {}) => {
+      acknowledgement.give();
+      try {
+        await deps.web.call('views.open', { trigger_id: triggerId, view }, okResponse);
+      } catch (error) {
+        await undo?.();
+        if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
+          await answer(textMessage('Opening this took too long for Slack. Try once more.'));
+          return;
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+async function refusal({ deps, person, account }: Interaction, needs: Needs): Promise<Message | undefined> {
+  if (!person.isMember) return NOT_A_MEMBER;
+  if (needs === 'admin' && !isAdmin(deps, person)) {
+    return textMessage(
+      person.isConfirmed
+        ? 'Only admins can do this. Ask a workspace admin or owner.'
+        : 'Slack does not tell me whether you are an admin. Try again in a minute.',
+    );
+  }
+  if (needs === 'linked' && (await account()) === undefined) {
+    return NOT_LINKED;
+  }
+  return undefined;
+}
+
+/** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
+export async function authorize(
+  deps: SlackDeps,
+  delivery: Delivery,
+  needs: Needs,
+): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
+  if (needs === 'nothing') return { call: interaction(deps, delivery) };
+  const person = await deps.directory.person(delivery.userId, delivery.homeTeamId);
+  const call = interaction(deps, delivery, person);
+  const refused = await refusal(call, needs);
+  return refused === undefined ? { call } : { refused };
+}
+
+/**
+ * Does what somebody asked for, if they may. Whatever happens, they hear something.
+ * @param activity for the log
+ */
+export async function handle(
+  deps: SlackDeps,
+  delivery: Delivery,
+  { needs, activity }: { readonly needs: Needs; readonly activity: string },
+  run: (call: Interaction) => Promise<void>,
+): Promise<void> {
+  const answer = interaction(deps, delivery);
+  let over = false;
+  const slow = setTimeout(() => {
+    // Said once or not at all: the answer follows.
+    if (!over) void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+  }, SLOW_MS);
+  try {
+    const admission = await authorize(deps, delivery, needs);
+    if ('refused' in admission) await answer.respond(admission.refused);
+    else await runAndRespond(admission.call, run);
+  } catch (error) {
+    await answer.respond(errorMessage(deps.log, error, activity));
+  } finally {
+    over = true;
+    clearTimeout(slow);
+  }
+}
+
+/** Lets no delivery that was acknowledged late end without a word. */
+async function runAndRespond(call: Interaction, run: (call: Interaction) => Promise<void>): Promise<void> {
+  let hasSpoken = false;
+  const noting =
+    <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
+    (...said: Said) => {
+      hasSpoken = true;
+      return say(...said);
+    };
+  await run({
+    ...call,
+    respond: noting(call.respond),
+    respondIfLate: noting(call.respondIfLate),
+    open: noting(call.open),
+  });
+  if (!hasSpoken) await call.respondIfLate(DONE);
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { UnknownKeyError, VaultError } from '../accounts/vault.ts';
+import { type Log, newReference } from '../log.ts';
+import { SlackApiError } from './platform/web.ts';
+import { code, escapeText, type Message, textMessage } from './views/blocks.ts';
+import { formatSlackError } from './views/slack-error.ts';
+
+const databaseError = z.object({
+  name: z.string().regex(/^(PrismaClient|StoreError)/),
+  code: z.string().optional().catch(undefined),
+});
+
+/** SQLSTATEs (PostgreSQL, appendix A) of a database that answers and keeps nothing. */
+const KEEPS_NOTHING: Readonly<Record<string, string>> = {
+  53100: 'My database has no room left, so it keeps nothing new. Tell whoever runs me.',
+  25006: 'My database takes no changes right now.',
+};
+
+function formatCause(error: unknown): string {
+  if (error instanceof SlackApiError) {
+    const { said, todo } = formatSlackError(error);
+    // What may pass by itself is tried again after a look at what is there already.
+    return escapeText(error.kind === 'refused' ? `${said} ${todo}` : said);
+  }
+  const database = databaseError.safeParse(error).data;
+  if (database === undefined) return 'Something went wrong on my side.';
+  return KEEPS_NOTHING[database.code ?? ''] ?? 'My database does not answer right now.';
+}
+
+/** One sentence for a person about something unexpected, with a reference that stands in the log as well. */
+export function errorMessage(log: Log, error: unknown, activity: string): Message {
+  const reference = newReference();
+  log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
+  if (error instanceof UnknownKeyError) {
+    return textMessage(
+      `I cannot open what I keep encrypted for this here, because one of my keys is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Whoever runs me finds in my log which key it is. Reference ${code(reference)}.`,
+    );
+  }
+  if (error instanceof VaultError) {
+    return textMessage(
+      `What I keep encrypted for this cannot be opened any more: its key is gone, or it was changed. Link your account again with \`/domain link\`, then ask again. Reference ${code(reference)}.`,
+    );
+  }
+  return textMessage(
+    `${formatCause(error)} Look at \`/domain orders mine\` before you try again, so that nothing is asked for twice. Reference ${code(reference)}.`,
+  );
+}

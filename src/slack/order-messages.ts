@@ -1,0 +1,339 @@
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { accountOwner, type Order } from '../orders/order.ts';
+import type {
+  HistoryEntry,
+  MessageRef,
+  MessageStore,
+  OrderJob,
+  OrderStore,
+  UnnotifiedOrder,
+} from '../orders/ports.ts';
+import type { SlackDirectory } from './directory.ts';
+import { withPlainFallback } from './platform/fallback.ts';
+import {
+  isTokenError,
+  isTransient,
+  okResponse,
+  postedResponse,
+  retryAfterOf,
+  SlackApiError,
+  type SlackWeb,
+} from './platform/web.ts';
+import { type Message, mention } from './views/blocks.ts';
+import { type CardExtras, orderCard } from './views/card.ts';
+import { orderReply } from './views/thread.ts';
+
+export interface NotifierDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly orders: OrderStore;
+  readonly messages: MessageStore;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** {@link NOTIFICATION_LEASE_MS} when left out. */
+  readonly leaseMs?: number;
+}
+
+/** For how long one process has an order's messages to itself; renewed while it is at it. */
+export const NOTIFICATION_LEASE_MS = 12_000;
+const HEARTBEATS = 4;
+const MAX_WAIT_MS = 10 * 60_000;
+
+/**
+ * Brings what Slack shows of an order to its latest state: posts the card if it is not there, updates it, and
+ * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is queued
+ * again for later, for this order alone.
+ * @param attempt how often it failed before
+ */
+export async function notifyOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
+  // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
+  let known = await deps.messages.claimNotification(orderId, deps.now(), leaseEnd(deps));
+  while (known !== undefined) {
+    const shown = known;
+    let last: MessageRef | undefined;
+    try {
+      last = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
+    } catch (error) {
+      const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
+      deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
+      await deps.messages.postponeNotification(orderId, again);
+      const job: OrderJob = {
+        queue: 'order.show',
+        data: { orderId, attempt: attempt + 1 },
+        startAfter: again,
+      };
+      await deps.orders.enqueue([job]);
+      return;
+    }
+    if (await deps.messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
+    known = await deps.messages.unnotified(orderId);
+  }
+}
+
+function leaseEnd({ now, leaseMs = NOTIFICATION_LEASE_MS }: NotifierDeps): Date {
+  return new Date(now().getTime() + leaseMs);
+}
+
+async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
+  let renewal: Promise<void> | undefined;
+  const heartbeat = setInterval(
+    () => {
+      renewal = deps.messages
+        .postponeNotification(orderId, leaseEnd(deps))
+        .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
+    },
+    (deps.leaseMs ?? NOTIFICATION_LEASE_MS) / HEARTBEATS,
+  );
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    // Or it would take the lease again after it was given back.
+    await renewal;
+  }
+}
+
+/**
+ * Takes up a card that was posted while the answer, or the bot, was lost: from now on it is kept up to date as well.
+ * @param message where a button of a card was pressed
+ */
+export async function adoptCard(
+  deps: { readonly orders: OrderStore; readonly messages: MessageStore },
+  orderId: string,
+  message: { readonly channelId: string; readonly ts: string },
+): Promise<void> {
+  const known = await deps.messages.messages(orderId);
+  if (known.some(({ ts }) => ts === message.ts)) return;
+  if ((await deps.orders.load(orderId)) === undefined) return;
+  const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
+  await deps.messages.adoptMessage(orderId, { purpose, ...message });
+  await deps.orders.enqueue([{ queue: 'order.show', data: { orderId } }]);
+}
+
+const CARD = 'card';
+
+function waitAfter(error: unknown, attempt: number): number {
+  return retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
+}
+
+/** @returns the message posted last, which is yet to be recorded: with letting go of all of them */
+async function updateMessages(
+  deps: NotifierDeps,
+  { order, history, messages: refs }: UnnotifiedOrder,
+): Promise<MessageRef | undefined> {
+  if (!wasAskedFor(history)) return undefined;
+  const known = new Map(refs.map((ref) => [ref.purpose, ref]));
+  const { approvers } = await deps.settings();
+  const now = deps.now();
+  const extras = { approvers, history, now };
+  const since = history.at(-1)?.at ?? order.createdAt;
+  const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
+  const updated = await updateCards(deps, order, cards, extras);
+  let { card } = updated;
+  if (card === undefined) {
+    const at = await postCard(deps, order, extras, since);
+    const copy = { purpose: `${CARD}:${at.ts}`, ...at };
+    // Who was so slow that another one took over keeps a second card up to date as well.
+    const isFirst =
+      cards.length === 0 && (await deps.messages.recordMessage(order.id, { ...copy, purpose: CARD }));
+    if (!isFirst) await deps.messages.recordMessage(order.id, copy);
+    card = isFirst ? { ...copy, purpose: CARD } : copy;
+  }
+  let last: MessageRef | undefined;
+  for (const entry of history) {
+    const purpose = `reply:${entry.version}:${entry.kind}`;
+    if (known.has(purpose)) continue;
+    const reply = orderReply(order, entry, approvers, now);
+    if (reply === undefined) continue;
+    // Under a message when the order was asked for there: that thread, not one below the card.
+    const threadTs =
+      order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
+    const shown = { ...order, state: entry.state };
+    if (last !== undefined) await deps.messages.recordMessage(order.id, last);
+    // Where the card is a direct message to who asks again, whose account it is would not see it there.
+    const to =
+      entry.kind === 'requested' && card.channelId !== order.channelId
+        ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
+        : { channelId: card.channelId, threadTs };
+    const at = await postReply(deps, shown, to, reply, since);
+    last = { purpose, ...at };
+  }
+  if (updated.problem === undefined) return last;
+  if (last !== undefined) await deps.messages.recordMessage(order.id, last);
+  throw updated.problem;
+}
+
+/** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */
+function wasAskedFor(history: readonly HistoryEntry[]): boolean {
+  return history.some(
+    ({ state, kind }) =>
+      state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'invalidated'),
+  );
+}
+
+/** Codes with which Slack says that the bot cannot post in a channel. */
+const CANNOT_POST: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+  'restricted_action_non_threadable_channel',
+  'restricted_action_thread_locked',
+  'cannot_reply_to_message',
+  'messages_tab_disabled',
+  'team_access_not_granted',
+  'thread_not_found',
+]);
+
+/** Codes with which Slack says that a message will never change again. */
+const CANNOT_UPDATE: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'is_archived',
+  'is_inactive',
+  'not_in_channel',
+]);
+
+/** After this a refusal with a code that is not known here counts as one for good. */
+const MAX_BLOCKED_MS = 60_000;
+
+/** @param since when that happened which is to be said */
+function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
+  if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
+  if (CANNOT_POST.has(error.code)) return true;
+  // No other place takes a refused token either: what is to be said waits for a good one.
+  if (isTokenError(error)) return false;
+  return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
+}
+
+async function postCard(
+  deps: NotifierDeps,
+  order: Order,
+  extras: CardExtras,
+  since: Date,
+): Promise<{ channelId: string; ts: string }> {
+  try {
+    return await post(deps, order.channelId, order.threadTs, order, orderCard(order, extras));
+  } catch (error) {
+    if (!cannotPost(deps, error, since)) throw error;
+    const channelId = await deps.directory.directMessage(order.requesterId);
+    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
+    return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
+  }
+}
+
+/** Where the bot was sent away since the card was posted, what became of the order is told to the requester. */
+async function postReply(
+  deps: NotifierDeps,
+  order: Order,
+  to: { readonly channelId: string; readonly threadTs: string | undefined },
+  reply: Message,
+  since: Date,
+): Promise<{ channelId: string; ts: string }> {
+  try {
+    return await post(deps, to.channelId, to.threadTs, order, reply);
+  } catch (error) {
+    if (!cannotPost(deps, error, since)) throw error;
+    const channelId = await deps.directory.directMessage(order.requesterId);
+    if (channelId === to.channelId) throw error;
+    return post(deps, channelId, undefined, order, reply);
+  }
+}
+
+/**
+ * Brings the cards that stand to the latest state. What keeps one from it does not keep its thread from the result:
+ * only a limit of Slack's holds that up as well.
+ * @returns the card to reply to, undefined where none stands; and what to try again for
+ */
+async function updateCards(
+  deps: NotifierDeps,
+  order: Order,
+  cards: readonly MessageRef[],
+  extras: CardExtras,
+): Promise<{ readonly card: MessageRef | undefined; readonly problem: SlackApiError | undefined }> {
+  const standing: MessageRef[] = [];
+  let problem: SlackApiError | undefined;
+  for (const card of cards) {
+    try {
+      if (await updateCard(deps, order, card, extras)) standing.push(card);
+    } catch (error) {
+      if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
+      problem = error;
+      standing.push(card);
+    }
+  }
+  return { card: standing.find(({ purpose }) => purpose === CARD) ?? standing.at(-1), problem };
+}
+
+/** @returns false when somebody has deleted it */
+async function updateCard(
+  deps: NotifierDeps,
+  order: Order,
+  card: MessageRef,
+  extras: CardExtras,
+): Promise<boolean> {
+  const message = orderCard(order, extras);
+  try {
+    await withPlainFallback(message, ({ text, blocks }) =>
+      deps.web.call(
+        'chat.update',
+        { channel: card.channelId, ts: card.ts, text, blocks, metadata: metadataOf(order) },
+        okResponse,
+      ),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof SlackApiError && error.code === 'message_not_found') return false;
+    // The thread goes on without it.
+    if (error instanceof SlackApiError && error.code !== undefined && CANNOT_UPDATE.has(error.code)) {
+      deps.log.warn(
+        { orderId: order.id, code: error.code },
+        'the card of an order cannot be updated any more',
+      );
+      return true;
+    }
+    throw error;
+  }
+}
+
+function metadataOf(order: Order) {
+  return {
+    event_type: 'domain_order',
+    event_payload: {
+      order_id: order.id,
+      task: order.task,
+      names: order.items.map((item) => item.name).join(','),
+      state: order.state,
+    },
+  };
+}
+
+async function post(
+  deps: NotifierDeps,
+  channelId: string,
+  threadTs: string | undefined,
+  order: Order,
+  message: Message,
+): Promise<{ channelId: string; ts: string }> {
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+    deps.web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        text,
+        blocks,
+        metadata: metadataOf(order),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      postedResponse,
+    ),
+  );
+  return { channelId: channel, ts };
+}

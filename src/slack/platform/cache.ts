@@ -1,0 +1,70 @@
+import { SlackApiError } from './web.ts';
+
+/** Answers of one of Slack's methods, by what was asked about. */
+export interface Cache<T> {
+  /**
+   * The cached answer, or Slack's. Whoever asks about the same thing meanwhile waits for the same call.
+   * @throws whatever the call failed with; a failure is not cached
+   */
+  get(key: string): Promise<T>;
+  /** The answer has changed: whoever asks from now on gets a new one. */
+  forget(key: string): void;
+}
+
+export interface CacheOptions<T> {
+  readonly load: (key: string) => Promise<T>;
+  /** How old an answer may be, in milliseconds, from the moment the call began. */
+  readonly maxAgeMs: number;
+  /** In milliseconds, of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+interface Entry<T> {
+  readonly answer: Promise<T>;
+  readonly startedAt: number;
+  isSettled: boolean;
+}
+
+/** Beyond this everything is asked for anew. */
+const MAX_ENTRIES = 5_000;
+
+/** Caches a method's answers, with one call at a time for each key. While Slack limits the method, it is not called. */
+export function createCache<T>({ load, maxAgeMs, now }: CacheOptions<T>): Cache<T> {
+  const entries = new Map<string, Entry<T>>();
+  let limit: { readonly until: number; readonly problem: SlackApiError } | undefined;
+
+  async function call(key: string): Promise<T> {
+    try {
+      return await load(key);
+    } catch (error) {
+      if (error instanceof SlackApiError && error.retryAfterMs !== undefined)
+        limit = { until: now() + error.retryAfterMs, problem: error };
+      throw error;
+    }
+  }
+
+  return {
+    get(key) {
+      const known = entries.get(key);
+      if (known !== undefined && (!known.isSettled || now() - known.startedAt < maxAgeMs))
+        return known.answer;
+      if (limit !== undefined && limit.until > now()) return Promise.reject(limit.problem);
+      if (entries.size >= MAX_ENTRIES) entries.clear();
+      const entry: Entry<T> = { answer: call(key), startedAt: now(), isSettled: false };
+      entries.set(key, entry);
+      entry.answer.then(
+        () => {
+          entry.isSettled = true;
+        },
+        () => {
+          if (entries.get(key) === entry) entries.delete(key);
+        },
+      );
+      return entry.answer;
+    },
+
+    forget(key) {
+      entries.delete(key);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import {
+  type AnyBlock,
+  asText,
+  hasNewBlocks,
+  lines,
+  type Message,
+  withoutNewBlocks,
+} from '../views/blocks.ts';
+import { mayBeBlockError } from './web.ts';
+
+/** The text of some blocks and their buttons as they are: a card without buttons could not be decided. */
+function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
+  const isButtons = ({ type }: AnyBlock) => type === 'actions';
+  return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
+}
+
+/**
+ * Sends a message with its blocks; where Slack may have refused those, without the newer ones, then as text with its
+ * buttons, and at last as text alone.
+ * @throws {SlackProblem} the first refusal, where Slack takes none of them
+ */
+export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
+  const { text, blocks } = message;
+  return firstAccepted(
+    [
+      () => message,
+      ...(hasNewBlocks(blocks) ? [() => ({ text, blocks: withoutNewBlocks(blocks) })] : []),
+      ...(blocks.some(({ type }) => type === 'actions')
+        ? [() => ({ text, blocks: plainWithButtons(blocks) })]
+        : []),
+      ...(blocks.length > 0 ? [() => ({ text: asText(blocks).join('\n') || text, blocks: [] })] : []),
+    ],
+    send,
+  );
+}
+
+/** The same for a view that is nothing but blocks. */
+export function withPlainView<T>(
+  blocks: readonly AnyBlock[],
+  send: (blocks: readonly AnyBlock[]) => Promise<T>,
+): Promise<T> {
+  return firstAccepted(
+    [
+      () => blocks,
+      ...(hasNewBlocks(blocks) ? [() => withoutNewBlocks(blocks)] : []),
+      () => plainWithButtons(blocks),
+      () => lines(asText(blocks)),
+    ],
+    send,
+  );
+}
+
+async function firstAccepted<Shown, T>(
+  versions: readonly (() => Shown)[],
+  send: (shown: Shown) => Promise<T>,
+): Promise<T> {
+  let refused: unknown;
+  for (const version of versions) {
+    try {
+      return await send(version());
+    } catch (error) {
+      if (!mayBeBlockError(error)) throw error;
+      refused ??= error;
+    }
+  }
+  throw refused;
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { slackUser } from '../directory.ts';
+import type { FormOrigin, FormValues } from '../views/form.ts';
+
+/*
+ * What Slack delivers, read with its edges checked. Only what is used is named; the rest may change.
+ */
+
+export const commandPayload = z.object({
+  team_id: z.string(),
+  user_id: z.string(),
+  channel_id: z.string(),
+  text: z.string().default(''),
+  trigger_id: z.string(),
+  response_url: z.string(),
+});
+
+const user = z.object({ id: z.string(), team_id: z.string().optional() });
+
+const option = z.object({ value: z.string() });
+const inputState = z.object({
+  value: z.string().nullish(),
+  selected_option: option.nullish(),
+  selected_options: z.array(option).nullish(),
+});
+const view = z.object({
+  id: z.string(),
+  type: z.string().default('modal'),
+  callback_id: z.string().default(''),
+  private_metadata: z.string().default(''),
+  state: z.object({ values: z.record(z.string(), z.record(z.string(), inputState)) }).optional(),
+});
+export type ViewPayload = z.infer<typeof view>;
+
+export const actionPayload = z.object({
+  user,
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string(),
+  response_url: z.string().optional(),
+  channel: z.object({ id: z.string() }).nullish(),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).nullish(),
+  view: view.nullish(),
+  actions: z
+    .array(
+      z.object({
+        action_id: z.string(),
+        block_id: z.string().default(''),
+        action_ts: z.string().default(''),
+        value: z.string().optional(),
+        selected_option: option.nullish(),
+      }),
+    )
+    .min(1),
+});
+
+export const viewPayload = z.object({
+  user,
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string().default(''),
+  view,
+});
+
+export const shortcutPayload = z.object({
+  user,
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string(),
+  response_url: z.string().optional(),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }),
+});
+
+export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
+
+/** What Slack announces of people and user groups. */
+export const announcement = z.object({
+  team_id: z.string(),
+  event: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('user_change'), user: slackUser.extend({ id: z.string() }) }),
+    z.object({ type: z.literal('subteam_members_changed'), subteam_id: z.string() }),
+  ]),
+});
+
+/** What was typed and chosen in a view, by field. */
+export function valuesOf(payload: ViewPayload): FormValues {
+  const values: Record<string, string | readonly string[]> = {};
+  for (const [block, inputs] of Object.entries(payload.state?.values ?? {})) {
+    for (const input of Object.values(inputs)) {
+      values[block] =
+        input.selected_options?.map((each) => each.value) ??
+        input.selected_option?.value ??
+        input.value ??
+        '';
+    }
+  }
+  return values;
+}
+
+const origin = z.object({
+  channelId: z.string(),
+  threadTs: z.string().optional(),
+  subject: z.string().optional(),
+  retryOf: z.string().optional(),
+  accountId: z.string().optional(),
+});
+
+/** Where a form came from; undefined when it is none of ours. */
+export function originOf(payload: ViewPayload): FormOrigin | undefined {
+  let metadata: unknown;
+  try {
+    metadata = JSON.parse(payload.private_metadata);
+  } catch {
+    return undefined;
+  }
+  const parsed = origin.safeParse(metadata);
+  if (!parsed.success) return undefined;
+  const { channelId, threadTs, subject, retryOf, accountId } = parsed.data;
+  return {
+    channelId,
+    ...(threadTs === undefined ? {} : { threadTs }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(retryOf === undefined ? {} : { retryOf }),
+    ...(accountId === undefined ? {} : { accountId }),
+  };
+}

@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Secret } from '../../service/secret.ts';
+
+/** Slack's signatures are good for five minutes either way; Bolt itself looks only back. */
+const CLOCK_LEEWAY_SECONDS = 300;
+
+/**
+ * Whether Slack has signed a request within the last minutes. Nothing of the body is decoded for it: the signature is
+ * over the bytes as they came. https://docs.slack.dev/authentication/verifying-requests-from-slack
+ * @param now in milliseconds
+ */
+export function isSignedBySlack(
+  signingSecret: Secret,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  now: number = Date.now(),
+): boolean {
+  const timestamp = headers['x-slack-request-timestamp'];
+  const signature = headers['x-slack-signature'];
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') return false;
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(now / 1_000 - Number(timestamp)) > CLOCK_LEEWAY_SECONDS) return false;
+  const mac = createHmac('sha256', signingSecret.reveal()).update(`v0:${timestamp}:`).update(body);
+  const expected = Buffer.from(`v0=${mac.digest('hex')}`);
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,79 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { z } from 'zod';
+import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
+
+const uploadPlace = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
+const UPLOAD_MS = 120_000;
+
+export interface Upload {
+  /** The file on disk; it is streamed, never held in memory. */
+  readonly path: string;
+  /** How people see it. */
+  readonly filename: string;
+  readonly channelId: string;
+  /** Said with the file, mrkdwn. */
+  readonly comment: string;
+}
+
+/**
+ * Shares a file in a channel. https://docs.slack.dev/messaging/working-with-files#uploading_files
+ * @throws {SlackApiError} when Slack does not take it
+ */
+export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
+  const { size } = await stat(upload.path);
+  const place = await web.call(
+    'files.getUploadURLExternal',
+    { filename: upload.filename, length: size },
+    uploadPlace,
+  );
+  await sendBytes(place.upload_url, upload.path, size);
+  await web.call(
+    'files.completeUploadExternal',
+    {
+      files: [{ id: place.file_id, title: upload.filename }],
+      channel_id: upload.channelId,
+      initial_comment: upload.comment,
+    },
+    okResponse,
+  );
+}
+
+/**
+ * Shares a text as a file.
+ * @throws {SlackApiError} when Slack does not take it
+ */
+export async function uploadText(
+  web: SlackWeb,
+  { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-file-'));
+  try {
+    const path = join(folder, 'file');
+    await writeFile(path, text, { mode: 0o600 });
+    await uploadFile(web, { ...upload, path });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The address is the right to upload, so the bot's token does not go along. */
+async function sendBytes(url: string, path: string, size: number): Promise<void> {
+  let status: number;
+  try {
+    const { statusCode, body } = await request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream', 'content-length': String(size) },
+      body: createReadStream(path),
+      signal: AbortSignal.timeout(UPLOAD_MS),
+    });
+    await body.dump();
+    status = statusCode;
+  } catch (cause) {
+    throw new SlackApiError('unreachable', 'file upload', { cause });
+  }
+  if (status !== 200) throw new SlackApiError('refused', 'file upload', { code: `http_${status}` });
+}

@@ -1,0 +1,259 @@
+import { type ErrorCode, type Logger, LogLevel, WebClient } from '@slack/web-api';
+import { z } from 'zod';
+import type { Secret } from '../../service/secret.ts';
+import { fetchWithin } from './fetch.ts';
+
+/**
+ * Slack did not do what was asked.
+ *
+ * - `rate_limited`: ask again after `retryAfterMs`.
+ * - `refused`: Slack understood and said no; `code` is its error code.
+ * - `unreachable`: no answer that can be read; it may have been done all the same.
+ */
+export class SlackApiError extends Error {
+  override readonly name = 'SlackProblem';
+  readonly kind: 'rate_limited' | 'refused' | 'unreachable';
+  readonly method: string;
+  readonly code: string | undefined;
+  /** The scope that is missing, as Slack names it. */
+  readonly needed: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: SlackApiError['kind'],
+    method: string,
+    details: {
+      readonly code?: string;
+      readonly needed?: string | undefined;
+      readonly retryAfterMs?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(`calling Slack’s ${method}: ${details.code ?? kind}`, { cause: details.cause });
+    this.kind = kind;
+    this.method = method;
+    this.code = details.code;
+    this.needed = details.needed;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** Codes with which Slack says that asking again with the same token is useless. */
+const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
+  'account_inactive',
+  'invalid_auth',
+  'missing_scope',
+  'not_allowed_token_type',
+  'not_authed',
+  'team_disabled',
+  'token_expired',
+  'token_revoked',
+  'user_removed_from_team',
+]);
+
+/** Whether Slack will never take the token of this call. Every other refusal may pass. */
+export function isTokenError(problem: SlackApiError): boolean {
+  return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
+}
+
+/** Longer than Slack ever asks for; should it all the same, the call is tried once in this time. */
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
+
+/** How long Slack asks to wait before the call is made again, within reason; undefined where it does not ask. */
+export function retryAfterOf(error: unknown): number | undefined {
+  if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
+  return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_RETRY_AFTER_MS);
+}
+
+/** Codes with which Slack says that it failed itself: another try may do. */
+const SERVER_ERROR_CODES: ReadonlySet<string> = new Set([
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+]);
+
+/** Whether the same call may be taken later. */
+export function isTransient({ kind, code }: SlackApiError): boolean {
+  return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
+}
+
+/** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
+export interface SlackWeb {
+  /** @throws {SlackApiError} */
+  call<T>(method: string, args: Readonly<Record<string, unknown>>, answer: z.ZodType<T>): Promise<T>;
+}
+
+const TIMEOUT_MS = 10_000;
+
+const failure = z.object({
+  code: z.string(),
+  retryAfter: z.number().optional(),
+  data: z.object({ error: z.string(), needed: z.string().optional().catch(undefined) }).optional(),
+});
+
+// Slack's client exports its codes as an enum of types only where enums are erased; the texts are its contract.
+const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
+const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  setLevel: () => undefined,
+  getLevel: () => LogLevel.ERROR,
+  setName: () => undefined,
+};
+
+/** Options shared by every Slack client: no hidden retries (they would last 30 minutes) and no queue behind one 429. */
+export function webClientOptions(apiUrl: string | undefined) {
+  return {
+    ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
+    fetch: fetchWithin(TIMEOUT_MS),
+    retryConfig: { retries: 0 },
+    // What fails is reported by whoever called; Slack's client would write it to the console as well.
+    logger: SILENT,
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+  };
+}
+
+/** @param observe told the method and how it ended, for metrics */
+export function createSlackWeb(
+  token: Secret,
+  apiUrl: string | undefined,
+  observe: (method: string, outcome: string) => void = () => undefined,
+): SlackWeb {
+  const client = new WebClient(token.reveal(), webClientOptions(apiUrl));
+  return {
+    async call(method, args, answer) {
+      let result: unknown;
+      try {
+        result = await client.apiCall(method, asTexts(args));
+      } catch (cause) {
+        const problem = slackApiError(method, cause);
+        observe(method, problem.code ?? problem.kind);
+        throw problem;
+      }
+      const parsed = answer.safeParse(result);
+      observe(method, parsed.success ? 'ok' : 'unreadable');
+      if (!parsed.success)
+        throw new SlackApiError('unreachable', method, { code: 'unreadable_answer', cause: parsed.error });
+      return parsed.data;
+    },
+  };
+}
+
+/**
+ * Objects as JSON, which is how they go to Slack. Its client would make the same of them, and before that a copy without
+ * tokens, part by part, for a log that nobody keeps: a sixth of what a call costs.
+ */
+function asTexts(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const texts = Object.entries(args).map(([name, value]) => [
+    name,
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
+  ]);
+  return Object.fromEntries(texts);
+}
+
+/** What Slack's client threw, in the words of this program. */
+export function slackApiError(method: string, cause: unknown): SlackApiError {
+  const parsed = failure.safeParse(cause);
+  if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
+  const { code, retryAfter, data } = parsed.data;
+  if (code === RATE_LIMITED) {
+    return new SlackApiError('rate_limited', method, { retryAfterMs: (retryAfter ?? 30) * 1_000, cause });
+  }
+  if (code === PLATFORM && data !== undefined) {
+    return data.error === 'ratelimited' || data.error === 'rate_limited'
+      ? new SlackApiError('rate_limited', method, { retryAfterMs: 30_000, cause })
+      : new SlackApiError('refused', method, { code: data.error, needed: data.needed, cause });
+  }
+  return new SlackApiError('unreachable', method, { cause });
+}
+
+/** Refusals that have nothing to do with what a message or view looks like. */
+const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
+  ...TOKEN_ERROR_CODES,
+  // The place
+  'cannot_reply_to_message',
+  'channel_is_archived',
+  'channel_not_found',
+  'channel_type_not_supported',
+  'is_archived',
+  'is_inactive',
+  'messages_tab_disabled',
+  'method_not_supported_for_channel_type',
+  'no_such_url',
+  'not_enabled',
+  'not_in_channel',
+  'restricted_action',
+  'restricted_action_non_threadable_channel',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_locked',
+  'restricted_action_thread_only_channel',
+  'thread_not_found',
+  // The message or view that is to change
+  'cant_update_message',
+  'edit_window_closed',
+  'hash_conflict',
+  'message_not_found',
+  'not_found',
+  'update_failed',
+  // The person, or what they did
+  'cannot_dm_bot',
+  'exchanged_trigger_id',
+  'expired_trigger_id',
+  'expired_url',
+  'invalid_trigger_id',
+  'trigger_exchanged',
+  'trigger_expired',
+  'used_url',
+  'user_disabled',
+  'user_not_found',
+  'user_not_in_channel',
+  // The bot's rights
+  'access_denied',
+  'app_missing_action_url',
+  'as_user_not_supported',
+  'ekm_access_denied',
+  'enterprise_is_restricted',
+  'no_permission',
+  'not_allowed',
+  'not_authorized',
+  'org_login_required',
+  'team_access_not_granted',
+  'team_not_found',
+  'two_factor_setup_required',
+  // Its metadata
+  'invalid_metadata_format',
+  'invalid_metadata_schema',
+  'metadata_must_be_sent_from_app',
+  'metadata_too_large',
+  // Slack itself; after some of them it may have been done all the same
+  'accesslimited',
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+  'team_added_to_org',
+]);
+
+/**
+ * Whether Slack may have refused a call for the blocks in it: a workspace need not know the newer ones, and nobody knows
+ * all codes with which it says so. Every refusal counts that does not clearly mean something else.
+ */
+export function mayBeBlockError(error: unknown): boolean {
+  return (
+    error instanceof SlackApiError &&
+    error.kind === 'refused' &&
+    error.code !== undefined &&
+    !CODES_UNRELATED_TO_BLOCKS.has(error.code)
+  );
+}
+
+/** For calls whose answer says nothing more than that they were done. */
+export const okResponse = z.object({ ok: z.literal(true) });
+/** For calls that post a message. */
+export const postedResponse = z.object({ ok: z.literal(true), channel: z.string(), ts: z.string() });

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Person } from './directory.ts';
+import type { SlackDeps } from './feature.ts';
+import { withPlainFallback } from './platform/fallback.ts';
+import { fetchWithin } from './platform/fetch.ts';
+import { isTransient, okResponse, SlackApiError } from './platform/web.ts';
+import { hasNewBlocks, type Message, withoutNewBlocks } from './views/blocks.ts';
+
+/** Where a person can be reached alone. */
+export interface ResponseTarget {
+  readonly person: Person;
+  /** Undefined in the Home tab. */
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  /** The delivery's own address; takes five answers within 30 minutes. */
+  readonly responseUrl: string | undefined;
+}
+
+const fetchResponse = fetchWithin(5_000);
+
+/**
+ * Says something to one person: through the delivery's own address, else as an ephemeral, else directly.
+ * @param options.replace in place of the message whose button was pressed; beside it where Slack refuses that
+ * @throws {SlackApiError} when none of the ways is open
+ */
+export async function respond(
+  deps: Pick<SlackDeps, 'web' | 'directory' | 'isSlackAddress' | 'log'>,
+  to: ResponseTarget,
+  message: Message,
+  options: { readonly replace?: boolean } = {},
+): Promise<void> {
+  const { responseUrl } = to;
+  if (responseUrl !== undefined && !deps.isSlackAddress(responseUrl)) {
+    // Not the whole of it: it is the right to answer.
+    const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
+    deps.log.warn({ host }, 'a delivery names an address for answers that is not Slack’s: it is not called');
+  } else if (
+    responseUrl !== undefined &&
+    (await tryResponseUrl(responseUrl, message, options.replace ?? false))
+  ) {
+    return;
+  }
+  let inChannel: SlackApiError | undefined;
+  if (to.channelId !== undefined && to.channelId !== '') {
+    const { channelId, threadTs } = to;
+    try {
+      await withPlainFallback(message, ({ text, blocks }) =>
+        deps.web.call(
+          'chat.postEphemeral',
+          {
+            channel: channelId,
+            user: to.person.id,
+            ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+            text,
+            blocks,
+          },
+          okResponse,
+        ),
+      );
+      return;
+    } catch (error) {
+      // Refused, limited or lost in this channel: said twice in the worst case, never not at all.
+      if (!(error instanceof SlackApiError)) throw error;
+      if (isTransient(error)) inChannel = error;
+    }
+  }
+  try {
+    const channel = await deps.directory.directMessage(to.person.id);
+    await withPlainFallback(message, ({ text, blocks }) =>
+      deps.web.call('chat.postMessage', { channel, text, blocks }, okResponse),
+    );
+  } catch (error) {
+    // Where direct messages are turned off, only the channel is left.
+    if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
+    throw error;
+  }
+}
+
+/** Between two tries to tell a person something, where Slack names no longer time. */
+const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
+
+/**
+ * Says something to one person, again and again while Slack is away or limits us. Where that comes to nothing, the log
+ * says so; the order itself says how it stands.
+ */
+export async function respondWithRetries(
+  deps: Parameters<typeof respond>[0],
+  to: ResponseTarget,
+  message: Message,
+  options?: { readonly replace?: boolean },
+  waits: readonly number[] = RETRY_DELAYS_MS,
+): Promise<void> {
+  const userId = to.person.id;
+  for (const wait of [...waits, undefined]) {
+    try {
+      return await respond(deps, to, message, options);
+    } catch (err) {
+      if (!(err instanceof SlackApiError)) throw err;
+      if (wait === undefined || !isTransient(err)) {
+        deps.log.error({ err, userId }, 'a person could not be told something');
+        return;
+      }
+      deps.log.warn({ err, userId }, 'telling a person something; will try again');
+      await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
+    }
+  }
+}
+
+async function tryResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
+  if (await postToResponseUrl(url, message, replace)) return true;
+  if (!hasNewBlocks(message.blocks)) return false;
+  return postToResponseUrl(url, { ...message, blocks: withoutNewBlocks(message.blocks) }, replace);
+}
+
+async function postToResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
+  try {
+    const response = await fetchResponse(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        response_type: 'ephemeral',
+        replace_original: replace,
+        text: message.text,
+        blocks: message.blocks,
+      }),
+    });
+    const text = await response.text();
+    return response.ok && !text.includes('"ok":false');
+  } catch {
+    return false;
+  }
+}

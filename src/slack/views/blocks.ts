@@ -1,0 +1,339 @@
+import type {
+  ActionsBlock,
+  Button,
+  ContextBlock,
+  DataTableBlock,
+  KnownBlock,
+  PlainTextElement,
+  RichTextElement,
+  SectionBlock,
+} from '@slack/types';
+import {
+  CONTROL,
+  escapeText,
+  LIMITS,
+  mention,
+  moment,
+  plain,
+  truncate,
+  truncateMarkup,
+  utcMinute,
+} from './mrkdwn.ts';
+
+/*
+ * Blocks within Slack's limits. What stands in them is escaped by `text.ts`, whose words are exported here too.
+ */
+
+export * from './mrkdwn.ts';
+
+/** A block of a chart; not in `@slack/types` yet. */
+export interface DataVisualizationBlock {
+  readonly type: 'data_visualization';
+  readonly block_id?: string;
+  readonly title: string;
+  readonly chart: {
+    readonly type: 'bar';
+    readonly series: readonly {
+      readonly name: string;
+      readonly data: readonly { readonly label: string; readonly value: number }[];
+    }[];
+    readonly axis_config: {
+      readonly categories: readonly string[];
+      readonly x_label?: string;
+      readonly y_label?: string;
+    };
+  };
+}
+
+/** What a message or a view is made of. */
+export type AnyBlock = KnownBlock | DataVisualizationBlock;
+
+/** Text and blocks of one message. */
+export interface Message {
+  /** What notifications and screen readers say; no markup. */
+  readonly text: string;
+  readonly blocks: readonly AnyBlock[];
+}
+
+export function plainText(text: string, limit: number = LIMITS.sectionText): PlainTextElement {
+  return { type: 'plain_text', text: truncate(text, limit), emoji: true };
+}
+
+export function header(text: string): KnownBlock {
+  return { type: 'header', text: plainText(text, LIMITS.headerText) };
+}
+
+/** @param text mrkdwn whose foreign parts are escaped already */
+export function section(text: string): SectionBlock {
+  return {
+    type: 'section',
+    text: { type: 'mrkdwn', text: truncateMarkup(text, LIMITS.sectionText), verbatim: true },
+  };
+}
+
+/** Characters of a fact that has a column of its own. */
+const LONG_FACT = 400;
+
+/** Facts in two columns, at most ten a section; a long one takes the whole width, so that all of it is seen. */
+export function facts(pairs: readonly (readonly [label: string, value: string])[]): SectionBlock[] {
+  const said = pairs.map(([label, value]) => `*${label}*\n${value}`);
+  const short = said.filter((fact) => fact.length <= LONG_FACT);
+  const sections: SectionBlock[] = [];
+  for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
+    sections.push({
+      type: 'section',
+      fields: short
+        .slice(from, from + LIMITS.sectionFields)
+        .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
+    });
+  }
+  const long = said.filter((fact) => fact.length > LONG_FACT);
+  return [...sections, ...long.flatMap((fact) => lines(fact.split('\n')))];
+}
+
+/** Lines joined into as few sections as take them. */
+export function lines(all: readonly string[]): SectionBlock[] {
+  const parts: string[] = [];
+  for (const line of all) {
+    const last = parts.at(-1);
+    if (last !== undefined && last.length + line.length < LIMITS.sectionText) {
+      parts[parts.length - 1] = `${last}\n${line}`;
+    } else parts.push(line);
+  }
+  return parts.map((part) => section(part));
+}
+
+export function context(...texts: readonly string[]): ContextBlock {
+  return {
+    type: 'context',
+    elements: texts.slice(0, LIMITS.contextElements).map((text) => ({
+      type: 'mrkdwn',
+      text: truncateMarkup(text, LIMITS.fieldText),
+      verbatim: true,
+    })),
+  };
+}
+
+export const divider: KnownBlock = { type: 'divider' };
+
+export interface ButtonOptions {
+  readonly actionId: string;
+  readonly text: string;
+  /** An id, never content: on a click everything is read again. */
+  readonly value: string;
+  readonly style?: 'primary' | 'danger';
+  /** What a screen reader says, where the text alone does not tell which thing it is about. */
+  readonly label?: string;
+}
+
+export function button(options: ButtonOptions): Button {
+  return {
+    type: 'button',
+    action_id: options.actionId,
+    text: plainText(options.text, LIMITS.buttonText),
+    value: options.value,
+    ...(options.style === undefined ? {} : { style: options.style }),
+    ...(options.label === undefined
+      ? {}
+      : { accessibility_label: truncate(options.label, LIMITS.buttonText) }),
+  };
+}
+
+/** A row of buttons; nothing when there is none. */
+export function actions(blockId: string, buttons: readonly Button[]): ActionsBlock[] {
+  return buttons.length === 0
+    ? []
+    : [{ type: 'actions', block_id: blockId, elements: buttons.slice(0, LIMITS.actions) }];
+}
+
+/** What stands in a cell: raw text, a person who is not pinged by it, or a moment in the reader's time zone. */
+export type Cell = string | { readonly person: string } | { readonly moment: Date };
+
+export interface Table {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  readonly pageSize?: number;
+}
+
+/** Rows that one table shows; more belong on a next page of ours. */
+export const TABLE_ROWS = LIMITS.tableRows;
+
+/**
+ * A table with sorting and paging. Text in its cells is raw: nothing in it is markup. Where all of it would be too
+ * long for Slack, the longest cells are cut.
+ */
+export function table({ caption, columns, rows, pageSize }: Table): AnyBlock {
+  const shown = rows.slice(0, TABLE_ROWS);
+  const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
+  const limit = cutToFit(
+    texts.map((text) => text.length),
+    LIMITS.tableText - columns.join('').length,
+    LIMITS.cellText,
+  );
+  return {
+    type: 'data_table',
+    caption: truncate(caption, LIMITS.tableCaption),
+    rows: [
+      columns.map((title) => tableCell(title, limit)),
+      ...shown.map((row) => row.map((cell) => tableCell(cell, limit))),
+    ],
+    page_size: Math.min(Math.max(pageSize ?? 10, 1), LIMITS.tableRows),
+    row_header_column_index: 0,
+  };
+}
+
+function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][number] {
+  if (typeof cell === 'string') {
+    return {
+      type: 'raw_text',
+      text: truncate(cell === '' ? '–' : cell.replace(CONTROL, '').replace(/\s+/g, ' '), limit),
+    };
+  }
+  const element: RichTextElement =
+    'person' in cell
+      ? { type: 'user', user_id: cell.person }
+      : {
+          type: 'date',
+          timestamp: Math.floor(cell.moment.getTime() / 1_000),
+          format: '{date_short_pretty} {time}',
+          fallback: utcMinute(cell.moment),
+        };
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
+}
+
+/** The largest limit, of at most `most`, under which texts of these lengths fit into `budget` together. */
+function cutToFit(lengths: readonly number[], budget: number, most: number): number {
+  const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
+  let limit = most;
+  while (limit > 10 && total(limit) > budget) limit = Math.floor(limit * 0.9);
+  return limit;
+}
+
+export interface BarChart {
+  readonly title: string;
+  readonly series: string;
+  readonly bars: readonly { readonly label: string; readonly value: number }[];
+  readonly xLabel: string;
+  readonly yLabel: string;
+}
+
+/** A bar chart; bars beyond what Slack takes are left out. */
+export function barChart(chart: BarChart): DataVisualizationBlock {
+  const bars = chart.bars
+    .slice(0, LIMITS.chartBars)
+    .map(({ label, value }) => ({ label: truncate(label, LIMITS.chartLabel), value }));
+  return {
+    type: 'data_visualization',
+    title: truncate(chart.title, LIMITS.chartTitle),
+    chart: {
+      type: 'bar',
+      series: [{ name: truncate(chart.series, LIMITS.chartLabel), data: bars }],
+      axis_config: {
+        categories: bars.map(({ label }) => label),
+        x_label: truncate(chart.xLabel, LIMITS.chartTitle),
+        y_label: truncate(chart.yLabel, LIMITS.chartTitle),
+      },
+    },
+  };
+}
+
+/**
+ * The same blocks without those that a workspace may not know yet: tables and charts become text.
+ * For the second try after Slack refused the blocks.
+ */
+export function withoutNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
+  return withinLimit(
+    blocks.flatMap((block): AnyBlock[] => {
+      if (block.type === 'data_table') {
+        const rows = block.rows.map((row) => row.map(cellAsText).join('  ·  '));
+        return lines([`*${escapeText(block.caption)}*`, ...rows]);
+      }
+      if (block.type === 'data_visualization') {
+        const bars = block.chart.series.flatMap(({ data }) => data);
+        const largest = Math.max(1, ...bars.map(({ value }) => value));
+        return lines([
+          `*${escapeText(block.title)}*`,
+          ...bars.map(
+            ({ label, value }) =>
+              `${'█'.repeat(Math.round((value / largest) * 12)) || '·'} ${escapeText(label)}: ${value}`,
+          ),
+        ]);
+      }
+      return [block];
+    }),
+  );
+}
+
+function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
+  if (cell.type !== 'rich_text') return escapeText(cell.text);
+  return cell.elements
+    .flatMap((part) => (part.type === 'rich_text_section' ? part.elements : []))
+    .map((element) =>
+      element.type === 'user'
+        ? mention(element.user_id)
+        : element.type === 'date'
+          ? moment(new Date(element.timestamp * 1_000))
+          : '',
+    )
+    .join('');
+}
+
+/** What blocks say, in lines of mrkdwn; without their buttons. For the last try after Slack refused the blocks. */
+export function asText(blocks: readonly AnyBlock[]): string[] {
+  return withoutNewBlocks(blocks).flatMap((block) => {
+    if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
+    return block.type === 'actions' ? [] : textsOf(block);
+  });
+}
+
+/** Whether a message has blocks that {@link withoutNewBlocks} would change. */
+export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
+  return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
+}
+
+/** A plain sentence as a message. */
+export function textMessage(text: string): Message {
+  return message(text, [section(text)]);
+}
+
+/**
+ * A message that Slack takes, however long what it quotes.
+ * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
+ */
+export function message(text: string, blocks: readonly AnyBlock[]): Message {
+  return { text: plain(text), blocks: withinLimit(blocks) };
+}
+
+/** Blocks within Slack's limit on the text of a whole message; over it, the longest texts are cut. */
+function withinLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
+  const kept = blocks.slice(0, LIMITS.messageBlocks);
+  const lengths = kept.flatMap(textsOf).map((text) => text.length);
+  const limit = cutToFit(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
+  return limit === LIMITS.sectionText ? kept : kept.map((block) => cutBlock(block, limit));
+}
+
+function textsOf(block: AnyBlock): string[] {
+  if (block.type === 'header') return [block.text.text];
+  if (block.type === 'section') {
+    return [block.text, ...(block.fields ?? [])].flatMap((each) => (each === undefined ? [] : [each.text]));
+  }
+  if (block.type === 'context') return block.elements.flatMap((each) => ('text' in each ? [each.text] : []));
+  if (block.type === 'actions') {
+    return block.elements.flatMap((each) => (each.type === 'button' ? [each.text.text] : []));
+  }
+  return [];
+}
+
+function cutBlock(block: AnyBlock, limit: number): AnyBlock {
+  if (block.type !== 'section') return block;
+  const cut = <T extends { text: string }>(each: T): T => ({
+    ...each,
+    text: truncateMarkup(each.text, limit),
+  });
+  return {
+    ...block,
+    ...(block.text === undefined ? {} : { text: cut(block.text) }),
+    ...(block.fields === undefined ? {} : { fields: block.fields.map(cut) }),
+  };
+}

@@ -1,0 +1,71 @@
+import type { SlackApiError } from '../platform/web.ts';
+import { count } from './blocks.ts';
+
+/** Codes with which Slack says that it does not know a person or a group. */
+const UNKNOWN_ID: ReadonlySet<string> = new Set([
+  'no_such_subteam',
+  'subteam_not_found',
+  'user_not_found',
+  'user_not_visible',
+  'users_not_found',
+]);
+
+/** Codes of a token that is no longer good. */
+const TOKEN_GONE: ReadonlySet<string> = new Set([
+  'account_inactive',
+  'invalid_auth',
+  'not_authed',
+  'token_expired',
+  'token_revoked',
+]);
+
+/** What Slack said to a call, and what to do about it; plain text, for it stands at fields as well. */
+export function formatSlackError(problem: SlackApiError): { readonly said: string; readonly todo: string } {
+  const { kind, code = '', needed, retryAfterMs } = problem;
+  if (kind === 'rate_limited') {
+    const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
+    return {
+      said: 'Slack limits how often I may ask it.',
+      todo: `Try again in ${count(seconds, 'second')}.`,
+    };
+  }
+  if (kind === 'unreachable') {
+    return { said: 'Slack did not answer me as it should.', todo: 'Try again in a minute.' };
+  }
+  if (code === 'missing_scope') {
+    return {
+      said: `My app lacks a right that this needs${needed === undefined ? '' : `, the scope ${needed}`}.`,
+      todo: 'Whoever runs me installs the app again with its manifest; then try again.',
+    };
+  }
+  if (TOKEN_GONE.has(code)) {
+    return { said: `Slack no longer takes my token (${code}).`, todo: 'Tell whoever runs me.' };
+  }
+  return { said: `Slack refuses this (${code}).`, todo: 'If it stays so, tell whoever runs me.' };
+}
+
+/** Why a person or a group that was named as an approver cannot be looked up; plain text. */
+export function approverError(id: string, problem: SlackApiError): string {
+  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack knows no ${id}. Copy the id again.`;
+  const { said, todo } = formatSlackError(problem);
+  return `I cannot look ${id} up. ${said} ${todo}`;
+}
+
+/** Why nothing can be posted in a channel that was chosen; plain text. */
+export function channelError(problem: SlackApiError): string {
+  const code = problem.code ?? '';
+  if (code === 'not_in_channel') {
+    return 'I cannot post there: I am not in this channel. Invite me with /invite @Domain Steward, then save again.';
+  }
+  if (code === 'channel_not_found') {
+    return 'I cannot post there: I see no channel of this id. Copy the id again; if the channel is private, invite me with /invite @Domain Steward.';
+  }
+  if (code === 'is_archived') return 'I cannot post there: the channel is archived. Choose another one.';
+  if (code.startsWith('restricted_action')) {
+    return 'I cannot post there: only some people may. Have an admin of the workspace let me, or choose another channel.';
+  }
+  const { said, todo } = formatSlackError(problem);
+  return problem.kind === 'unreachable'
+    ? `I do not know whether I can post there. ${said} ${todo}`
+    : `I cannot post there. ${said} ${todo}`;
+}

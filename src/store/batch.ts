@@ -1,0 +1,95 @@
+import pg from 'pg';
+import { z } from 'zod';
+import { DatabaseUnverifiedError } from './known-server.ts';
+
+/** More than this many never share a statement. */
+const MAX_BATCH_SIZE = 100;
+/** Nobody waits longer than this for those before: a statement that hangs holds up no other. */
+const MAX_WAIT_MS = 25;
+
+interface Waiting<Question, Answer> {
+  readonly question: Question;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Lets what is asked at the same time share one statement: those of one turn of the event loop, and those that come
+ * while another statement of the kind is under way. Who asks alone is answered as fast as without it.
+ *
+ * Where the statement fails for what one of them asked, each is asked alone; where the database is away, all fail.
+ * @param ask answers each question, in their sequence; all or none of what it changes is kept
+ * @param keyOf two questions of one key never go together
+ */
+export function batch<Question, Answer>(
+  ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+  keyOf?: (question: Question) => string,
+): (question: Question) => Promise<Answer> {
+  let waiting: Waiting<Question, Answer>[] = [];
+  let underWay = 0;
+  let isSoon = false;
+  let impatience: NodeJS.Timeout | undefined;
+
+  /** Those that go next; the others stay. */
+  function take(): Waiting<Question, Answer>[] {
+    const keys = new Set<string>();
+    const taken: Waiting<Question, Answer>[] = [];
+    const left: Waiting<Question, Answer>[] = [];
+    for (const each of waiting) {
+      const key = keyOf?.(each.question);
+      if (taken.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key))) left.push(each);
+      else taken.push(each);
+      if (key !== undefined) keys.add(key);
+    }
+    waiting = left;
+    return taken;
+  }
+
+  async function answer(asked: readonly Waiting<Question, Answer>[]): Promise<void> {
+    try {
+      const answers = await ask(asked.map(({ question }) => question));
+      if (answers.length !== asked.length)
+        throw new Error(`${asked.length} questions, ${answers.length} answers`);
+      for (const [index, found] of answers.entries()) asked[index]?.resolve(found);
+    } catch (error) {
+      if (asked.length > 1 && isOfOne(error)) await Promise.all(asked.map((each) => answer([each])));
+      else for (const { reject } of asked) reject(error);
+    }
+  }
+
+  function go(): void {
+    isSoon = false;
+    clearTimeout(impatience);
+    impatience = undefined;
+    if (waiting.length === 0) return;
+    underWay += 1;
+    void answer(take()).finally(() => {
+      underWay -= 1;
+      if (underWay === 0) go();
+    });
+    if (waiting.length > 0) impatience = setTimeout(go, MAX_WAIT_MS);
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, resolve, reject });
+      if (underWay > 0) impatience ??= setTimeout(go, MAX_WAIT_MS);
+      else if (!isSoon) {
+        isSoon = true;
+        setImmediate(go);
+      }
+    });
+}
+
+/** SQLSTATE classes (PostgreSQL, appendix A) of what one row can be to blame for; what was begun is rolled back. */
+const BLAME_OF_ONE: ReadonlySet<string> = new Set([
+  '22', // its values
+  '23', // a key that another one holds
+  '40', // a deadlock
+]);
+
+/** Whether a statement failed for what one of many asked, so that the others would fare better without it. */
+function isOfOne(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return BLAME_OF_ONE.has(error.code?.slice(0, 2) ?? '');
+  return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { HostBusyError, HostRateLimiter } from '../../src/http/host-rate-limiter.ts';
+
+let now = new Date('2026-06-01T00:00:00Z');
+
+/** A request whose end the test decides. */
+function heldRequest() {
+  let end = () => {};
+  let started = false;
+  const answer = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return {
+    run: () => {
+      started = true;
+      return answer;
+    },
+    end: () => end(),
+    get started() {
+      return started;
+    },
+  };
+}
+
+function gate(atOnce: number): HostRateLimiter {
+  return new HostRateLimiter({ atOnce, spacingMs: 0, now: () => now });
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a place', () => {
+  test('is given on in the order of asking', async () => {
+    const host = gate(1);
+    const requests = [heldRequest(), heldRequest(), heldRequest()];
+    const runs = requests.map(({ run }) => host.run(run, undefined));
+    for (const [index, request] of requests.entries()) {
+      await settled();
+      expect(requests.map(({ started }) => started)).toEqual(requests.map((_, other) => other <= index));
+      request.end();
+    }
+    await Promise.all(runs);
+  });
+
+  test('is not lost to somebody who gave up waiting', async () => {
+    const host = gate(1);
+    const [first, never, last] = [heldRequest(), heldRequest(), heldRequest()];
+    const controller = new AbortController();
+    const firstRun = host.run(first.run, undefined);
+    const abandoned = host.run(never.run, controller.signal);
+    const lastRun = host.run(last.run, undefined);
+    controller.abort(new Error('enough'));
+    await expect(abandoned).rejects.toThrow('enough');
+    first.end();
+    last.end();
+    await Promise.all([firstRun, lastRun]);
+    expect([never.started, last.started]).toEqual([false, true]);
+  });
+
+  test('is free again after a request that failed', async () => {
+    const host = gate(1);
+    await expect(host.run(() => Promise.reject(new Error('cut')), undefined)).rejects.toThrow('cut');
+    await expect(host.run(() => Promise.resolve('next'), undefined)).resolves.toBe('next');
+  });
+});
+
+test('a closed host refuses those who come and those who wait, until its time is over', async () => {
+  const host = gate(1);
+  const first = heldRequest();
+  const waiting = heldRequest();
+  const firstRun = host.run(first.run, undefined);
+  const waitingRun = host.run(waiting.run, undefined);
+  await settled();
+  host.closeFor(5_000);
+  host.closeFor(1_000);
+  first.end();
+  await Promise.all([firstRun, expect(waitingRun).rejects.toThrow(HostBusyError)]);
+  await expect(host.run(() => Promise.resolve(), undefined)).rejects.toMatchObject({ retryAfterMs: 5_000 });
+  expect(waiting.started).toBe(false);
+  now = new Date(now.getTime() + 5_000);
+  await expect(host.run(() => Promise.resolve('open'), undefined)).resolves.toBe('open');
+});
+
+test('somebody who gave up before is not let in', async () => {
+  const request = heldRequest();
+  const signal = AbortSignal.abort(new Error('gone'));
+  await expect(gate(1).run(request.run, signal)).rejects.toThrow('gone');
+  expect(request.started).toBe(false);
+});

@@ -1,0 +1,78 @@
+import type { LookupAddress } from 'node:dns';
+import { describe, expect, test } from 'vitest';
+import { createAddressGuard, PrivateAddressError } from '../../src/http/public-address.ts';
+
+function resolve(guard: ReturnType<typeof createAddressGuard>, host: string, all: boolean) {
+  return new Promise<string | LookupAddress[]>((done, fail) => {
+    guard.lookup(host, { all }, (error, address) => (error ? fail(error) : done(address)));
+  });
+}
+
+describe('with a public bootstrap file', () => {
+  const guard = createAddressGuard(new URL('https://data.iana.org/rdap/dns.json'));
+
+  test.each([
+    'http://127.0.0.1/',
+    'http://127.9.9.9:8080/',
+    'http://[::1]/',
+    'http://[::]/',
+    'http://0.0.0.0/',
+    'http://10.1.2.3/',
+    'http://172.31.0.1/',
+    'http://192.168.0.1/',
+    'http://100.64.0.1/',
+    'http://169.254.169.254/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://224.0.0.1/',
+  ])('%s is not asked', (url) => {
+    expect(() => guard.check(new URL(url))).toThrow(PrivateAddressError);
+  });
+
+  test.each([
+    'http://8.8.8.8/',
+    'https://[2606:4700::1111]/',
+    'https://172.32.0.1/',
+    'https://rdap.example/',
+  ])('%s may be asked', (url) => {
+    expect(() => guard.check(new URL(url))).not.toThrow();
+  });
+
+  test('a name that leads to the loopback is not asked', async () => {
+    await expect(resolve(guard, 'localhost', true)).rejects.toThrow(PrivateAddressError);
+    await expect(resolve(guard, 'localhost', false)).rejects.toThrow(
+      'asking localhost: its address is private',
+    );
+  });
+
+  test('a name that leads nowhere is an error of the look-up', async () => {
+    await expect(resolve(guard, 'nowhere.invalid', true)).rejects.not.toBeInstanceOf(PrivateAddressError);
+  });
+});
+
+describe('with a sandbox on the loopback', () => {
+  const guard = createAddressGuard(new URL('http://localhost:4000/dns.json'));
+
+  test('other servers of the loopback may be asked, other private ones not', () => {
+    expect(() => guard.check(new URL('http://127.0.0.1:4001/'))).not.toThrow();
+    expect(() => guard.check(new URL('http://[::1]:4001/'))).not.toThrow();
+    expect(() => guard.check(new URL('http://10.0.0.1/'))).toThrow(PrivateAddressError);
+  });
+
+  test('names are resolved in both manners that sockets ask for', async () => {
+    const one = await resolve(guard, 'localhost', false);
+    const all = await resolve(guard, 'localhost', true);
+    expect(all).toContainEqual(expect.objectContaining({ address: one }));
+  });
+});
+
+test('a private host that the operator set is trusted itself, and no other', () => {
+  const guard = createAddressGuard(new URL('http://10.0.0.5/dns.json'));
+  expect(() => guard.check(new URL('http://10.0.0.5:8080/'))).not.toThrow();
+  expect(() => guard.check(new URL('http://10.0.0.6/'))).toThrow(PrivateAddressError);
+  expect(() => guard.check(new URL('http://127.0.0.1/'))).toThrow(PrivateAddressError);
+});

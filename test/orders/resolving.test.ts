@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createVault } from '../../src/accounts/vault.ts';
+import { revealSecret } from '../../src/orders/reveal.ts';
+import { orderCard } from '../../src/slack/views/card.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { DONE, fails } from './scripted-service.ts';
+
+/*
+ * What people do once an order has ended: say what became of it when nobody knows, and look at its secret.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+describe('settling an unknown outcome', () => {
+  /** Of two names the first is done and the second unknown. */
+  const unknown = async () => {
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2')) throw fails('unknown_outcome');
+      return DONE;
+    };
+    const order = await rig.approvedRenewal('a.rest', 'b.rest');
+    await rig.runJobs();
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+    rig.loseJobs();
+    return order;
+  };
+
+  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it, and tells who did', async (outcome) => {
+    const order = await unknown();
+    const settled = await rig.orders.resolve(order.id, 'U0BOB', outcome, 'seen at the service');
+    expect(settled.ok).toBe(true);
+    const ended = await rig.read(order.id);
+    expect(ended).toMatchObject({ state: outcome, closedAt: rig.now });
+    expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', outcome]);
+    expect(ended.items[1]?.result).toMatchObject({ resolvedBy: 'U0BOB', errorKind: 'unknown_outcome' });
+    const history = await rig.orders.history(order.id);
+    expect(history.find(({ kind }) => kind === 'resolved')).toMatchObject({
+      actor: 'U0BOB',
+      detail: { outcome, reason: 'seen at the service', ctids: [`${order.id}.2`] },
+    });
+    const followed = rig.queued(order.id, 'expiry.follow');
+    expect(
+      followed.map(({ data }) => data),
+      'names that the watch list hears of now',
+    ).toEqual(outcome === 'SUCCEEDED' ? [{ orderId: order.id, n: 2 }] : []);
+  });
+
+  test('is for approvers', async () => {
+    const order = await unknown();
+    for (const userId of ['U0ALICE', 'U0EVE']) {
+      const refused = await rig.orders.resolve(order.id, userId, 'SUCCEEDED', undefined);
+      expect(refused.ok ? 'it was done' : refused.refusal).toMatch(/Only approvers/);
+    }
+    expect(await rig.orders.refusalToResolve(await rig.read(order.id), 'U0BOB')).toBeUndefined();
+    expect(await rig.orders.refusalToResolve(await rig.read(order.id), 'U0EVE')).toMatch(/Only approvers/);
+  });
+
+  test('happens once, however many say what', async () => {
+    const order = await unknown();
+    const outcomes = await atOnce(6, (index) =>
+      rig.orders.resolve(order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
+    );
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'settled by U0BOB')).toHaveLength(1);
+  });
+
+  test('is not asked of an order whose outcome is known', async () => {
+    rig.service.answer = async () => DONE;
+    const order = await rig.approvedRenewal('c.rest');
+    const early = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    expect(early.ok).toBe(false);
+    await rig.runJobs();
+    const late = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    expect(late.ok).toBe(false);
+    expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+  });
+});
+
+describe('a secret result', () => {
+  const fetched = async () => {
+    rig.service.answer = async () => ({ ...DONE, data: [{ authInfo: 'canary-auth' }] });
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    await rig.runJobs();
+    return rig.read(order.id);
+  };
+  const seen = async (orderId: string, userId = 'U0ALICE') => {
+    const outcome = await rig.orders.reveal(orderId, userId);
+    return outcome.kind === 'revealed' ? outcome.secret.reveal() : 'refused';
+  };
+
+  test('is nowhere but with its requester, once', async () => {
+    const order = await fetched();
+    expect(order).toMatchObject({ state: 'SUCCEEDED', items: [{ result: { hasSecret: true } }] });
+    expect(await rig.everything(), 'the database').not.toContain('canary');
+    expect(rig.logged(), 'the log').not.toContain('canary');
+    for (const userId of ['U0BOB', 'U0EVE']) expect(await seen(order.id, userId)).toBe('refused');
+    const looks = await atOnce(10, () => seen(order.id));
+    expect(looks.filter((look) => look === 'canary-auth')).toHaveLength(1);
+    expect(looks.filter((look) => look === 'refused')).toHaveLength(9);
+  });
+
+  test('is there for an hour, and wiped after it', async () => {
+    const order = await fetched();
+    rig.pass(HOUR_MS - 1);
+    const young = await fetched();
+    rig.pass(1);
+    await rig.recover();
+    expect(await seen(order.id)).toBe('refused');
+    const [wiped] = await rig.sql(
+      'SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1',
+      order.id,
+    );
+    expect(wiped).toEqual({ sealed: null, key_id: null });
+    expect(await seen(young.id), 'one that is a moment old').toBe('canary-auth');
+  });
+
+  test('whose key is missing is still there when the key is back', async () => {
+    const order = await fetched();
+    const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]);
+    const { store } = rig;
+    const locked = await revealSecret({ store, vault, now: () => rig.now }, order.id, 'U0ALICE');
+    expect(locked).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/keys is missing.*still kept/),
+    });
+    expect(await seen(order.id)).toBe('canary-auth');
+    expect(await seen(order.id)).toBe('refused');
+  });
+
+  test('that could not be shown can be asked for again, within its hour', async () => {
+    const order = await fetched();
+    const outcome = await rig.orders.reveal(order.id, 'U0ALICE');
+    if (outcome.kind !== 'revealed') throw new Error(outcome.why);
+    expect(await seen(order.id)).toBe('refused');
+    await outcome.giveBack();
+    expect(await seen(order.id)).toBe('canary-auth');
+    rig.pass(HOUR_MS);
+    await outcome.giveBack();
+    expect(await seen(order.id)).toBe('refused');
+  });
+
+  test('is not there where a task has none, and not for an order that is not', async () => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.runJobs();
+    expect(await rig.orders.reveal(order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await rig.orders.reveal('nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
+  });
+
+  test('is a password that the service made, but none that was typed', async () => {
+    rig.service.answer = async () => ({
+      ...DONE,
+      messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
+    });
+    const order = await rig.ask('user', { user: 'anna', context: 4, defaultEmail: 'anna@example.com' });
+    await rig.runJobs();
+    expect(await seen(order.id)).toBe('canary-password');
+  });
+});
+
+describe('an answer that comes after all', () => {
+  /** A renewal that its worker was given up over, while its request is still out. */
+  const givenUp = async (...names: string[]) => {
+    const answer = gate();
+    let said: () => Promise<typeof DONE> = async () => DONE;
+    rig.service.answer = async () => {
+      await answer.opened;
+      return said();
+    };
+    const order = await rig.approvedRenewal(...names);
+    const execution = rig.main.execute(order.id);
+    await until('its requests are out', () => rig.service.received.length === names.length);
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    expect((await rig.read(order.id)).state).toBe('UNKNOWN');
+    return {
+      id: order.id,
+      async answers(what: () => Promise<typeof DONE>) {
+        said = what;
+        answer.open();
+        await execution;
+        return rig.read(order.id);
+      },
+    };
+  };
+  const busy = async () => {
+    throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+  };
+  const refused = async () => {
+    throw fails('refused', { code: 'EF01017', text: 'No' });
+  };
+  const reply = async (orderId: string) => {
+    const order = await rig.read(orderId);
+    const last = (await rig.store.history(orderId)).at(-1);
+    return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
+  };
+
+  test('before anybody settled it is the outcome', async () => {
+    const order = await givenUp('late1.rest');
+    expect(await order.answers(async () => DONE)).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
+  test.each([
+    ['busy', busy, /busy/],
+    ['refused', refused, /refused/],
+  ])(
+    'and says that it was not carried out (%s): it failed, and can be asked for again',
+    async (_what, answer, words) => {
+      const order = await givenUp('late2.rest');
+      const ended = await order.answers(answer);
+      expect(ended).toMatchObject({ state: 'FAILED', items: [{ attempts: 1 }] });
+      expect(ended.items[0]?.result?.summary).toMatch(words);
+      expect((await rig.orders.retry(order.id, 'U0ALICE')).kind).toBe('accepted');
+      expect(rig.service.received).toHaveLength(1);
+    },
+  );
+
+  test.each(['SUCCEEDED', 'FAILED'] as const)(
+    'and agrees with what was settled (%s): it is kept, and said',
+    async (outcome) => {
+      const order = await givenUp('late3.rest');
+      await rig.orders.resolve(order.id, 'U0BOB', outcome, undefined);
+      const ended = await order.answers(outcome === 'SUCCEEDED' ? async () => DONE : refused);
+      expect(ended).toMatchObject({
+        state: outcome,
+        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
+      });
+      expect(await reply(order.id)).toMatch(/agrees with what was settled/);
+      expect(rig.queued(order.id, 'order.show'), 'it is shown').not.toEqual([]);
+    },
+  );
+
+  test('and says that it was done, though somebody settled it as not done: approvers are told, and there is no Retry', async () => {
+    const order = await givenUp('late4.rest');
+    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', 'not on the invoice');
+    expect(JSON.stringify(orderCard(await rig.read(order.id), { approvers: [] }))).toContain('order_retry');
+    const ended = await order.answers(async () => DONE);
+    expect(ended).toMatchObject({
+      state: 'FAILED',
+      items: [{ state: 'FAILED', result: { late: 'SUCCEEDED' } }],
+    });
+    const said = await reply(order.id);
+    expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
+    expect(said).toMatch(/<@U0BOB> settled it as not done.*it was carried out.*S0100/);
+    expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('order_retry');
+    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      why: expect.stringMatching(/turned out since that this was carried out/),
+    });
+    expect(await rig.story(order.id)).toContain('answered_late');
+  });
+
+  test('and says that it was not done, though somebody settled it as done: approvers are told', async () => {
+    const order = await givenUp('late5.rest');
+    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    expect(await order.answers(busy)).toMatchObject({
+      state: 'SUCCEEDED',
+      items: [{ result: { late: 'FAILED' } }],
+    });
+    expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*settled it as done.*was not carried out/);
+  });
+
+  test('for one name while another was settled: both ends are told', async () => {
+    const order = await givenUp('late6.rest', 'late7.rest');
+    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    const ended = await order.answers(async () => DONE);
+    expect(ended.items.map(({ result }) => result?.late)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'answered_late')).toHaveLength(2);
+  });
+
+  test('that still leaves it open changes nothing', async () => {
+    const order = await givenUp('late8.rest');
+    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    const before = await rig.read(order.id);
+    const after = await order.answers(async () => {
+      throw fails('unknown_outcome');
+    });
+    expect(after).toEqual(before);
+  });
+
+  test('with a secret, after it was settled as done: the requester can still see it', async () => {
+    const answer = gate();
+    rig.service.answer = async () => {
+      await answer.opened;
+      return { ...DONE, data: [{ authInfo: 'canary-auth' }] };
+    };
+    const order = await rig.ask('authcode', { name: 'late9.rest' });
+    const execution = rig.main.execute(order.id);
+    await until('its request is out', () => rig.service.received.length === 1);
+    rig.pass(MINUTE_MS);
+    await rig.recover();
+    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    answer.open();
+    await execution;
+    expect(await reply(order.id)).toContain('order_reveal');
+    const outcome = await rig.orders.reveal(order.id, 'U0ALICE');
+    expect(outcome.kind === 'revealed' ? outcome.secret.reveal() : outcome.why).toBe('canary-auth');
+  });
+});
+
+describe('what may be repeated, and was in doubt once', () => {
+  const asked = async () => {
+    const order = await rig.ask('nameservers', {
+      name: 'doubt.rest',
+      nameServers: ['ns1.a.rest', 'ns2.a.rest'],
+    });
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'APPROVED',
+      items: [{ result: { inDoubt: true } }],
+    });
+    return order;
+  };
+  beforeEach(() => {
+    let tries = 0;
+    rig.service.answer = async () => {
+      tries += 1;
+      if (tries === 1) throw fails('unknown_outcome');
+      throw fails('refused', { code: 'EF01017', text: 'Locked' });
+    };
+  });
+
+  test('is unknown, not failed, when the second request is refused', async () => {
+    const order = await asked();
+    rig.pass(MINUTE_MS);
+    await rig.runJobs();
+    const ended = await rig.read(order.id);
+    expect(ended.state).toBe('UNKNOWN');
+    expect(ended.items[0]?.result).toMatchObject({ code: 'EF01017' });
+    expect(ended.items[0]?.result?.summary).toMatch(/earlier request may have reached.*refused/);
+  });
+
+  test('is unknown, not failed, when its account is gone by then', async () => {
+    const order = await asked();
+    rig.accounts.clear();
+    rig.pass(MINUTE_MS);
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
+  });
+
+  test('is unknown, not failed, when it cannot be prepared again', async () => {
+    const order = await asked();
+    rig.service.prepare = async () => {
+      throw fails('not_sent');
+    };
+    for (let tries = 0; tries < 6; tries += 1) {
+      rig.pass(MINUTE_MS);
+      await rig.runJobs();
+    }
+    expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
+    expect(rig.service.received).toHaveLength(1);
+  });
+
+  test('is done when the second request is', async () => {
+    const order = await asked();
+    rig.service.answer = async () => DONE;
+    rig.pass(MINUTE_MS);
+    await rig.runJobs();
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'SUCCEEDED',
+      items: [{ result: { summary: 'Done.' } }],
+    });
+  });
+});

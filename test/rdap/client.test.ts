@@ -1,0 +1,408 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createRdapClient, type RdapClient, redirectTarget } from '../../src/rdap/client.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const HOUR_MS = 3_600_000;
+let now: Date;
+let registry: FakeRegistry;
+let clients: RdapClient[];
+
+/** A server that answers as a registry does, and serves the bootstrap file that points to it. */
+class FakeRegistry {
+  readonly requests: IncomingMessage[] = [];
+  readonly #server: Server;
+  bootstrap: Handler = (_request, response) =>
+    json(response, { version: '1.0', services: [[['rest'], [`${this.url}/rdap/`]]] });
+  domain: Handler = (request, response) => json(response, record(request.url?.split('/').at(-1) ?? ''));
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      this.requests.push(request);
+      if (request.url === '/dns.json') this.bootstrap(request, response);
+      else this.domain(request, response);
+    });
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  get paths(): (string | undefined)[] {
+    return this.requests.map(({ url }) => url);
+  }
+}
+
+function json(response: ServerResponse, body: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/rdap+json' });
+  response.end(JSON.stringify(body));
+}
+
+function record(name: string, expiration: unknown = '2027-03-01T12:00:00Z') {
+  return {
+    objectClassName: 'domain',
+    ldhName: name.toUpperCase(),
+    status: ['active'],
+    events: [
+      { eventAction: 'registration', eventDate: '2020-03-01T12:00:00Z' },
+      { eventAction: 'expiration', eventDate: expiration },
+    ],
+  };
+}
+
+function client(options: Partial<Parameters<typeof createRdapClient>[0]> = {}): RdapClient {
+  const made = createRdapClient({
+    bootstrapUrl: `${registry.url}/dns.json`,
+    userAgent: 'domain-steward-test',
+    now: () => now,
+    spacingMs: 0,
+    ...options,
+  });
+  clients.push(made);
+  return made;
+}
+
+function refuse(status: number, headers: Record<string, string> = {}): Handler {
+  return (_request, response) => response.writeHead(status, headers).end('{}');
+}
+
+function redirectTo(location: string): Handler {
+  return refuse(302, { location });
+}
+
+beforeEach(async () => {
+  now = new Date('2026-06-01T00:00:00Z');
+  clients = [];
+  registry = await new FakeRegistry().start();
+});
+
+afterEach(async () => {
+  await Promise.all(clients.map((made) => made.close()));
+  await registry.stop();
+});
+
+describe('a look-up', () => {
+  test('finds the expiry and asks without credentials', async () => {
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({
+      kind: 'found',
+      expiresAt: new Date('2027-03-01T12:00:00Z'),
+      registeredAt: new Date('2020-03-01T12:00:00Z'),
+      statuses: ['active'],
+    });
+    const [, asked] = registry.requests;
+    expect(asked?.url).toBe('/rdap/domain/cafe.rest');
+    expect(asked?.headers).toMatchObject({ 'user-agent': 'domain-steward-test' });
+    expect(asked?.headers.accept).toContain('application/rdap+json');
+    expect(Object.keys(asked?.headers ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/authorization|cookie/)]),
+    );
+  });
+
+  test.each([
+    ['a name that nobody has', refuse(404), { kind: 'not_found' }],
+    ['a server that fails', refuse(500), { kind: 'unavailable', reason: 'its server answered HTTP 500' }],
+    ['a server that forbids', refuse(403), { kind: 'unavailable', reason: 'its server answered HTTP 403' }],
+    [
+      'another name',
+      (_request: IncomingMessage, response: ServerResponse) => json(response, record('bar.rest')),
+      { kind: 'unreadable', reason: 'it is the record of another name' },
+    ],
+    [
+      'a wrong date',
+      (_request: IncomingMessage, response: ServerResponse) =>
+        json(response, record('cafe.rest', '2027-02-30T00:00:00Z')),
+      { kind: 'unreadable', reason: 'its expiration date is no date' },
+    ],
+    [
+      'no JSON',
+      (_request: IncomingMessage, response: ServerResponse) => response.end('<html>maintenance</html>'),
+      { kind: 'unreadable', reason: 'it is not the record of a domain' },
+    ],
+    [
+      'an answer without end',
+      (_request: IncomingMessage, response: ServerResponse) => response.end(' '.repeat(1_100_000)),
+      { kind: 'unreadable', reason: 'it is larger than 1 MB' },
+    ],
+    [
+      'a cut connection',
+      (request: IncomingMessage) => request.socket.destroy(),
+      { kind: 'unavailable', reason: expect.stringContaining('its server cannot be reached') },
+    ],
+  ])('tells %s', async (_case, domain, result) => {
+    registry.domain = domain;
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject(result);
+  });
+
+  test('gives up a server that lets its answer drip', async () => {
+    let dripping: NodeJS.Timeout | undefined;
+    registry.domain = (_request, response) => {
+      response.writeHead(200);
+      dripping = setInterval(() => response.write(' '), 10);
+    };
+    const result = await client({ deadlineMs: 400 }).lookup('cafe.rest');
+    clearInterval(dripping);
+    expect(result).toEqual({ kind: 'unavailable', reason: 'its server took longer than 0.4 s' });
+  });
+
+  test('is given up when its caller says so', async () => {
+    const controller = new AbortController();
+    registry.domain = () => controller.abort(new Error('the bot is going'));
+    await expect(client().lookup('cafe.rest', controller.signal)).rejects.toThrow('the bot is going');
+  });
+
+  test('comes back when the client closes', async () => {
+    const asked = client();
+    registry.domain = () => void asked.close();
+    await expect(asked.lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('says that a zone has no public record', async () => {
+    await expect(client().lookup('cafe.example')).resolves.toMatchObject({
+      kind: 'unavailable',
+      reason: 'no public record is offered for this zone',
+    });
+  });
+});
+
+describe('the bootstrap file', () => {
+  const fetches = () => registry.paths.filter((path) => path === '/dns.json').length;
+
+  test('is kept for a day and fetched once by look-ups that come together', async () => {
+    const asked = client();
+    await Promise.all(['a.rest', 'b.rest', 'c.rest'].map((name) => asked.lookup(name)));
+    now = new Date(now.getTime() + 23 * HOUR_MS);
+    await asked.lookup('d.rest');
+    expect(fetches()).toBe(1);
+    now = new Date(now.getTime() + HOUR_MS);
+    await asked.lookup('e.rest');
+    expect(fetches()).toBe(2);
+  });
+
+  test.each([
+    ['an error', refuse(500)],
+    ['no bootstrap file', (_request: IncomingMessage, response: ServerResponse) => response.end('[]')],
+  ])('is used on when its refresh gives %s, and tried again later', async (_case, broken) => {
+    const asked = client();
+    await asked.lookup('a.rest');
+    const works = registry.bootstrap;
+    registry.bootstrap = broken;
+    now = new Date(now.getTime() + 25 * HOUR_MS);
+    await expect(asked.lookup('b.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(asked.lookup('c.rest')).resolves.toMatchObject({ kind: 'found' });
+    expect(fetches()).toBe(2);
+    registry.bootstrap = works;
+    now = new Date(now.getTime() + HOUR_MS);
+    await asked.lookup('d.rest');
+    expect(fetches()).toBe(3);
+  });
+
+  test('that was never had makes look-ups unavailable until it is', async () => {
+    const works = registry.bootstrap;
+    registry.bootstrap = refuse(500);
+    const asked = client();
+    await expect(asked.lookup('a.rest')).resolves.toMatchObject({
+      kind: 'unavailable',
+      reason: 'the list of registries cannot be read',
+      retryAfterMs: 600_000,
+    });
+    registry.bootstrap = works;
+    now = new Date(now.getTime() + 600_000);
+    await expect(asked.lookup('a.rest')).resolves.toMatchObject({ kind: 'found' });
+  });
+});
+
+describe('a busy server', () => {
+  test.each([
+    [429, { 'retry-after': '120' }, 120_000],
+    [503, { 'retry-after': 'Mon, 01 Jun 2026 00:05:00 GMT' }, 300_000],
+    [429, {}, 60_000],
+    [429, { 'retry-after': '99999999' }, 86_400_000],
+  ])('that answers %i is left alone for as long as it asks', async (status, headers, waitMs) => {
+    const works = registry.domain;
+    registry.domain = refuse(status, headers);
+    const asked = client();
+    await expect(asked.lookup('a.rest')).resolves.toEqual({
+      kind: 'unavailable',
+      reason: `its server is busy (HTTP ${status})`,
+      retryAfterMs: waitMs,
+    });
+
+    registry.domain = works;
+    now = new Date(now.getTime() + waitMs - 1);
+    const before = registry.requests.length;
+    await expect(asked.lookup('b.rest')).resolves.toEqual({
+      kind: 'unavailable',
+      reason: 'its server asked to wait',
+      retryAfterMs: 1,
+    });
+    expect(registry.requests.length).toBe(before);
+    now = new Date(now.getTime() + 1);
+    await expect(asked.lookup('b.rest')).resolves.toMatchObject({ kind: 'found' });
+  });
+
+  test('is not asked by look-ups that were waiting for their turn', async () => {
+    registry.domain = refuse(429, { 'retry-after': '60' });
+    const names = Array.from({ length: 10 }, (_, index) => `n${index}.rest`);
+    const asked = client();
+    const results = await Promise.all(names.map((name) => asked.lookup(name)));
+    expect(results.every(({ kind }) => kind === 'unavailable')).toBe(true);
+    expect(registry.paths.filter((path) => path?.startsWith('/rdap/')).length).toBeLessThanOrEqual(2);
+  });
+
+  test('does not keep another one waiting', async () => {
+    const other = await new FakeRegistry().start();
+    try {
+      registry.bootstrap = (_request, response) =>
+        json(response, {
+          services: [
+            [['rest'], [`${registry.url}/rdap`]],
+            [['cafe'], [other.url]],
+          ],
+        });
+      registry.domain = refuse(429, { 'retry-after': '60' });
+      const asked = client();
+      await asked.lookup('a.rest');
+      await expect(asked.lookup('a.cafe')).resolves.toMatchObject({ kind: 'found' });
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('gentleness', () => {
+  test('asks a host for two names at once at most', async () => {
+    const held: (() => void)[] = [];
+    let most = 0;
+    registry.domain = (request, response) => {
+      held.push(() => json(response, record(request.url?.split('/').at(-1) ?? '')));
+      most = Math.max(most, held.length);
+    };
+    const asked = client();
+    const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest'];
+    const results = Promise.all(names.map((name) => asked.lookup(name)));
+    for (let answered = 0; answered < names.length; answered += 1) {
+      await vi.waitFor(() => expect(held.length).toBe(Math.min(2, names.length - answered)), { interval: 2 });
+      held.shift()?.();
+    }
+    expect((await results).every(({ kind }) => kind === 'found')).toBe(true);
+    expect(most).toBe(2);
+  });
+
+  test('leaves time between two requests', async () => {
+    const arrivals: number[] = [];
+    const answer = registry.domain;
+    registry.domain = (request, response) => {
+      arrivals.push(performance.now());
+      answer(request, response);
+    };
+    const asked = client({ spacingMs: 40 });
+    await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.lookup(name)));
+    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(60);
+  });
+});
+
+describe('redirects', () => {
+  function chain(length: number): Handler {
+    return (request, response) => {
+      const step = Number(/step=(\d+)/.exec(request.url ?? '')?.[1] ?? 0);
+      if (step < length) redirectTo(`/moved/cafe.rest?step=${step + 1}`)(request, response);
+      else json(response, record('cafe.rest'));
+    };
+  }
+
+  test.each([301, 302, 303, 307, 308])('%i is followed', async (status) => {
+    registry.domain = (request, response) =>
+      request.url === '/new/cafe.rest'
+        ? json(response, record('cafe.rest'))
+        : refuse(status, { location: '/new/cafe.rest' })(request, response);
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'found' });
+  });
+
+  test('are followed three times and not a fourth', async () => {
+    registry.domain = chain(3);
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'found' });
+    registry.domain = chain(4);
+    await expect(client().lookup('cafe.rest')).resolves.toEqual({
+      kind: 'unreadable',
+      reason: 'its server redirects too often',
+    });
+  });
+
+  test.each([
+    ['ftp://rdap.example/', 'its server redirects to an address that is not safe'],
+    ['http://user:word@127.0.0.1/', 'its server redirects to an address that is not safe'],
+    ['http://[', 'its server redirects to nowhere'],
+    ['http://10.0.0.1/', 'its server has a private address'],
+    ['http://169.254.169.254/latest/meta-data', 'its server has a private address'],
+    ['http://[fd00::1]/', 'its server has a private address'],
+    ['http://0x0a.1/', 'its server has a private address'],
+  ])('to %s are not followed', async (location, reason) => {
+    registry.domain = redirectTo(location);
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ reason });
+  });
+
+  test('share one deadline', async () => {
+    registry.domain = (request, response) => void setTimeout(() => chain(3)(request, response), 150);
+    await expect(client({ deadlineMs: 400 }).lookup('cafe.rest')).resolves.toEqual({
+      kind: 'unavailable',
+      reason: 'its server took longer than 0.4 s',
+    });
+  });
+
+  test('never lead from https to http', () => {
+    const from = new URL('https://rdap.example/a/b');
+    expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unreadable' });
+    expect(redirectTarget(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
+    expect(redirectTarget(new URL('http://rdap.example/'), 'https://rdap.example/')).toBeInstanceOf(URL);
+  });
+
+  test('without a target are an error', async () => {
+    registry.domain = refuse(302);
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unreadable' });
+  });
+});
+
+test('a registry at a private address is not asked', async () => {
+  registry.bootstrap = (_request, response) =>
+    json(response, { services: [[['rest'], ['http://192.168.1.1/']]] });
+  await expect(client().lookup('cafe.rest')).resolves.toEqual({
+    kind: 'unavailable',
+    reason: 'its server has a private address',
+  });
+});
+
+test('a registry whose name leads to a private address is not asked', async () => {
+  const addresses: Record<string, string> = {
+    'rdap.rest.example': '10.0.0.1',
+    'rdap.cafe.example': '127.0.0.1',
+  };
+  const port = new URL(registry.url).port;
+  registry.bootstrap = (_request, response) =>
+    json(response, {
+      services: [
+        [['rest'], [`http://rdap.rest.example:${port}/`]],
+        [['cafe'], [`http://rdap.cafe.example:${port}/`]],
+      ],
+    });
+  const asked = client({
+    resolve: (host, _options, callback) => callback(null, [{ address: addresses[host] ?? '', family: 4 }]),
+  });
+  await expect(asked.lookup('a.cafe')).resolves.toMatchObject({ kind: 'found' });
+  await expect(asked.lookup('a.rest')).resolves.toMatchObject({ reason: 'its server has a private address' });
+});

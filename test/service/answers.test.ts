@@ -1,0 +1,660 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { classifyResponse, readRetryAfter } from '../../src/service/classify-response.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import { InvalidResponseError } from '../../src/service/codec/errors.ts';
+import { decodeJson } from '../../src/service/codec/json.ts';
+import { decodeXml } from '../../src/service/codec/xml.ts';
+import type { Envelope } from '../../src/service/envelope.ts';
+import { domainAuthInfo, domainRenew } from '../../src/service/tasks/domain.ts';
+import { preregSearch } from '../../src/service/tasks/prereg.ts';
+import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
+import { authSessionCreate, sessionLogin } from '../../src/service/tasks/session.ts';
+import { sslContactUpdate } from '../../src/service/tasks/ssl-contact.ts';
+import { userCreate } from '../../src/service/tasks/user.ts';
+import { application, clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
+import { always, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
+
+let service: RawService;
+let client: ServiceClient;
+beforeAll(async () => {
+  service = await startRawService(() => undefined);
+  client = clientOf(service.origin, password);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+const answering = (status: number, body: unknown, headers: readonly string[] = []): void => {
+  service.respond = always(status, typeof body === 'string' ? body : JSON.stringify(body), headers);
+};
+const renew = (): ReturnType<typeof client.run> => client.run(domainRenew, { name: 'cafe.rest', period: 1 });
+
+describe('what an answer means for a charge', () => {
+  const status = (code: string, type?: string): object => ({
+    stid: 's-1',
+    status: { code, text: 'said', type },
+  });
+
+  it.each([
+    [200, status('S0105', 'SUCCESS')],
+    [201, status('S0105')],
+    [200, status('N0105', 'NOTIFY')],
+    [200, status('0105')],
+    [200, { ...status('S0105'), data: null, messages: null, object: null }],
+  ])('%i with %j is a success', async (httpStatus, body) => {
+    answering(httpStatus, body);
+    expect(await renew()).toMatchObject({ httpStatus, interface: 'json', envelope: { stid: 's-1' } });
+  });
+
+  it.each([
+    [200, status('EF00805', 'ERROR'), 'refused'],
+    [200, status('E0105'), 'refused'],
+    [200, status('N0105', 'ERROR'), 'refused'],
+    [200, status('ef00805'), 'refused'],
+    [200, status('S0105', 'ERROR'), 'unknown_outcome'],
+    [200, status('S0105', 'error'), 'unknown_outcome'],
+    [200, status('S0105', 'FAILURE'), 'unknown_outcome'],
+    // Success codes that the document gives to other tasks.
+    [200, status('S1321001', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S1321003', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S1301001', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S0502', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S400202', 'SUCCESS'), 'unknown_outcome'],
+    [200, status('S0110005', 'SUCCESS'), 'unknown_outcome'],
+    [400, status('EF00805', 'ERROR'), 'refused'],
+    [404, '', 'refused'],
+    [404, '<html>not here</html>', 'refused'],
+    [422, status('EF00805', 'ERROR'), 'refused'],
+    [401, status('EF00805', 'ERROR'), 'auth'],
+    [401, '', 'auth'],
+    [403, '<html>', 'auth'],
+    [429, '', 'busy'],
+    [409, status('S0105', 'SUCCESS'), 'unknown_outcome'],
+    [500, status('S0105', 'SUCCESS'), 'unknown_outcome'],
+  ])('%i with %j is %s', async (httpStatus, body, kind) => {
+    answering(httpStatus, body);
+    const error = await errorOf(renew());
+    expect(error).toMatchObject({ kind, httpStatus, task: 'domain.renew' });
+    expect(error.message).toMatch(/^renewing cafe\.rest: /);
+  });
+
+  it('a refusal carries what the service said', async () => {
+    const messages = [{ code: 'EF01002', text: 'locked', status: 'ERROR', objects: [] }];
+    answering(400, { stid: 's-9', status: { code: 'EF00805', text: 'no', type: 'ERROR' }, messages });
+    const call = client.run(domainRenew, { name: 'cafe.rest', period: 1 }, { ctid: 'o-1' });
+    expect(await errorOf(call)).toMatchObject({
+      code: 'EF00805',
+      text: 'no',
+      stid: 's-9',
+      ctid: 'o-1',
+      envelope: { messages },
+      message: 'renewing cafe.rest: the service refused it (HTTP 400): EF00805 no',
+    });
+  });
+
+  it('an answer that contradicts itself says so, with all that the service said', async () => {
+    answering(200, status('S0502', 'SUCCESS'));
+    const other = await errorOf(renew());
+    expect(other.message).toBe(
+      'renewing cafe.rest: the service answered with the success code of another task: S0502 said',
+    );
+    expect(other).toMatchObject({ code: 'S0502', text: 'said', stid: 's-1' });
+    answering(200, status('S0105', 'ERROR'));
+    expect((await errorOf(renew())).message).toBe(
+      'renewing cafe.rest: the service contradicts itself, a success code with the type ERROR: S0105 said',
+    );
+  });
+
+  it('a contradiction of a status that refuses and a code that does not is never a refusal', () => {
+    const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
+    for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
+      expect(
+        classifyResponse({ effect: 'charge' }, httpStatus, done, '', undefined).kind,
+        String(httpStatus),
+      ).toBe('unknown_outcome');
+    }
+  });
+});
+
+describe('a task whose success code the document shows', () => {
+  const said = (code: string, type = 'SUCCESS'): object => ({ status: { code, text: 'said', type } });
+  const redirect = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+  const user = { user: 'kim', context: 4, defaultEmail: 'k@a.rest' };
+  const tasks: readonly (readonly [string, string, () => Promise<unknown>, string])[] = [
+    ['a redirect', 'S0502', () => client.run(redirectUpdate, redirect), 'unknown_outcome'],
+    ['a user', 'S1301001', () => client.run(userCreate, user), 'unknown_outcome'],
+    ['a contact', 'S400202', () => client.run(sslContactUpdate, { id: '7', city: 'X' }), 'unknown_outcome'],
+    ['a search', 'S0110005', () => client.run(preregSearch, {}), 'invalid_response'],
+  ];
+
+  it.each(tasks)('%s is done by %s alone', async (_name, code, call, kind) => {
+    answering(200, said(code));
+    await call();
+    for (const other of ['S0105', 'S1', 'S1321001', ...(code === 'S0502' ? [] : ['S0502'])]) {
+      answering(200, said(other));
+      expect(await errorOf(call()), other).toMatchObject({ kind, code: other });
+    }
+    answering(200, said(code, 'ERROR'));
+    expect(await errorOf(call())).toMatchObject({ kind });
+  });
+
+  it('a login that answers with another code opens nothing', async () => {
+    const cookie = ['set-cookie: service_session=s-1'];
+    const typed = { user: 'customer', context: 4, password: password.password };
+    answering(200, said('S1321001'), cookie);
+    expect((await client.run(sessionLogin, typed)).output.sessionId.reveal()).toBe('s-1');
+    answering(200, said('S0502'), cookie);
+    expect(await errorOf(client.run(sessionLogin, typed))).toMatchObject({ kind: 'unknown_outcome' });
+  });
+});
+
+describe('Retry-After', () => {
+  const now = Date.UTC(2026, 6, 1, 12, 0, 0);
+  it.each([
+    ['7', 7000],
+    [' 0 ', 0],
+    ['Wed, 01 Jul 2026 12:00:30 GMT', 30_000],
+    ['Wed, 01 Jul 2026 11:00:00 GMT', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['2026-06-01', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('%j means %j milliseconds', (header, wait) => {
+    expect(readRetryAfter(header, now)).toBe(wait);
+  });
+
+  it('reaches the caller', async () => {
+    answering(429, '', ['retry-after: 12']);
+    expect((await errorOf(renew())).retryAfterMs).toBe(12_000);
+  });
+});
+
+describe('one envelope out of two codecs', () => {
+  it('JSON', () => {
+    const body = {
+      stid: '20260701-app1-1',
+      status: { code: 1301001, text: 'created' },
+      object: [
+        { type: 'Redirect', summary: 1 },
+        { type: 'Redirect', value: 'a.rest', data: { source: 'a.rest' } },
+      ],
+      messages: [
+        { code: 'MSG1', text: 'note', status: 'NOTICE', objects: [{ type: 'user', value: 'kim' }], other: 1 },
+      ],
+      data: [{ any: { thing: [1, null] } }],
+      more: 'ignored',
+    };
+    const { received, ...envelope } = decodeJson(Buffer.from(`\ufeff${JSON.stringify(body)}`)).envelope;
+    expect(received, 'the whole answer').toEqual(body);
+    expect(envelope).toEqual({
+      stid: '20260701-app1-1',
+      status: { code: '1301001', text: 'created' },
+      object: { type: 'Redirect', summary: 1, value: 'a.rest', data: { source: 'a.rest' } },
+      messages: [{ code: 'MSG1', text: 'note', status: 'NOTICE', objects: [{ type: 'user', value: 'kim' }] }],
+      data: [{ any: { thing: [1, null] } }],
+    });
+  });
+
+  it('XML', () => {
+    const xml = xmlAnswer(
+      ' 0502 ',
+      '\n<summary>2</summary><hash>h</hash>\n<contact>\n <id>007</id>\n <name> a &amp;#38; b </name></contact>',
+      '<msg><text>n &lt;1&gt; &#228;&#x26;&nbsp;</text><code>MSG1</code><type>notice</type>' +
+        '<object><type>user</type><value><![CDATA[<k>&amp;]]></value></object></msg>',
+    ).replace('</status>', '<object><type>contact</type><value>77</value></object></status>');
+    const { received, ...envelope } = decodeXml(Buffer.from(xml)).envelope;
+    expect(received, 'the whole answer').toMatchObject({
+      result: { data: { summary: '2', hash: 'h' }, msg: [{ code: 'MSG1' }] },
+      stid: '20260701-app1-2',
+    });
+    expect(envelope).toEqual({
+      stid: '20260701-app1-2',
+      status: { code: '0502', text: 'done', type: 'SUCCESS' },
+      object: { type: 'contact', value: '77', summary: 2, data: { hash: 'h' } },
+      messages: [
+        {
+          code: 'MSG1',
+          text: 'n <1> ä&&nbsp;',
+          status: 'NOTICE',
+          objects: [{ type: 'user', value: '<k>&amp;' }],
+        },
+      ],
+      data: [{ id: '007', name: ' a &#38; b ' }],
+    });
+  });
+
+  it.each([
+    ['the declaration', '', 'encoding="ISO-8859-1"', 'latin1'],
+    ['the content type', 'text/xml; charset=iso-8859-1', 'encoding="utf-8"', 'latin1'],
+    ['neither', 'text/xml', '', 'utf8'],
+  ] as const)('XML in the encoding of %s', (_name, contentType, declared, encoding) => {
+    const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>für</text></status></result></response>`;
+    expect(decodeXml(Buffer.from(xml, encoding), contentType).envelope.status.text).toBe('für');
+  });
+});
+
+describe('XML as the silence of the document allows it', () => {
+  const session = '6ba7b811-9dad-11d1-80b4-00c04fd430c8';
+  const text = 'für';
+
+  it('with values on lines of their own', () => {
+    const xml = `<response>
+      <result>
+        <data>
+          <summary>
+            1
+          </summary>
+          <domain_prereg>
+            <name>
+              cafe.rest
+            </name>
+            <remark> kept as it is </remark>
+          </domain_prereg>
+        </data>
+        <msg>
+          <text>
+            first line
+            second line
+          </text>
+          <object>
+            <type>
+              user
+            </type>
+            <value>
+              kim
+            </value>
+          </object>
+        </msg>
+        <status>
+          <code>
+            S0110005
+          </code>
+          <text>
+            done
+          </text>
+        </status>
+      </result>
+      <stid>
+        s-1
+      </stid>
+    </response>`;
+    expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
+      stid: 's-1',
+      status: { code: 'S0110005', text: 'done' },
+      object: { summary: 1 },
+      messages: [
+        {
+          text: expect.stringMatching(/^first line\n\s+second line$/),
+          objects: [{ type: 'user', value: 'kim' }],
+        },
+      ],
+      data: [{ name: 'cafe.rest', remark: ' kept as it is ' }],
+    });
+  });
+
+  it('with prefixed names', async () => {
+    const xml = `<s:response xmlns:s="urn:x"><s:result><s:data><s:contact><s:id>7</s:id></s:contact></s:data><s:msg><s:text>note</s:text></s:msg><s:status><s:code>S400202</s:code><s:object><s:type>contact</s:type><s:value>7</s:value></s:object></s:status></s:result><s:stid>s-1</s:stid></s:response>`;
+    expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
+      stid: 's-1',
+      status: { code: 'S400202' },
+      object: { type: 'contact', value: '7' },
+      messages: [{ text: 'note' }],
+      data: [{ id: '7' }],
+    });
+    expect(() => decodeXml(Buffer.from(xml.replaceAll('s:id', 's:__proto__')))).toThrow(InvalidResponseError);
+  });
+
+  it.each([
+    ['a byte order mark, little-endian', [0xff, 0xfe], 'le', 'text/xml', 'encoding="UTF-16"'],
+    ['a byte order mark, big-endian', [0xfe, 0xff], 'be', 'text/xml', 'encoding="UTF-16"'],
+    ['a byte order mark against the content type', [0xff, 0xfe], 'le', 'text/xml; charset=utf-8', ''],
+    ['a byte order mark alone', [0xfe, 0xff], 'be', '', ''],
+    ['the content type', [], 'le', 'text/xml; charset=utf-16le', ''],
+    ['the declaration alone', [], 'be', '', 'encoding="UTF-16BE"'],
+    ['its first bytes alone', [], 'le', '', ''],
+  ] as const)('in UTF-16, known by %s', (_name, mark, order, contentType, declared) => {
+    const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>${text}</text></status></result></response>`;
+    const bytes = Buffer.from(xml, 'utf16le');
+    const body = Buffer.concat([Buffer.from(mark), order === 'be' ? bytes.swap16() : bytes]);
+    expect(decodeXml(body, contentType).envelope.status).toMatchObject({ code: 'S1', text });
+    // A broken pair at its end, and a cut one.
+    expect(() => decodeXml(body.subarray(0, -1), contentType)).toThrow();
+  });
+
+  it.each([
+    ['in the data', `<data><auth_session><hash>${session}</hash></auth_session></data>`],
+    ['directly in the data', `<data><hash>${session}</hash></data>`],
+    ['directly under the result', `<data/><hash>${session}</hash>`],
+    ['in a block of the result', `<auth_session><hash>${session}</hash></auth_session>`],
+    ['as the object', `<object><type>auth_session</type><value>${session}</value></object>`],
+  ])('with a session hash %s', async (_name, inside) => {
+    const status = '<status><code>S1321001</code><text>ok</text><type>success</type></status>';
+    answering(200, `<response><result>${inside}${status}</result><stid>s-1</stid></response>`);
+    const { output, envelope } = await client.run(authSessionCreate, {});
+    expect(output.hash.reveal()).toBe(session);
+    expect(JSON.stringify(envelope)).not.toContain(session);
+  });
+
+  it('with a session hash beside the result', async () => {
+    const status = '<status><code>S1321001</code></status>';
+    answering(200, `<response><result>${status}</result><hash>${session}</hash></response>`);
+    expect((await client.run(authSessionCreate, {})).output.hash.reveal()).toBe(session);
+  });
+});
+
+describe('what tasks read', () => {
+  const ok = (more: object, code = 'S1'): object => ({
+    status: { code, text: 'ok', type: 'SUCCESS' },
+    ...more,
+  });
+  const create = { user: 'kim', context: 4, defaultEmail: 'kim@a.rest' };
+
+  it('a created user and its generated password, which the envelope hides', async () => {
+    answering(
+      200,
+      ok(
+        {
+          object: { type: 'User', value: 'kim, 4', data: { context: 4, user: 'kim' } },
+          messages: [
+            {
+              text: 'password abc-DEF-123456 made',
+              code: 'MSG13004',
+              objects: [{ type: 'password', value: 'abc-DEF-123456' }],
+            },
+          ],
+        },
+        'S1301001',
+      ),
+    );
+    const { output, envelope } = await client.run(userCreate, create);
+    expect(output).toMatchObject({ user: 'kim', context: 4 });
+    expect(output.password?.reveal()).toBe('abc-DEF-123456');
+    expect(envelope.messages).toEqual([
+      {
+        text: 'password [secret] made',
+        code: 'MSG13004',
+        objects: [{ type: 'password', value: '[secret]' }],
+      },
+    ]);
+  });
+
+  it('a generated password over XML', async () => {
+    const msg =
+      '<msg><text>made</text><code>MSG13004</code><type>notice</type>' +
+      '<object><type>password</type><value>p&lt;&amp;w</value></object></msg>';
+    answering(200, xmlAnswer('S1301001', '', msg));
+    const { output, envelope } = await client.run(userCreate, create, { interface: 'xml' });
+    expect(output.password?.reveal()).toBe('p<&w');
+    expect(JSON.stringify(envelope)).not.toContain('p<&w');
+  });
+
+  it('a password that only the text tells is neither lost nor shown', async () => {
+    answering(200, ok({ messages: [{ text: 'Password: tell-me', code: 'MSG13004' }] }, 'S1301001'));
+    const { output, envelope } = await client.run(userCreate, create);
+    expect(output.password?.reveal()).toBe('Password: tell-me');
+    expect(JSON.stringify(envelope)).not.toContain('tell-me');
+  });
+
+  it.each([
+    ['data', { data: [{ name: 'a.rest', authinfo: 'C0de-1' }] }],
+    ['object data', { object: { type: 'Domain', value: 'a.rest', data: { authInfo: 'C0de-1' } } }],
+    ['an object of its type', { object: { type: 'AuthInfo', value: 'C0de-1' } }],
+    ['a message', { messages: [{ text: 'code C0de-1', objects: [{ type: 'authcode', value: 'C0de-1' }] }] }],
+    ['deeper', { data: [{ domain: { auth: { code: 'C0de-1' } } }] }],
+    ['another spelling', { data: [{ auth_code: 'C0de-1' }] }],
+    ['the object itself', { object: { type: 'Domain', value: 'a.rest', authInfo: 'C0de-1' } }],
+    ['an object of its own', { data: [{ authInfo: { code: 'C0de-1', expires: '2027-01-01' } }] }],
+    ['an object of the EPP kind', { data: [{ authInfo: { pw: 'C0de-1', roid: 'X-1' } }] }],
+    ['the envelope itself', { authinfo: 'C0de-1' }],
+  ])('an auth code in %s, which the envelope hides', async (_name, more) => {
+    answering(200, ok(more));
+    const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
+    expect(output.auth?.reveal()).toBe('C0de-1');
+    expect(output.answer).toBeUndefined();
+    expect(JSON.stringify(envelope)).not.toContain('C0de');
+  });
+
+  it('an answer without a known name for the auth code, whole and hidden', async () => {
+    answering(200, ok({ data: [{ epp: 'C0de-1' }], messages: [{ text: 'it is C0de-1' }] }));
+    const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
+    expect(output.auth).toBeUndefined();
+    expect(output.answer?.reveal()).toContain('"epp":"C0de-1"');
+    expect(JSON.stringify(envelope)).not.toContain('C0de');
+    expect(envelope.status).toEqual({ code: 'S1', text: 'ok', type: 'SUCCESS' });
+  });
+
+  const redirectData = { source: 'a.rest', target: 'b.rest', created: '2026-01-01T00:00:00.000+0100' };
+  const described = { type: 'Redirect', value: 'a.rest', data: redirectData };
+
+  it.each([
+    ['beside the first in a list', { object: [{ type: 'Redirect', summary: 1 }, described] }],
+    ['before the first', { object: [described, { type: 'Redirect', summary: 1 }] }],
+    ['under a name of its own', { object: { type: 'Redirect', summary: 1 }, objects: [described] }],
+    ['in the data', { object: { type: 'Redirect', summary: 1 }, data: [described] }],
+    ['wrapped in the data', { object: { type: 'Redirect', summary: 1 }, data: [{ object: described }] }],
+    ['as a record', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
+  ])('a redirect whose second object stands %s', async (_name, more) => {
+    answering(200, ok(more, 'S0502'));
+    const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+    const { output, envelope } = await client.run(redirectUpdate, input);
+    expect(output).toEqual({ redirect: redirectData });
+    expect(envelope.received, 'the answer as it came').toMatchObject(more);
+  });
+
+  it('a redirect', async () => {
+    const data = redirectData;
+    answering(200, ok({ object: { type: 'Redirect', value: 'a.rest', data } }, 'S0502'));
+    const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+    expect((await client.run(redirectUpdate, input)).output).toEqual({ redirect: data });
+  });
+
+  it('an SSL contact', async () => {
+    answering(200, ok({ object: { type: 'SslContact', value: '77' } }, 'S400202'));
+    expect((await client.run(sslContactUpdate, { id: '77', city: 'X' })).output).toEqual({ id: '77' });
+  });
+
+  it('a login', async () => {
+    answering(200, ok({ data: [{ user: 'customer', context: 4 }] }, 'S1321001'), [
+      'set-cookie: other=1',
+      'set-cookie: service_session="s-1"; Max-Age=599; secure; httponly',
+    ]);
+    const { output } = await client.run(sessionLogin, {
+      user: 'customer',
+      context: 4,
+      password: password.password,
+    });
+    expect(output).toMatchObject({ maxAgeSeconds: 599, user: { user: 'customer', context: 4 } });
+    expect(output.sessionId.reveal()).toBe('s-1');
+  });
+
+  const record = {
+    name: 'cafe.rest',
+    created: '2026-01-01 00:00:00',
+    owner: { user: 'kim', context: 4 },
+    adminc: { id: 12 },
+    nameServers: [{ name: 'ns1.a.rest' }],
+    status: 'PENDING',
+    orderReference: '007',
+    preregConfig: { period_start: '2026-02-01 00:00:00' },
+    recommended: false,
+  };
+
+  it('preregistrations over JSON', async () => {
+    answering(
+      200,
+      ok(
+        {
+          object: { type: 'DomainPrereg', summary: 41 },
+          data: [{ ...record, tmch_mark: { id: 1 }, owner: 'odd' }],
+        },
+        'S0110005',
+      ),
+    );
+    const { output } = await client.run(preregSearch, {});
+    expect(output.summary).toBe(41);
+    expect(output.records).toEqual([
+      { ...record, owner: undefined, more: { owner: 'odd', tmch_mark: { id: 1 } } },
+    ]);
+  });
+
+  it('members of a record that the document does not show', async () => {
+    const odd = {
+      owner: { user: 'kim', context: 4, email: 'kim@a.rest' },
+      techc: { id: 7, handle: 'H7' },
+      nameServers: [{ name: 'ns1.a.rest', ipAddresses: ['192.0.2.1'] }],
+    };
+    answering(200, ok({ data: [odd] }, 'S0110005'));
+    const { output } = await client.run(preregSearch, {});
+    expect(output.records).toEqual([{ ...odd, more: {} }]);
+  });
+
+  it('nothing under the name of a prototype, however deep it stands', async () => {
+    answering(
+      200,
+      `{"status":{"code":"S0110005"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
+    );
+    const { output, envelope } = await client.run(preregSearch, {});
+    expect(JSON.stringify({ output, envelope })).not.toContain('__proto__');
+    expect(Object.assign({}, output.records[0]?.more, envelope.data[0])).not.toHaveProperty('b');
+  });
+
+  it.each([1, 2])('preregistrations over XML, %i of them', async (count) => {
+    const xml =
+      '<domain_prereg>\n<name>cafe.rest</name><created>2026-01-01 00:00:00</created>' +
+      '<owner><user>kim</user><context>4</context></owner><adminc><id>12</id></adminc>' +
+      '<nserver><name>ns1.a.rest</name></nserver><status>PENDING</status>' +
+      '<order_reference>007</order_reference>' +
+      '<prereg_config>\n<period_start>2026-02-01 00:00:00</period_start>\n</prereg_config>' +
+      '<recommended>false</recommended><extension>x</extension></domain_prereg>';
+    answering(200, xmlAnswer('S0110005', `<summary>${count}</summary>${xml.repeat(count)}`));
+    const { output } = await client.run(preregSearch, {}, { interface: 'xml' });
+    expect(output).toEqual({
+      summary: count,
+      records: Array(count).fill({ ...record, more: { extension: 'x' } }),
+    });
+  });
+});
+
+describe('what cannot be sent', () => {
+  beforeEach(() => {
+    service.requests.length = 0;
+  });
+
+  const redirect = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
+  const user = { user: 'kim', context: 4, defaultEmail: 'k@a.rest' };
+  const cases: [name: string, call: () => Promise<unknown>, message: RegExp][] = [
+    [
+      'a redirect title over JSON',
+      () => client.run(redirectUpdate, { ...redirect, title: 'T' }),
+      /"title".*JSON/,
+    ],
+    [
+      'an e-mail redirect over JSON',
+      () => client.run(redirectUpdate, { ...redirect, type: 'email' }),
+      /"type".*DOMAIN/,
+    ],
+    [
+      'the JSON mode over XML',
+      () => client.run(redirectUpdate, redirect, { interface: 'xml' }),
+      /"mode".*frame, single/,
+    ],
+    [
+      'a first name over XML',
+      () => client.run(sslContactUpdate, { id: 1, fname: 'A' }, { interface: 'xml' }),
+      /"fname".*XML/,
+    ],
+    [
+      'a mail key over JSON',
+      () => client.run(userCreate, { ...user, userMailKey: 'k' }),
+      /"userMailKey".*JSON/,
+    ],
+    [
+      "a parent's e-mail over XML",
+      () =>
+        client.run(
+          userCreate,
+          { ...user, parent: { user: 'lee', context: 4, defaultEmail: 'l@a.rest' } },
+          { interface: 'xml' },
+        ),
+      /"parent\.defaultEmail".*XML/,
+    ],
+    [
+      'an order over JSON',
+      () => client.run(preregSearch, { order: { key: 'name', mode: 'asc' } }),
+      /"order".*JSON/,
+    ],
+    [
+      '"like" over JSON',
+      () => client.run(preregSearch, { filters: [{ key: 'sld', operator: 'like', value: 'x' }] }),
+      /EQUAL, not like/,
+    ],
+    [
+      'keys with another XML task',
+      () => client.run(userCreate, user, { interface: 'xml', keys: ['x'] }),
+      /"keys"/,
+    ],
+    ['a contact update of nothing', () => client.run(sslContactUpdate, { id: 1 }), /nothing to update/],
+    [
+      'a folder for a name',
+      () => client.run(domainRenew, { name: '..', period: 1 }),
+      /cannot stand in an address/,
+    ],
+    ['no name', () => client.run(domainRenew, { name: '', period: 1 }), /"name"/],
+    ['half a period', () => client.run(domainRenew, { name: 'a.rest', period: 1.5 }), /"period"/],
+    ['a broken character', () => client.run(domainRenew, { name: '\ud800', period: 1 }), /not valid Unicode/],
+    [
+      'a control character over XML',
+      () => client.run(userCreate, { ...user, user: 'k\u0000' }, { interface: 'xml' }),
+      /"user".*XML cannot carry/,
+    ],
+  ];
+
+  it.each(cases)('%s', async (_name, call, message) => {
+    const error = await errorOf(call());
+    expect(error.kind).toBe('invalid_input');
+    expect(error.message).toMatch(message);
+    expect(service.requests, 'nothing may have left').toHaveLength(0);
+  });
+
+  it.each([
+    ['a user name with a colon', { ...password, user: 'a:b' }],
+    ['a user name with a line break', { ...password, user: 'a\nb' }],
+  ])('%s by Basic', async (_name, credential) => {
+    const basic = clientOf(service.origin, credential);
+    const error = await errorOf(basic.run(domainRenew, { name: 'a.rest', period: 1 }));
+    expect(error.kind).toBe('invalid_input');
+    expect(service.requests).toHaveLength(0);
+    await basic.close();
+  });
+
+  it('what an interface does not have, with what to do instead', async () => {
+    const second = clientOf(service.origin, twoFactor);
+    const noXml = clientOf(service.origin, twoFactor, { xmlUrl: undefined });
+    expect(second.supports(domainRenew)).toEqual({
+      unsupported: expect.stringMatching(/link an account with a password/),
+    });
+    expect(noXml.supports(redirectUpdate)).toEqual({
+      unsupported: expect.stringContaining('SERVICE_XML_URL'),
+    });
+    expect(second.supports(redirectUpdate)).toEqual({ interface: 'xml' });
+    expect(client.supports(redirectUpdate)).toEqual({ interface: 'json' });
+    expect(client.supports(redirectUpdate, 'xml')).toEqual({ interface: 'xml' });
+    expect(client.supports(domainRenew, 'xml')).toHaveProperty('unsupported');
+    expect(clientOf(service.origin, application).supports(domainRenew)).toEqual({ interface: 'json' });
+    const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
+    expect(error.kind).toBe('unsupported');
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it.each(['not a url', 'ftp://a.rest/v1', `https://user:${encodeURIComponent(PASSWORD)}@a.rest/v1`])(
+    'to the address %s',
+    (jsonUrl) => {
+      expect(() => clientOf(service.origin, password, { jsonUrl })).toThrow(
+        expect.objectContaining({ kind: 'invalid_input' }),
+      );
+    },
+  );
+});

@@ -1,0 +1,315 @@
+import net from 'node:net';
+import { buildConnector, Client } from 'undici';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exchange, type HttpRequest } from '../../src/http/exchange.ts';
+import type { CallOptions, ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
+import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
+import { preregSearch } from '../../src/service/tasks/prereg.ts';
+import { clientOf, errorOf, password } from './clients.ts';
+import { always, http, OK_JSON, type RawService, type Respond, startRawService } from './raw-service.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function serving(respond: Respond): Promise<RawService> {
+  const service = await startRawService(respond);
+  closers.push(service.close);
+  return service;
+}
+
+function client(origin: string, options: Partial<ServiceClientOptions> = {}): ServiceClient {
+  const made = clientOf(origin, password, { timeoutMs: 250, ...options });
+  closers.push(() => made.close());
+  return made;
+}
+
+const charge = (c: ServiceClient, call?: CallOptions): Promise<unknown> =>
+  c.run(domainRenew, { name: 'cafe.rest', period: 1 }, call);
+const write = (c: ServiceClient, call?: CallOptions): Promise<unknown> =>
+  c.run(domainDelete, { name: 'cafe.rest' }, call);
+const read = (c: ServiceClient, call?: CallOptions): Promise<unknown> => c.run(preregSearch, {}, call);
+
+/** A server that does with each connection whatever it is told, before any byte is read. */
+async function listening(onConnection: (socket: net.Socket) => void): Promise<{ port: number }> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(
+    () =>
+      new Promise<void>((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  );
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return { port: address.port };
+}
+
+/** A port that nobody listens on. */
+async function deadPort(): Promise<number> {
+  const { port } = await listening(() => undefined);
+  await closers.pop()?.();
+  return port;
+}
+
+describe('provably nothing left', () => {
+  it('when the connection is refused', async () => {
+    const error = await errorOf(charge(client(`http://127.0.0.1:${await deadPort()}`)));
+    expect(error.kind).toBe('not_sent');
+    expect(error.cause, 'the system error must stay as the cause').toMatchObject({ code: 'ECONNREFUSED' });
+    expect(error.message).toContain('renewing cafe.rest');
+  });
+
+  it('when the name does not resolve', async () => {
+    const error = await errorOf(charge(client('http://no-such-host.invalid', { timeoutMs: 5_000 })));
+    expect(error.kind).toBe('not_sent');
+    expect(error.cause).toMatchObject({ syscall: 'getaddrinfo' });
+  });
+
+  it.each([
+    ['speaks no TLS', (socket: net.Socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['hangs up on the handshake', (socket: net.Socket) => socket.once('data', () => socket.destroy())],
+    ['never answers the handshake', () => undefined],
+  ])('when the service %s', async (_name, behave) => {
+    const { port } = await listening(behave);
+    for (const send of [charge, write, read]) {
+      expect((await errorOf(send(client(`https://127.0.0.1:${port}`)))).kind).toBe('not_sent');
+    }
+  });
+
+  it('when the call is given up before', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const error = await errorOf(charge(client(service.origin), { signal: AbortSignal.abort() }));
+    expect(error.kind).toBe('not_sent');
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it('when the time is up before, however late the connection then comes about', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const slow = client(service.origin);
+    const late = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+    for (const send of [charge, write, read]) {
+      expect((await errorOf(send(slow, { timeoutMs: 10, beforeSend: late }))).kind).toBe('not_sent');
+    }
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['before it connects', 1, 0],
+    ['when the connection is there', 2, 1],
+  ])('when it is stopped %s; the error comes through unchanged', async (_when, stopsAt, connections) => {
+    const late = new Error('the process was suspended');
+    for (const send of [charge, write]) {
+      const service = await serving(always(200, OK_JSON));
+      let asked = 0;
+      const beforeFirstByte = (): void => {
+        asked += 1;
+        if (asked === stopsAt) throw late;
+      };
+      await expect(send(client(service.origin), { beforeFirstByte })).rejects.toBe(late);
+      expect(service.connections).toBe(connections);
+      expect(service.requests).toHaveLength(0);
+    }
+  });
+
+  it('when what must be done before sending fails; its error comes through unchanged', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const failure = new Error('the order was taken over');
+    await expect(charge(client(service.origin), { beforeSend: () => Promise.reject(failure) })).rejects.toBe(
+      failure,
+    );
+    expect(service.connections).toBe(0);
+  });
+});
+
+it('a connection of its own is closed when the call is over', async () => {
+  let open = 0;
+  const { port } = await listening((socket) => {
+    open += 1;
+    socket.on('close', () => {
+      open -= 1;
+    });
+    socket.resume();
+  });
+  await errorOf(charge(client(`https://127.0.0.1:${port}`)));
+  await vi.waitUntil(() => open === 0);
+});
+
+describe('a connection that comes about too late', () => {
+  it('carries nothing of a request that was given up', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const connect = buildConnector({});
+    let connected = false;
+    const dispatcher = new Client(service.origin, {
+      connect: (options, callback) => {
+        setTimeout(() => {
+          connected = true;
+          connect(options, callback);
+        }, 40);
+      },
+    });
+    closers.push(() => dispatcher.destroy());
+    const request: HttpRequest = {
+      origin: service.origin,
+      path: '/',
+      method: 'POST',
+      headers: [],
+      body: '{}',
+    };
+    const fault = await exchange(dispatcher, request, { timeoutMs: 10, maxBytes: 1000 }).catch(
+      (error) => error,
+    );
+    expect(fault).toMatchObject({ sent: false });
+    expect(connected).toBe(false);
+    await vi.waitUntil(() => service.connections === 1);
+    await dispatcher.close();
+    expect(service.requests, 'the request left after it was reported as not sent').toHaveLength(0);
+  });
+});
+
+describe('sent, and nobody knows', () => {
+  const hang: Respond = () => undefined;
+  const half = http(200, OK_JSON).subarray(0, -10);
+  const faults: [name: string, respond: Respond][] = [
+    ['hangs before the headers', hang],
+    ['hangs in the headers', (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le')],
+    ['hangs in the body', (_r, socket) => socket.write(half)],
+    ['trickles', trickle],
+    ['resets after the request', (_r, socket) => socket.resetAndDestroy()],
+    ['closes after the request', (_r, socket) => socket.end()],
+    ['closes in the body', (_r, socket) => socket.end(half)],
+    ['resets in the body', (_r, socket) => socket.write(half, () => socket.resetAndDestroy())],
+    ['cuts a body that ends with the connection', cutUnframed],
+    ['answers with no HTTP', (_r, socket) => socket.end('S0999 done, password pä55 wörd/+&\r\n\r\n')],
+    ['answers with HTML', always(200, '<html><body>OK</body></html>', ['content-type: text/html'])],
+    ['answers with nothing', always(200, '')],
+    ['answers without content', (_r, socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n')],
+    ['answers with JSON that is no envelope', always(200, '{"ok":true}')],
+    ['answers with a status that has no code', always(200, '{"status":{"text":"done","type":"SUCCESS"}}')],
+    [
+      'states a size beyond the limit',
+      (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 52428800\r\n\r\n'),
+    ],
+    ['sends more than the limit', flood],
+    ['redirects', always(307, OK_JSON, ['location: /v1/elsewhere'])],
+    ['answers 408', always(408, '')],
+    ['answers 500', always(500, '{"status":{"code":"EF00512","text":"broken","type":"ERROR"}}')],
+    ['answers 502 with HTML', always(502, '<html></html>')],
+    ['answers 503', always(503, OK_JSON, ['retry-after: 3'])],
+    ['contradicts itself', always(400, OK_JSON)],
+  ];
+
+  function trickle(_request: unknown, socket: net.Socket): void {
+    const bytes = http(200, OK_JSON);
+    let at = 0;
+    const timer = setInterval(() => socket.write(bytes.subarray(at, ++at)), 20);
+    socket.on('close', () => clearInterval(timer));
+  }
+
+  function cutUnframed(_request: unknown, socket: net.Socket): void {
+    socket.end(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${OK_JSON.slice(0, -1)}`);
+  }
+
+  function flood(_request: unknown, socket: net.Socket): void {
+    const chunk = Buffer.alloc(256 * 1024, ' ');
+    const more = (): void => {
+      if (socket.writable) socket.write(chunk, more);
+    };
+    socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n', more);
+  }
+
+  it.each(faults)('when the service %s', async (name, respond) => {
+    const service = await serving(respond);
+    const one = client(service.origin);
+    const errors = await Promise.all([charge, write, read].map((send) => errorOf(send(one))));
+    const kinds = errors.map(({ kind }) => kind);
+    const reading = name === 'answers 503' ? 'busy' : 'invalid_response';
+    expect(kinds).toEqual(['unknown_outcome', 'unknown_outcome', reading]);
+    expect(service.requests, 'each call must have sent one request, never a second').toHaveLength(3);
+    if (/limit/.test(name)) expect(errors[0]?.message, 'it must stop at the limit').toContain('too large');
+  });
+
+  it('when the call is given up after it was sent', async () => {
+    const controller = new AbortController();
+    const service = await serving(() => controller.abort());
+    const error = await errorOf(charge(client(service.origin), { signal: controller.signal }));
+    expect(error.kind).toBe('unknown_outcome');
+  });
+
+  it('when a kept connection is closed under the request', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const kept = client(service.origin);
+    await write(kept);
+    service.respond = (_request, socket) => socket.destroy();
+    expect((await errorOf(write(kept))).kind).toBe('unknown_outcome');
+    expect(service.requests, 'it must not be sent again on another connection').toHaveLength(2);
+  });
+
+  it('keeps the code, text and transaction ids of an error it cannot trust', async () => {
+    const body = '{"stid":"s-1","status":{"code":"EF00512","text":"broken","type":"ERROR"}}';
+    const service = await serving(always(500, body));
+    const error = await errorOf(charge(client(service.origin), { ctid: 'order-1' }));
+    expect(error).toMatchObject({
+      httpStatus: 500,
+      code: 'EF00512',
+      text: 'broken',
+      stid: 's-1',
+      ctid: 'order-1',
+    });
+  });
+});
+
+describe('connections', () => {
+  it('are fresh for every task that charges, and kept for the others', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const kept = client(service.origin);
+    for (const send of [write, write, charge, read, charge, write, charge]) await send(kept);
+    const of = (effect: boolean): number[] =>
+      service.requests
+        .filter(({ line }) => line.includes('_renew') === effect)
+        .map(({ connection }) => connection);
+    expect(new Set(of(true)).size, 'charges must not share a connection').toBe(3);
+    expect(of(true).filter((each) => of(false).includes(each))).toEqual([]);
+    expect(new Set(of(false)).size, 'other tasks must reuse connections').toBeLessThan(4);
+  });
+
+  it('sends each task once what must be done before it is done', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const seen: number[] = [];
+    const beforeSend = async (): Promise<void> => {
+      seen.push(service.requests.length);
+    };
+    await charge(client(service.origin), { beforeSend });
+    expect(seen).toEqual([0]);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('serve the calls under way before the client closes', async () => {
+    let answer: (() => void) | undefined;
+    const service = await serving((_request, socket) => {
+      answer = () => socket.write(http(200, OK_JSON));
+    });
+    const closing = client(service.origin, { timeoutMs: 5_000 });
+    const call = write(closing);
+    await vi.waitUntil(() => answer !== undefined);
+    const closed = closing.close();
+    answer?.();
+    await expect(call).resolves.toMatchObject({ httpStatus: 200 });
+    await closed;
+  });
+
+  it('are refused once the client is closed', async () => {
+    const service = await serving(always(200, OK_JSON));
+    const closed = client(service.origin);
+    await closed.close();
+    expect((await errorOf(charge(closed))).kind).toBe('not_sent');
+    expect(service.connections).toBe(0);
+  });
+});

@@ -1,0 +1,312 @@
+import { inspect } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Credential } from '../../src/service/authenticator/signature.ts';
+import type { CallResult, ServiceClient } from '../../src/service/client.ts';
+import { createMask } from '../../src/service/redact.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
+import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
+import { userCreate } from '../../src/service/tasks/user.ts';
+import { clientOf, errorOf, PASSWORD, password, SHARED_SECRET, twoFactor } from './clients.ts';
+import {
+  always,
+  http,
+  OK_JSON,
+  okJson,
+  type RawService,
+  type Respond,
+  startRawService,
+  xmlAnswer,
+  xmlSuccess,
+} from './raw-service.ts';
+
+const AUTH_CODE = 'aX9"\\<&/zz';
+const NEW_PASSWORD = 'new&<pass>';
+const BASE64 = Buffer.from(`customer:${PASSWORD}`).toString('base64');
+const SECRETS = [
+  PASSWORD,
+  AUTH_CODE,
+  NEW_PASSWORD,
+  BASE64,
+  SHARED_SECRET,
+  '287082',
+  '1b4e28ba',
+  'session-secret',
+];
+
+let service: RawService;
+const clients: ServiceClient[] = [];
+beforeAll(async () => {
+  service = await startRawService(() => undefined);
+});
+afterEach(async () => {
+  service.respond = always(200, OK_JSON);
+  for (const client of clients.splice(0)) await client.close();
+  service.requests.length = 0;
+});
+afterAll(() => service.close());
+
+function client(credential: Credential, jsonAuth: 'basic' | 'session' = 'basic'): ServiceClient {
+  const made = clientOf(service.origin, credential, { jsonAuth, timeoutMs: 15_000, now: () => 59_000 });
+  clients.push(made);
+  return made;
+}
+
+const contacts = { ownerc: { id: 1 }, adminc: { id: 2 }, techc: { id: 3 } };
+const transfer = (c: ServiceClient): Promise<CallResult<unknown>> =>
+  c.run(domainTransfer, {
+    name: 'a.rest',
+    auth: new Secret(AUTH_CODE),
+    ...contacts,
+    nameServers: [{ name: 'ns.a' }],
+  });
+const user = (c: ServiceClient, via: 'json' | 'xml'): Promise<CallResult<unknown>> =>
+  c.run(
+    userCreate,
+    { user: 'kim', context: 4, defaultEmail: 'k@a.rest', password: new Secret(NEW_PASSWORD) },
+    { interface: via },
+  );
+
+/** Every way in which a value may end up as text somewhere. */
+function shown(value: unknown): string {
+  const own = value instanceof Error ? [value.message, value.stack, JSON.stringify({ ...value })] : [];
+  return [
+    inspect(value, { depth: null, showHidden: true }),
+    JSON.stringify(value),
+    String(value),
+    ...own,
+  ].join('\n');
+}
+
+function expectNoSecret(value: unknown): void {
+  const text = shown(value);
+  for (const secret of SECRETS) {
+    const spellings = [secret, JSON.stringify(secret).slice(1, -1), inspect(secret).slice(1, -1)];
+    for (const spelling of spellings) expect(text).not.toContain(spelling);
+  }
+}
+
+const echo = SECRETS.join(' | ');
+const echoed = (code: string): object => ({
+  stid: `s-${PASSWORD}`,
+  status: { code, text: `you sent ${echo}`, type: code.startsWith('E') ? 'ERROR' : 'SUCCESS' },
+  object: { type: 'Domain', value: echo, data: { [PASSWORD]: [echo], number: 287082 } },
+  messages: [{ code: 'M1', text: echo, objects: [{ type: 'x', value: echo }] }],
+  data: [{ deep: { deeper: [AUTH_CODE, PASSWORD] } }, echo],
+});
+const escapeXml = (text: string): string => text.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+describe('a service that echoes secrets', () => {
+  const cases: [name: string, respond: Respond, run: (c: ServiceClient) => Promise<CallResult<unknown>>][] = [
+    ['in a JSON answer', always(200, JSON.stringify(echoed('S1'))), transfer],
+    [
+      'in a JSON answer with escapes',
+      always(200, JSON.stringify(echoed('S1')).replaceAll('p', '\\u0070')),
+      transfer,
+    ],
+    [
+      'in nothing but an escaped text',
+      always(200, '{"status":{"code":"S1","text":"\\u0070ä55 wörd/+&"}}'),
+      transfer,
+    ],
+    ['in a refusal', always(400, JSON.stringify(echoed('E1'))), transfer],
+    ['in a refused login', always(401, JSON.stringify(echoed('E1'))), transfer],
+    ['in an error nobody can trust', always(500, JSON.stringify(echoed('E1'))), transfer],
+    ['in broken JSON', always(200, `{"status": ${echo}`), transfer],
+    ['in HTML', always(200, `<html>${echo}</html>`), transfer],
+    ['in something that is no HTTP', (_r, socket) => socket.end(`${echo}\r\n\r\n`), transfer],
+    ['in a header', (_r, socket) => socket.end(`HTTP/1.1 200 OK\r\n${echo}\r\n\r\n`), transfer],
+    [
+      'in an XML answer',
+      always(
+        200,
+        xmlAnswer('S1', `<r><x>${escapeXml(echo)}</x></r>`, `<msg><text>${escapeXml(echo)}</text></msg>`),
+      ),
+      (c) => user(c, 'xml'),
+    ],
+    [
+      'in a section of XML',
+      always(200, xmlAnswer('E1', `<r><x><![CDATA[${echo}]]></x></r>`)),
+      (c) => user(c, 'xml'),
+    ],
+    ['in broken XML', always(200, `<response>${echo}`), (c) => user(c, 'xml')],
+  ];
+
+  it.each(cases)('%s is not repeated', async (_name, respond, run) => {
+    service.respond = respond;
+    // What this call never sent is not its secret: the echo is cut down to what it did send.
+    const sentSecrets = run === transfer ? [PASSWORD, BASE64, AUTH_CODE] : [PASSWORD, BASE64, NEW_PASSWORD];
+    const result = await run(client(password)).catch((error: unknown) => error);
+    const text = shown(result);
+    for (const secret of sentSecrets) {
+      for (const spelling of [secret, JSON.stringify(secret).slice(1, -1)])
+        expect(text).not.toContain(spelling);
+    }
+  });
+
+  it('in answers to a two-factor account is not repeated', async () => {
+    const hash = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+    const own = `${PASSWORD} ${SHARED_SECRET}`;
+    service.respond = (request, socket) => {
+      const text = escapeXml(`${own} ${request.body.includes('auth_session') ? hash : '287082'}`);
+      socket.write(http(200, xmlAnswer(xmlSuccess(request), `<hash>${hash}</hash><r><x>${text}</x></r>`)));
+    };
+    const input = { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' } as const;
+    const two = client(twoFactor);
+    expectNoSecret(await two.run(redirectUpdate, input));
+    const refusal = (text: string): string =>
+      xmlAnswer('E1', '', `<msg><text>${escapeXml(text)}</text></msg>`);
+    service.respond = always(400, refusal(`${own} ${hash}`));
+    expectNoSecret(await errorOf(two.run(redirectUpdate, input)));
+    service.respond = always(400, refusal(`${own} 287082`));
+    expectNoSecret(await errorOf(client(twoFactor).run(redirectUpdate, input)));
+    expectNoSecret(two);
+  });
+
+  it('in answers to a session is not repeated', async () => {
+    service.respond = always(200, JSON.stringify({ status: { code: 'S1', text: 'session-secret' } }), [
+      'set-cookie: service_session=session-secret; Path=/',
+    ]);
+    const session = client(password, 'session');
+    const first = await session.run(domainDelete, { name: 'a.rest' });
+    expect(first.envelope.status.text).toBe('[secret]');
+    expectNoSecret([first, session]);
+  });
+});
+
+describe('masking', () => {
+  it('takes the longest secret first', () => {
+    const mask = createMask(['hunter2', 'hunter2!x', '']);
+    expect(mask('first hunter2!x, then hunter2')).toBe('first [secret], then [secret]');
+  });
+
+  it.each<[what: string, secret: string, text: string, masked: string]>([
+    ['a long one anywhere', 'hunter2', 'you sent xhunter2x', 'you sent x[secret]x'],
+    ['a long one of letters', 'Hunter', 'login as Hunter failed', 'login as [secret] failed'],
+    ['signs that mean something in patterns', 'a.*(b)[c]$^|\\{9}', 'x a.*(b)[c]$^|\\{9} x', 'x [secret] x'],
+    ['nothing that such a sign would match', 'a.*c99', 'abbbc99', 'abbbc99'],
+    ['a short one with a digit as a word', 'ab1', 'ab1', '[secret]'],
+    [
+      'four with a digit as a word',
+      'ab12',
+      'the login ab12, not ab123 or xab12',
+      'the login [secret], not ab123 or xab12',
+    ],
+    ['a word of answers in no sentence', 'password', 'The password is wrong.', 'The password is wrong.'],
+    ['a short word in no sentence', 'wrong', 'The password is wrong.', 'The password is wrong.'],
+    ['the shortest word in no sentence', 'is', 'The password is wrong.', 'The password is wrong.'],
+    ['a digit in no number', '1', 'ends in 2031, 1 year', 'ends in 2031, 1 year'],
+    ['a word that stands alone', 'password', 'password', '[secret]'],
+    ['a digit that stands alone', '1', '1', '[secret]'],
+    ['what stands alone between blanks', 'wrong', ' wrong\n', '[secret]'],
+    [
+      'a word in quotation marks',
+      'wrong',
+      'the password “wrong” is refused',
+      'the password “[secret]” is refused',
+    ],
+    ['a word behind a sign', 'wrong', 'user=anna&password=wrong&x', 'user=anna&password=[secret]&x'],
+    [
+      'a word behind a colon, but in no sentence',
+      'wrong',
+      'error: wrong; {p:wrong}',
+      'error: wrong; {p:[secret]}',
+    ],
+    ['a capital as another letter', 'Secret1', 'secret1', 'secret1'],
+    ['letters of any language', 'größ9', 'größ9 größ99 ägröß9', '[secret] größ99 ägröß9'],
+  ])('masks %s', (_what, secret, text, masked) => {
+    expect(createMask([secret])(text)).toBe(masked);
+  });
+
+  it('leaves the names of values as the service wrote them, unless they hold a secret', async () => {
+    const answer = {
+      status: { code: 'S1', text: 'the password is set' },
+      messages: [{ text: 'a password is set', objects: [{ type: 'password', value: 'password' }] }],
+      data: [{ password: 'password', other: 'it is hunter2', hunter2: 1 }],
+    };
+    service.respond = always(200, JSON.stringify(answer));
+    const { envelope } = await client({ ...password, password: new Secret('hunter2') }).run(domainDelete, {
+      name: 'a.rest',
+    });
+    expect(envelope.status.text).toBe('the password is set');
+    expect(envelope.messages[0]).toMatchObject({
+      text: 'a password is set',
+      objects: [{ type: 'password', value: '[secret]' }],
+    });
+    expect(envelope.data).toEqual([{ password: '[secret]', other: 'it is [secret]', '[secret]': 1 }]);
+  });
+
+  it('leaves the status code, which decides what happened', async () => {
+    service.respond = always(200, JSON.stringify({ status: { code: 'S0105', text: 'S0105' } }));
+    const odd = client({ ...password, password: new Secret('S0105') });
+    expect((await transfer(odd)).envelope.status).toEqual({ code: 'S0105', text: '[secret]' });
+  });
+});
+
+describe('credentials never mix', () => {
+  const ACCOUNTS = ['anna', 'bert'] as const;
+  const signed: [name: string, jsonAuth: 'basic' | 'session', two: boolean][] = [
+    ['Basic', 'basic', false],
+    ['sessions', 'session', false],
+    ['two-factor sessions', 'basic', true],
+  ];
+
+  it.each(signed)('1,000 interleaved calls with %s', async (_name, jsonAuth, two) => {
+    let opened = 0;
+    const owners = new Map<string, string>();
+    const mixed: string[] = [];
+    service.respond = (request, socket) => {
+      const user = /"user":"(\w+)"/.exec(request.body)?.[1] ?? /<user>(\w+)<\/user>/.exec(request.body)?.[1];
+      const isLogin = request.line.includes('/login') || request.body.includes('1321001');
+      if (isLogin && user !== undefined) {
+        const id = `00000000-0000-0000-0000-${String(++opened).padStart(12, '0')}`;
+        owners.set(id, user);
+        const cookie = [`set-cookie: service_session=${id}`];
+        return socket.write(
+          two ? http(200, xmlAnswer('S1', `<hash>${id}</hash>`)) : http(200, OK_JSON, cookie),
+        );
+      }
+      const basic = request.headers.find((header) => header.startsWith('authorization: Basic '))?.slice(21);
+      const id = request.headers.find((header) => header.startsWith('x-service-sessionid: '))?.slice(21);
+      const hash = /<hash>([^<]+)/.exec(request.body)?.[1];
+      const owner =
+        basic === undefined
+          ? owners.get(id ?? hash ?? '')
+          : Buffer.from(basic, 'base64').toString('utf8').split(':')[0];
+      const asked = /(anna|bert)\.rest/.exec(request.line + request.body)?.[1];
+      if (asked !== undefined && owner !== asked) mixed.push(`${asked} went out as ${owner}`);
+      return socket.write(two ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
+    };
+    const two_ = ACCOUNTS.map((name) =>
+      client(two ? { ...twoFactor, user: name } : { ...password, user: name }, jsonAuth),
+    );
+    await Promise.all(
+      Array.from({ length: 1000 }, (_, n) => {
+        const which = n % 2;
+        const name = `${ACCOUNTS[which]}.rest`;
+        const input = {
+          source: name,
+          target: 'b.rest',
+          type: two ? 'domain' : 'DOMAIN',
+          mode: two ? 'frame' : 'HTTP',
+        } as const;
+        return two_[which]?.run(redirectUpdate, input);
+      }),
+    );
+    expect(mixed).toEqual([]);
+    expect(service.requests.filter(({ line, body }) => /(anna|bert)\.rest/.test(line + body))).toHaveLength(
+      1000,
+    );
+    expect(opened).toBe(jsonAuth === 'session' || two ? 2 : 0);
+  });
+});
+
+it('a secret shows itself only when it is asked to', () => {
+  const secret = new Secret('open sesame');
+  expect(`${secret} ${String(secret)} ${JSON.stringify({ secret })} ${inspect({ secret })}`).not.toContain(
+    'sesame',
+  );
+  expect(inspect(secret, { showHidden: true, depth: null })).toBe('[secret]');
+  expect(Object.keys(secret)).toEqual([]);
+  expect(secret.reveal()).toBe('open sesame');
+});

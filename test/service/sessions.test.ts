@@ -1,0 +1,473 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Credential, TwoFactorCredential } from '../../src/service/authenticator/signature.ts';
+import { createTokenSteps } from '../../src/service/authenticator/token-steps.ts';
+import type { ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
+import type { ServiceError } from '../../src/service/errors.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
+import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
+import { application, clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
+import {
+  http,
+  OK_JSON,
+  type RawRequest,
+  type RawService,
+  type Respond,
+  startRawService,
+  xmlAnswer,
+} from './raw-service.ts';
+
+const ERROR_JSON = '{"status":{"code":"EF00803","text":"nope","type":"ERROR"}}';
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface SessionService extends RawService {
+  /** Sessions that are taken; empty them to end all. */
+  readonly open: Set<string>;
+  paths(): string[];
+}
+
+/** A service that opens numbered sessions and refuses requests that carry none of them. */
+async function serving(
+  options: { maxAge?: number; refuse?: Respond; login?: Respond } = {},
+): Promise<SessionService> {
+  const open = new Set<string>();
+  let count = 0;
+  const service = await startRawService((request, socket) => {
+    if (request.line.includes('/login ') || request.line.includes('/login?')) {
+      if (options.login !== undefined) return options.login(request, socket);
+      open.add(`session-${++count}`);
+      const age = options.maxAge === undefined ? '' : `; Max-Age=${options.maxAge}`;
+      return socket.write(http(200, OK_JSON, [`set-cookie: service_session=session-${count}; Path=/${age}`]));
+    }
+    if (request.body.includes('<code>1321001</code>')) {
+      if (options.login !== undefined) return options.login(request, socket);
+      const hash = `00000000-0000-0000-0000-${String(++count).padStart(12, '0')}`;
+      open.add(hash);
+      return socket.write(
+        http(200, xmlAnswer('S1321001', `<auth_session><hash>${hash}</hash></auth_session>`)),
+      );
+    }
+    const id = sessionOf(request);
+    const xml = request.line.includes(' /xml ');
+    if (id !== undefined && open.has(id)) {
+      if (request.line.includes('/logout') || request.body.includes('1321003')) open.delete(id);
+      return socket.write(http(200, xml ? xmlAnswer('S0502') : OK_JSON));
+    }
+    if (options.refuse !== undefined) return options.refuse(request, socket);
+    return socket.write(http(401, xml ? '' : ERROR_JSON));
+  });
+  closers.push(service.close);
+  const paths = (): string[] =>
+    service.requests.map(
+      ({ line, body }) => `${line.split(' ')[1]}${/<code>\d+/.exec(body)?.[0].replace('<code>', ' ') ?? ''}`,
+    );
+  return Object.assign(service, { open, paths });
+}
+
+function sessionOf({ headers, body }: RawRequest): string | undefined {
+  const header = headers.find((each) => each.startsWith('x-service-sessionid: '));
+  return header?.slice('x-service-sessionid: '.length) ?? /<hash>([^<]+)<\/hash>/.exec(body)?.[1];
+}
+
+function client(
+  service: RawService,
+  credential: Credential,
+  options: Partial<ServiceClientOptions> = {},
+): ServiceClient {
+  const made = clientOf(service.origin, credential, { jsonAuth: 'session', ...options });
+  closers.push(() => made.close());
+  return made;
+}
+
+const remove = (c: ServiceClient): Promise<unknown> => c.run(domainDelete, { name: 'a.rest' });
+const renew = (c: ServiceClient): Promise<unknown> => c.run(domainRenew, { name: 'a.rest', period: 1 });
+const redirect = (c: ServiceClient): Promise<unknown> =>
+  c.run(redirectUpdate, { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' });
+
+describe('a JSON session', () => {
+  it('is opened once for calls that start at the same time', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    await Promise.all(Array.from({ length: 20 }, () => remove(shared)));
+    expect(service.paths().filter((path) => path === '/v1/login')).toHaveLength(1);
+    expect(service.requests).toHaveLength(21);
+  });
+
+  it('is never shared between credentials', async () => {
+    const service = await serving();
+    const [one, two] = [client(service, password), client(service, { ...password, user: 'other' })];
+    await Promise.all([remove(one), remove(two), remove(one), remove(two)]);
+    expect(service.open.size).toBe(2);
+  });
+
+  it('is renewed once when it is refused, for all calls together', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    await remove(shared);
+    service.open.clear();
+    await Promise.all([remove(shared), renew(shared), remove(shared)]);
+    expect(service.paths().filter((path) => path === '/v1/login')).toHaveLength(2);
+  });
+
+  it('is asked for no more than twice by one call', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    const before = vi.fn(async (_refusal?: ServiceError) => service.open.clear());
+    const { respond } = service;
+    service.respond = (request, socket) => {
+      respond(request, socket);
+      service.open.clear();
+    };
+    const error = await errorOf(
+      shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend: before }),
+    );
+    expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', httpStatus: 401 });
+    expect(service.paths()).toEqual([
+      '/v1/login',
+      '/v1/domain/a.rest/_renew',
+      '/v1/login',
+      '/v1/domain/a.rest/_renew',
+    ]);
+    const refused = expect.objectContaining({ kind: 'auth', httpStatus: 401 });
+    expect(before.mock.calls, 'the order must be marked as sent before each request').toEqual([
+      [],
+      [refused],
+    ]);
+  });
+
+  it('sends nothing more when the second request is not let go; that error comes through unchanged', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    await remove(shared);
+    service.open.clear();
+    const gone = new Error('the order was settled');
+    const beforeSend = async (refusal?: ServiceError): Promise<void> => {
+      if (refusal !== undefined) throw gone;
+    };
+    const call = shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend });
+    await expect(call).rejects.toBe(gone);
+    expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
+  });
+
+  it('does not send a charge again after an error that only speaks of the session', async () => {
+    const body = '{"status":{"code":"EF00001","text":"session has ended","type":"ERROR"}}';
+    const service = await serving({ refuse: (_r, socket) => socket.write(http(200, body)) });
+    const shared = client(service, password);
+    await remove(shared);
+    service.open.clear();
+    expect((await errorOf(renew(shared))).kind).toBe('refused');
+    expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
+    await remove(shared);
+    expect(
+      service.paths().filter((path) => path === '/v1/login'),
+      'other tasks may try again',
+    ).toHaveLength(2);
+  });
+
+  it('does not send anything again after an answer that leaves it open', async () => {
+    const service = await serving({ refuse: (_r, socket) => socket.write(http(500, ERROR_JSON)) });
+    const shared = client(service, password);
+    await remove(shared);
+    service.open.clear();
+    expect((await errorOf(remove(shared))).kind).toBe('unknown_outcome');
+    expect(service.requests).toHaveLength(3);
+  });
+
+  it.each([
+    ['its Max-Age', { maxAge: 599 }, {}, 599],
+    ['the ten minutes of the document', {}, {}, 600],
+    ['the lifetime asked for', {}, { sessionMinutes: 30 }, 1800],
+  ])('is renewed before %s is over', async (_name, stated, options, seconds) => {
+    let time = 1_000_000;
+    const service = await serving(stated);
+    const shared = client(service, password, { now: () => time, ...options });
+    await remove(shared);
+    time += (seconds - 31) * 1000;
+    await remove(shared);
+    expect(service.open.size).toBe(1);
+    time += 1000;
+    await remove(shared);
+    expect(service.open.size).toBe(2);
+  });
+
+  it('is ended when the client is closed', async () => {
+    const service = await serving();
+    const shared = client(service, password);
+    await remove(shared);
+    await shared.close();
+    expect(service.paths().at(-1)).toBe('/v1/logout');
+    expect(service.open.size).toBe(0);
+  });
+
+  it.each<[string, Respond, string]>([
+    ['refused', (_r, s) => s.write(http(401, ERROR_JSON)), 'auth'],
+    ['refused by code', (_r, s) => s.write(http(200, ERROR_JSON)), 'auth'],
+    ['not found', (_r, s) => s.write(http(404, '')), 'refused'],
+    ['refused for load', (_r, s) => s.write(http(429, '', ['retry-after: 7'])), 'busy'],
+    ['failed', (_r, s) => s.write(http(500, '')), 'not_sent'],
+    ['without a cookie', (_r, s) => s.write(http(200, OK_JSON)), 'not_sent'],
+    [
+      'with two cookies',
+      (_r, s) =>
+        s.write(http(200, OK_JSON, ['set-cookie: service_session=a', 'set-cookie: service_session=b'])),
+      'not_sent',
+    ],
+    [
+      'with a cookie that no header can carry',
+      (_r, s) => s.write(http(200, OK_JSON, ['set-cookie: service_session=a b'])),
+      'not_sent',
+    ],
+    ['cut', (_r, s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'), 'not_sent'],
+    ['without an answer', () => undefined, 'not_sent'],
+  ])('whose login is %s leaves the task unsent', async (_name, login, kind) => {
+    const service = await serving({ login });
+    const shared = client(service, password, { timeoutMs: 100 });
+    const before = vi.fn(async () => undefined);
+    const error = await errorOf(
+      shared.run(domainRenew, { name: 'a.rest', period: 1 }, { beforeSend: before }),
+    );
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(/^renewing a\.rest: /);
+    expect(before, 'nothing is about to be sent').not.toHaveBeenCalled();
+    expect(service.paths().every((path) => path === '/v1/login')).toBe(true);
+    if (kind === 'busy') expect(error.retryAfterMs).toBe(7000);
+  });
+
+  it('serves the others when the call that opened it is given up', async () => {
+    let answer: (() => void) | undefined;
+    const service = await serving({
+      login: (_r, socket) => {
+        answer = () => socket.write(http(200, OK_JSON, ['set-cookie: service_session=late']));
+      },
+    });
+    service.open.add('late');
+    const shared = client(service, password);
+    const controller = new AbortController();
+    const first = errorOf(shared.run(domainDelete, { name: 'a.rest' }, { signal: controller.signal }));
+    const second = remove(shared);
+    await vi.waitUntil(() => answer !== undefined);
+    controller.abort();
+    expect((await first).kind).toBe('not_sent');
+    answer?.();
+    await second;
+    expect(service.paths()).toEqual(['/v1/login', '/v1/domain/a.rest']);
+  });
+});
+
+describe('a two-factor session', () => {
+  it('is opened once, with one token, for calls that start at the same time', async () => {
+    const service = await serving();
+    const shared = client(service, twoFactor, { now: () => 59_000 });
+    await Promise.all(Array.from({ length: 10 }, () => redirect(shared)));
+    expect(service.paths().filter((path) => path === '/xml 1321001')).toHaveLength(1);
+  });
+
+  const tokensOf = (service: SessionService): string[] =>
+    service.requests.flatMap(({ body }) => /<token>(\d+)/.exec(body)?.[1] ?? []);
+
+  it('never uses a token twice: renewed within its half minute, it waits for the next one', async () => {
+    let time = 59_000;
+    const waits: number[] = [];
+    const service = await serving();
+    const shared = client(service, twoFactor, {
+      now: () => time,
+      sleep: async (milliseconds) => {
+        waits.push(milliseconds);
+        time += milliseconds;
+      },
+    });
+    await redirect(shared);
+    service.open.clear();
+    await Promise.all([redirect(shared), redirect(shared)]);
+    expect(waits).toEqual([1000]);
+    expect(tokensOf(service)).toEqual(['287082', '359152']);
+  });
+
+  it('says how long to wait when a call has not the time for it, and opens nothing', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const shared = client(service, twoFactor, { now: () => time, timeoutMs: 1_999 });
+    await redirect(shared);
+    service.open.clear();
+    expect(await errorOf(redirect(shared))).toMatchObject({ kind: 'token_used', retryAfterMs: 1000 });
+    time += 1000;
+    await redirect(shared);
+    expect(tokensOf(service)).toEqual(['287082', '359152']);
+  });
+
+  it('knows the tokens that other clients of the user have used, whatever the context', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const tokenSteps = createTokenSteps();
+    const sleep = async (milliseconds: number): Promise<void> => {
+      time += milliseconds;
+    };
+    const options = { now: () => time, tokenSteps, sleep, timeoutMs: 60_000 };
+    const clients = [
+      client(service, { ...twoFactor, totpSecret: undefined, token: new Secret('287082') }, options),
+      client(service, { ...twoFactor, context: 1 }, options),
+      client(service, twoFactor, options),
+    ];
+    for (const each of clients) await redirect(each);
+    expect(tokensOf(service)).toEqual(['287082', '359152', '969429']);
+  });
+
+  it('is not waited for any longer when the client is closed', async () => {
+    let time = 59_000;
+    const service = await serving();
+    const aborted = vi.fn();
+    const shared = client(service, twoFactor, {
+      now: () => time,
+      sleep: (_milliseconds, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted();
+            reject(signal.reason);
+          });
+        }),
+    });
+    await redirect(shared);
+    service.open.clear();
+    time += 1;
+    const controller = new AbortController();
+    const call = errorOf(
+      shared.run(
+        redirectUpdate,
+        { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' },
+        { signal: controller.signal },
+      ),
+    );
+    await vi.waitUntil(() => service.requests.length === 3);
+    controller.abort();
+    expect((await call).kind).toBe('not_sent');
+    await shared.close();
+    expect(aborted).toHaveBeenCalledTimes(1);
+  });
+
+  it('that was handed in with its end is renewed before that, with a token of its own', async () => {
+    let time = 1_000_000;
+    const service = await serving();
+    const hash = '00000000-0000-0000-0000-00000000aaaa';
+    service.open.add(hash);
+    const given = { ...twoFactor, sessionHash: new Secret(hash), sessionEndsAt: time + 600_000 };
+    const shared = client(service, given, { now: () => time });
+    await redirect(shared);
+    expect(tokensOf(service)).toEqual([]);
+    time += 580_000;
+    await redirect(shared);
+    expect(service.paths()).toEqual(['/xml 0502', '/xml 1321001', '/xml 0502']);
+  });
+
+  it('takes back a token that never left', async () => {
+    const service = await serving();
+    const { port } = service;
+    await service.close();
+    const shared = client(service, twoFactor, { now: () => 59_000 });
+    expect((await errorOf(redirect(shared))).kind).toBe('not_sent');
+    expect((await errorOf(redirect(shared))).cause, `port ${port}`).toMatchObject({ kind: 'not_sent' });
+  });
+
+  const tokenOnly: TwoFactorCredential = { ...twoFactor, totpSecret: undefined, token: new Secret('123456') };
+
+  it('lives as long as it is taken when it was opened with a token, then says what to do', async () => {
+    const service = await serving();
+    let time = 0;
+    const shared = client(service, tokenOnly, { now: () => time });
+    await redirect(shared);
+    time += 3_600_000;
+    await redirect(shared);
+    service.open.clear();
+    const error = await errorOf(redirect(shared));
+    expect(error.kind).toBe('auth');
+    expect(error.message).toContain('link the account again');
+    expect(service.requests.filter(({ body }) => body.includes('<token>'))).toHaveLength(1);
+  });
+
+  it('is handed out by the check, taken up by the next client, and ended on unlinking only', async () => {
+    const service = await serving();
+    const first = client(service, tokenOnly);
+    const check = await first.verify();
+    await first.close();
+    if (!check.verified || check.sessionHash === undefined) throw new Error('the check gave no session');
+    expect(service.open.size).toBe(1);
+    const next = client(service, { ...tokenOnly, token: undefined, sessionHash: check.sessionHash });
+    await redirect(next);
+    await next.close();
+    expect(service.open.size, 'closing must leave a session that was handed in').toBe(1);
+    const last = client(service, { ...tokenOnly, token: undefined, sessionHash: check.sessionHash });
+    await last.close('all');
+    expect(service.open.size).toBe(0);
+    expect(service.paths()).toEqual(['/xml 1321001', '/xml 0502', '/xml 1321003']);
+  });
+
+  it('is ended on closing when the client opened it for itself', async () => {
+    const service = await serving();
+    const shared = client(service, twoFactor);
+    await redirect(shared);
+    await shared.close();
+    expect(service.open.size).toBe(0);
+  });
+
+  it.each<[string, Credential, RegExp]>([
+    [
+      'a shared secret that is not base32',
+      { ...twoFactor, totpSecret: new Secret('not base 32: 189') },
+      /base32/,
+    ],
+    ['an empty shared secret', { ...twoFactor, totpSecret: new Secret('') }, /empty/],
+    ['a token of five digits', { ...tokenOnly, token: new Secret('12345') }, /six digits/],
+  ])('is not asked for with %s', async (_name, credential, message) => {
+    const service = await serving();
+    const error = await errorOf(redirect(client(service, credential)));
+    expect(error.kind).toBe('invalid_input');
+    expect(error.message).toMatch(message);
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['an element of the data', '<hash>{}</hash>', ''],
+    ['deep in the data', '<a><auth_session><hash>{}</hash></auth_session></a>', ''],
+    ['the object', '', '<object><type>auth_session</type><value>{}</value></object>'],
+  ])('is found in %s', async (_name, data, object) => {
+    const hash = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+    const answer = xmlAnswer('S1321001', data.replace('{}', hash)).replace(
+      '</status>',
+      `${object.replace('{}', hash)}</status>`,
+    );
+    const service = await serving({ login: (_r, socket) => socket.write(http(200, answer)) });
+    service.open.add(hash);
+    await redirect(client(service, twoFactor));
+    expect(service.requests.at(-1)?.body).toContain(`<auth_session><hash>${hash}</hash></auth_session>`);
+  });
+});
+
+describe('the check of a credential', () => {
+  it('logs a password in and out', async () => {
+    const service = await serving();
+    expect(await client(service, password, { jsonAuth: 'basic' }).verify()).toMatchObject({ verified: true });
+    expect(service.paths()).toEqual(['/v1/login', '/v1/logout']);
+    expect(service.requests[0]?.body).toContain(PASSWORD);
+  });
+
+  it('names a refused password', async () => {
+    const service = await serving({ login: (_r, socket) => socket.write(http(401, ERROR_JSON)) });
+    const error = await errorOf(client(service, password).verify());
+    expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', text: 'nope' });
+  });
+
+  it('has nothing to check a trusted application with', async () => {
+    const service = await serving();
+    expect(await client(service, application).verify()).toMatchObject({ verified: false });
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it('needs the XML interface for two factors', async () => {
+    const service = await serving();
+    const error = await errorOf(client(service, twoFactor, { xmlUrl: undefined }).verify());
+    expect(error.kind).toBe('unsupported');
+    expect(error.message).toContain('SERVICE_XML_URL');
+  });
+});

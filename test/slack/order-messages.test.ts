@@ -1,0 +1,202 @@
+import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
+import type { MessageStore } from '../../src/orders/ports.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createDirectory } from '../../src/slack/directory.ts';
+import {
+  adoptCard,
+  NOTIFICATION_LEASE_MS,
+  type NotifierDeps,
+  notifyOrder,
+} from '../../src/slack/order-messages.ts';
+import { createSlackWeb, postedResponse, type SlackWeb } from '../../src/slack/platform/web.ts';
+import { newOrder, startRig, T0 } from '../store/order-rig.ts';
+import { DOMAINS, textOf, until } from '../support/demo.ts';
+import { orderOf } from '../support/orders.ts';
+
+/*
+ * What the cards and the threads say, whatever happens between two reads.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => workspace.faults.clear());
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
+  return {
+    web,
+    directory: createDirectory(web, workspace.teamId),
+    orders: rig.store,
+    messages: rig.store,
+    settings: async () => ({
+      approvers: ['U0BOB'],
+      approvalsRequired: 1,
+      approvalTasks: ['renew'],
+      approvalTtl: 1,
+      approvalRemindAfter: 1,
+      allowSelfApproval: false,
+      reminderChannel: undefined,
+      reminderDays: [],
+      reminderCron: '0 9 * * *',
+      reminderTimezone: 'UTC',
+    }),
+    now: () => new Date(),
+    log: pino({ level: 'silent' }),
+    ...changes,
+  };
+}
+
+const DONE = { summary: 'Done.', code: 'S01', text: 'Domain renewed' };
+const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
+
+/** An order whose first request is under way. */
+async function underWay(): Promise<Order> {
+  const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
+  await apply(order, { type: 'claimed', workerId: 'w', leaseUntil: new Date(Date.now() + 60_000) });
+  return apply(order, { type: 'sending', workerId: 'w', n: 1 });
+}
+
+const messagesOf = (order: Order): Message[] =>
+  workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id);
+const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
+
+/** The store, where the order moves on right after it was read for the first time. */
+function movingOn(order: Order, event: OrderEvent): MessageStore {
+  return {
+    ...rig.store,
+    async claimNotification(...lease) {
+      const read = await rig.store.claimNotification(...lease);
+      await apply(order, event);
+      return read;
+    },
+  };
+}
+
+test('a result is told with what it was, even where the order was read before it ended', async () => {
+  const order = await underWay();
+  const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await notifyOrder(deps({ messages: movingOn(order, ended) }), order.id, 0);
+  const [reply, ...others] = repliesOf(order);
+  expect(others).toEqual([]);
+  expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
+});
+
+test('an outcome that was settled before anybody heard of it is told as it was settled', async () => {
+  const order = await underWay();
+  await apply(order, { type: 'answered', n: 1, outcome: 'UNKNOWN', result: { summary: 'No answer.' } });
+  await apply(order, { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
+  await notifyOrder(deps(), order.id, 0);
+  expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
+});
+
+test('a draft that turns out to have been sent, for the database lost its confirmation, is told all the same', async () => {
+  const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
+  await notifyOrder(deps(), order.id, 0);
+  expect(messagesOf(order), 'while it is a draft').toEqual([]);
+  const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await apply(order, { type: 'invalidated', summary: 'It may have been sent too.', known });
+  await notifyOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known.*Domain renewed/s);
+});
+
+test('a card that comes so late that another process has posted one says the end as well', async () => {
+  const order = await underWay();
+  const later: NotifierDeps['now'] = () => new Date(Date.now() + NOTIFICATION_LEASE_MS + 1);
+  let held = 0;
+  const slow: SlackWeb = {
+    async call(method, args, answer) {
+      held += 1;
+      if (held === 1) {
+        await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+        await notifyOrder(deps({ now: later }), order.id, 0);
+      }
+      return web.call(method, args, answer);
+    },
+  };
+  await notifyOrder(deps({ web: slow }), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+});
+
+test('showing it again says nothing twice', async () => {
+  const order = await underWay();
+  await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+  await Promise.all([1, 2, 3].map(() => notifyOrder(deps(), order.id, 0)));
+  await notifyOrder(deps(), order.id, 0);
+  expect(cardsOf(order)).toHaveLength(1);
+  expect(repliesOf(order)).toHaveLength(1);
+});
+
+test('while one process shows an order, however long it takes, no other one does', async () => {
+  const order = await rig.keep(newOrder({ createdAt: T0 }));
+  let calls = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slowly: SlackWeb = {
+    async call(method, args, answer) {
+      calls += 1;
+      await held;
+      return web.call(method, args, answer);
+    },
+  };
+  const startedAt = Date.now();
+  const showing = notifyOrder(deps({ web: slowly, leaseMs: 200 }), order.id, 0);
+  await until('it has begun', () => calls === 1);
+  await until('its first lease is long over', () => Date.now() - startedAt > 700);
+  await notifyOrder(deps({ leaseMs: 200 }), order.id, 0);
+  expect(messagesOf(order), 'another process showed it meanwhile').toEqual([]);
+  release();
+  await showing;
+  expect(cardsOf(order)).toHaveLength(1);
+  // It was given back: the next one need not wait.
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await notifyOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
+});
+
+test('what Slack refuses for its newer blocks is said in older ones', async () => {
+  const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
+  await notifyOrder(deps(), order.id, 0);
+  const [card] = cardsOf(order);
+  expect(card?.blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
+});
+
+test('a card that was posted while the bot died is taken up when its button is pressed', async () => {
+  const order = await rig.keep(newOrder());
+  await notifyOrder(deps(), order.id, 0);
+  const [known] = cardsOf(order);
+  if (known === undefined) throw new Error('there is no card');
+  const { blocks, text, metadata } = known;
+  const { ts } = await web.call(
+    'chat.postMessage',
+    { channel: DOMAINS, text, blocks, metadata },
+    postedResponse,
+  );
+  const stores = { orders: rig.store, messages: rig.store };
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts });
+  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts });
+  expect(await rig.store.messages(order.id)).toHaveLength(1);
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts });
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await notifyOrder(deps(), order.id, 0);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);
+});

@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCache } from '../../../src/slack/platform/cache.ts';
+import { SlackApiError } from '../../../src/slack/platform/web.ts';
+
+let nowMs: number;
+let calls: string[];
+let answer: (key: string) => Promise<string>;
+beforeEach(() => {
+  nowMs = 0;
+  calls = [];
+  answer = async (key) => `${key} ${calls.length}`;
+});
+
+const cacheOf = (maxAgeMs: number) =>
+  createCache({
+    maxAgeMs,
+    now: () => nowMs,
+    load: (key: string) => {
+      calls.push(key);
+      return answer(key);
+    },
+  });
+
+/** A call that is answered by hand. */
+function pending() {
+  let resolve: (text: string) => void = () => undefined;
+  answer = () =>
+    new Promise((done) => {
+      resolve = done;
+    });
+  return { answer: (text: string) => resolve(text) };
+}
+
+describe('a cached answer', () => {
+  it('serves until its age, counted from the call, and no longer', async () => {
+    const cache = cacheOf(10_000);
+    expect(await cache.get('a')).toBe('a 1');
+    nowMs = 9_999;
+    expect(await cache.get('a')).toBe('a 1');
+    nowMs = 10_000;
+    expect(await cache.get('a')).toBe('a 2');
+    expect(await cache.get('b')).toBe('b 3');
+  });
+
+  it('that took longer than its age serves only those who waited for it', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const first = cache.get('a');
+    nowMs = 15_000;
+    const second = cache.get('a');
+    slow.answer('late');
+    expect(await Promise.all([first, second])).toEqual(['late', 'late']);
+    answer = async () => 'new';
+    expect(await cache.get('a')).toBe('new');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is not kept when it is forgotten while its call is under way', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const first = cache.get('a');
+    cache.forget('a');
+    answer = async () => 'after the change';
+    const second = cache.get('a');
+    slow.answer('before the change');
+    expect(await first).toBe('before the change');
+    expect(await second).toBe('after the change');
+    expect(await cache.get('a')).toBe('after the change');
+  });
+});
+
+describe('many at once', () => {
+  it('cause one call', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const all = Array.from({ length: 200 }, () => cache.get('a'));
+    slow.answer('once');
+    expect(new Set(await Promise.all(all))).toEqual(new Set(['once']));
+    expect(calls).toEqual(['a']);
+  });
+});
+
+describe('a failure', () => {
+  it('is told to everybody who waited, and not kept', async () => {
+    const cache = cacheOf(10_000);
+    answer = async () => {
+      throw new SlackApiError('unreachable', 'users.info', {});
+    };
+    const all = await Promise.allSettled([cache.get('a'), cache.get('a')]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls).toHaveLength(1);
+    answer = async () => 'back';
+    expect(await cache.get('a')).toBe('back');
+  });
+
+  it('for too many calls keeps from calling for as long as Slack says, whatever is asked about', async () => {
+    const cache = cacheOf(60_000);
+    await cache.get('known');
+    answer = async () => {
+      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: 30_000 });
+    };
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    answer = async () => 'back';
+    nowMs = 29_999;
+    await expect(cache.get('b')).rejects.toThrow('rate_limited');
+    expect(await cache.get('known')).toBe('known 1');
+    expect(calls).toEqual(['known', 'a']);
+    nowMs = 30_000;
+    expect(await cache.get('b')).toBe('back');
+  });
+});
