@@ -1,7 +1,7 @@
 import { Agent, errors, request } from 'undici';
 import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
-import { readRetryAfter } from '../service/classify-response.ts';
+import { readRetryAfter } from '../http/retry-after.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './registration.ts';
 

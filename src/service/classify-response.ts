@@ -103,18 +103,6 @@ function statusInParentheses(envelope: Envelope | undefined): string {
 }
 
 /**
- * The wait that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds from `now`; undefined when
- * it says nothing usable. Callers cap it.
- */
-export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
-  const value = (Array.isArray(header) ? header[0] : header)?.trim();
-  if (value === undefined || value === '') return undefined;
-  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) || /^-?\d/.test(value) ? undefined : Math.max(0, at - now);
-}
-
-/**
  * Whether a refusal may mean that the session has ended, so that a new one is worth a second try. The codes for it are
  * not documented; the word "session" in the text is the best sign there is.
  */

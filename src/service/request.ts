@@ -6,13 +6,14 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from '../http/exchange.ts';
+import { readRetryAfter } from '../http/retry-after.ts';
 import {
   type JsonSignature,
   jsonSignatureHeaders,
   type XmlSignature,
   xmlSignatureElement,
 } from './authenticator/signature.ts';
-import { classifyResponse, readRetryAfter } from './classify-response.ts';
+import { classifyResponse } from './classify-response.ts';
 import { InvalidInputError, InvalidResponseError } from './codec/errors.ts';
 import {
   type Decoded,

@@ -16,13 +16,6 @@ import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { openForm } from './features/ordering.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
-  ACKNOWLEDGE_WITHIN_MS,
-  type Acknowledgement,
-  createAcknowledgement,
-  measureAcknowledgements,
-} from './platform/acknowledgement.ts';
-import { createLimiter, MINUTE_MS } from './platform/limiter.ts';
-import {
   actionPayload,
   announcement,
   commandPayload,
@@ -31,7 +24,14 @@ import {
   shortcutPayload,
   valuesOf,
   viewPayload,
-} from './platform/payload.ts';
+} from './payload.ts';
+import {
+  ACKNOWLEDGE_WITHIN_MS,
+  type Acknowledgement,
+  createAcknowledgement,
+  measureAcknowledgements,
+} from './platform/acknowledgement.ts';
+import { createLimiter, MINUTE_MS } from './platform/limiter.ts';
 import { boltLogger, createReceiver, type SlackMode } from './platform/receiver.ts';
 import { webClientOptions } from './platform/web.ts';
 import { submitForm } from './submission.ts';

@@ -1,7 +1,7 @@
 import type { DigestPoster } from '../expiry/ports.ts';
 import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './platform/fallback.ts';
+import { withPlainFallback } from './fallback.ts';
 import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { code, type Message, textMessage } from './views/blocks.ts';
 import { digestHead, digestMore } from './views/digest.ts';

@@ -10,7 +10,7 @@ import type {
   UnnotifiedOrder,
 } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './platform/fallback.ts';
+import { withPlainFallback } from './fallback.ts';
 import {
   isTokenError,
   isTransient,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Person } from './directory.ts';
+import { withPlainFallback } from './fallback.ts';
 import type { SlackDeps } from './feature.ts';
-import { withPlainFallback } from './platform/fallback.ts';
 import { fetchWithin } from './platform/fetch.ts';
 import { isTransient, okResponse, SlackApiError } from './platform/web.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/blocks.ts';

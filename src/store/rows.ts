@@ -376,7 +376,10 @@ const SKEW_MS = 60_000;
 
 /** Rows of {@link selectNeglected}. */
 export const neglectedRows = z.array(
-  z.object({ kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_remind', 'unnotified']), id: z.string() }),
+  z.object({
+    kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_remind', 'unnotified']),
+    id: z.string(),
+  }),
 );
 
 /** Orders that need a hand, with what for; of each kind the oldest first. */

@@ -67,7 +67,7 @@ describe('settling an unknown outcome', () => {
       rig.orders.resolve(order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
     );
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
-    expect((await rig.story(order.id)).filter((kind) => kind === 'settled by U0BOB')).toHaveLength(1);
+    expect((await rig.story(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
   });
 
   test('is not asked of an order whose outcome is known', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { classifyResponse, readRetryAfter } from '../../src/service/classify-response.ts';
+import { readRetryAfter } from '../../src/http/retry-after.ts';
+import { classifyResponse } from '../../src/service/classify-response.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { InvalidResponseError } from '../../src/service/codec/errors.ts';
 import { decodeJson } from '../../src/service/codec/json.ts';

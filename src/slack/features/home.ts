@@ -1,7 +1,7 @@
 import { newReference } from '../../log.ts';
 import { isRequester } from '../../orders/order.ts';
+import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import { withPlainView } from '../platform/fallback.ts';
 import { okResponse, type SlackWeb } from '../platform/web.ts';
 import type { AnyBlock } from '../views/blocks.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';

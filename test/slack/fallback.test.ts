@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { withPlainFallback, withPlainView } from '../../../src/slack/platform/fallback.ts';
-import { SlackApiError } from '../../../src/slack/platform/web.ts';
+import { withPlainFallback, withPlainView } from '../../src/slack/fallback.ts';
+import { SlackApiError } from '../../src/slack/platform/web.ts';
 import {
   actions,
   button,
@@ -9,7 +9,7 @@ import {
   message,
   section,
   table,
-} from '../../../src/slack/views/blocks.ts';
+} from '../../src/slack/views/blocks.ts';
 
 const withTable = message('Two names expire', [
   header('Soon'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { originOf, valuesOf, viewPayload } from '../../../src/slack/platform/payload.ts';
+import { originOf, valuesOf, viewPayload } from '../../src/slack/payload.ts';
 
 function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
   const view = { id: 'V1', callback_id: 'renew', private_metadata: metadata, state: { values } };

@@ -1,3 +1,4 @@
+import { mayBeBlockError } from './platform/web.ts';
 import {
   type AnyBlock,
   asText,
@@ -5,8 +6,7 @@ import {
   lines,
   type Message,
   withoutNewBlocks,
-} from '../views/blocks.ts';
-import { mayBeBlockError } from './web.ts';
+} from './views/blocks.ts';
 
 /** The text of some blocks and their buttons as they are: a card without buttons could not be decided. */
 function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { slackUser } from '../directory.ts';
-import type { FormOrigin, FormValues } from '../views/form.ts';
+import { slackUser } from './directory.ts';
+import type { FormOrigin, FormValues } from './views/form.ts';
 
 /*
  * What Slack delivers, read with its edges checked. Only what is used is named; the rest may change.

@@ -1,0 +1,11 @@
+/**
+ * The wait that a `Retry-After` header asks for (RFC 9110, section 10.2.3), in milliseconds from `now`; undefined when
+ * it says nothing usable. Callers cap it.
+ */
+export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
+  const value = (Array.isArray(header) ? header[0] : header)?.trim();
+  if (value === undefined || value === '') return undefined;
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) || /^-?\d/.test(value) ? undefined : Math.max(0, at - now);
+}
