@@ -3,7 +3,7 @@ import { jobsAfter } from './jobs.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { OrderCommit, OrderStore } from './ports.ts';
 
-import { transition } from './transition.ts';
+import { transition } from './state-machine.ts';
 
 /** What a decision makes of the order as it is now. */
 export type Decision =

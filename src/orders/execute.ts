@@ -24,9 +24,9 @@ import {
   resultOfResponse,
   SuspendedError,
 } from './result.ts';
+import { transition } from './state-machine.ts';
 import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
-import { transition } from './transition.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;

@@ -1,5 +1,5 @@
 /**
- * What an order is, and what may happen to it; `transition.ts` says what each event makes of it.
+ * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.
  *
  * Words used here and everywhere else:
  * - **order**: one request of one person for one task, for one or several names.

@@ -1,5 +1,5 @@
-import { LOST_SENDING } from './item-events.ts';
 import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { LOST_SENDING } from './state-machine.ts';
 
 /*
  * What a worker makes of its request’s outcome. Nothing that is known of a request that left is thrown away,

@@ -9,8 +9,8 @@ import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type Orde
 import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore } from './ports.ts';
+import { transition } from './state-machine.ts';
 import { taskNamed } from './tasks.ts';
-import { transition } from './transition.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;

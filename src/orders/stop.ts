@@ -1,10 +1,10 @@
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { STOPPED } from './item-events.ts';
 import { formatState, isFinal, type Order, waitingItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import type { OrderStore } from './ports.ts';
+import { STOPPED } from './state-machine.ts';
 
 /**
  * The requester or an approver stops what waits to be sent. What is being sent goes on: its answer is kept as it comes.

@@ -7,7 +7,7 @@ import {
   type OrderState,
   outcomeOf,
 } from '../../src/orders/order.ts';
-import { transition } from '../../src/orders/transition.ts';
+import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 

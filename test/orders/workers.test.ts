@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import { type AnsweredEvent, eventOfOutcome } from '../../src/orders/outcome.ts';
-import { transition } from '../../src/orders/transition.ts';
+import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
 

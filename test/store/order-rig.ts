@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Sealed } from '../../src/accounts/vault.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
-import { transition } from '../../src/orders/transition.ts';
+import { transition } from '../../src/orders/state-machine.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createOrderStore, type OrderStoreDeps } from '../../src/store/orders.ts';
 import { newOrder as sampleOrder } from '../orders/sample.ts';

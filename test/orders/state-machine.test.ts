@@ -11,7 +11,7 @@ import {
   type OrderState,
   outcomeOf,
 } from '../../src/orders/order.ts';
-import { transition } from '../../src/orders/transition.ts';
+import { transition } from '../../src/orders/state-machine.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
 /** Applies events that must apply. */

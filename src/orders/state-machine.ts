@@ -1,0 +1,588 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  EVIDENCE,
+  formatState,
+  type ItemResult,
+  isFinal,
+  isInvalidated,
+  ORDER_STATES,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+  type OrderLogEntry,
+  type OrderState,
+  outcomeOf,
+} from './order.ts';
+
+/*
+ * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
+ * commits the result by compare-and-swap on `version`. The table comes first, then a function for each event in the
+ * table's order, then what they share.
+ */
+
+/** The order after an event, and what the audit log says of it. */
+interface Changed {
+  readonly ok: true;
+  readonly order: Order;
+  readonly log: readonly OrderLogEntry[];
+}
+
+export type Transition =
+  | Changed
+  /** The event does not apply in this state: nothing changes. */
+  | { readonly ok: false; readonly refusal: string };
+
+type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
+
+interface Row<Type extends OrderEvent['type']> {
+  readonly from: readonly OrderState[];
+  /** Follows "It cannot be". */
+  readonly participle: string;
+  /** @returns undefined when the event does not apply to the order's items */
+  readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
+}
+
+/** States of orders to which something may still happen. */
+const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
+
+const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
+  confirmed: { from: ['DRAFT'], participle: 'confirmed', apply: confirmed },
+  approved: { from: ['PENDING'], participle: 'approved', apply: approved },
+  denied: { from: ['PENDING'], participle: 'denied', apply: denied },
+  cancelled: { from: ['DRAFT', 'PENDING'], participle: 'cancelled', apply: cancelled },
+  expired: { from: ['PENDING'], participle: 'expired', apply: expired },
+  reminded: { from: ['PENDING'], participle: 'reminded', apply: reminded },
+  claimed: { from: ['APPROVED'], participle: 'carried out', apply: claimed },
+  sending: { from: ['EXECUTING'], participle: 'sent', apply: sending },
+  retry_scheduled: { from: ['EXECUTING'], participle: 'held back', apply: retryScheduled },
+  released: { from: ['EXECUTING'], participle: 'released', apply: released },
+  stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], participle: 'stopped', apply: stopped },
+  answered: { from: NOT_FINAL, participle: 'answered', apply: answered },
+  invalidated: { from: NOT_FINAL, participle: 'invalidated', apply: invalidated },
+  hinted: { from: NOT_FINAL, participle: 'given a hint', apply: hinted },
+  resolved: { from: NOT_FINAL, participle: 'resolved', apply: resolved },
+  answered_late: { from: ORDER_STATES, participle: 'answered', apply: answeredLate },
+  shown: { from: ORDER_STATES, participle: 'confirmed by the registry', apply: registryConfirmed },
+};
+
+/**
+ * What an event makes of an order.
+ * @param now the moment of the event
+ */
+export function transition(order: Order, event: OrderEvent, now: Date): Transition {
+  return applyRow(event.type, order, event, now);
+}
+
+function applyRow<Type extends OrderEvent['type']>(
+  type: Type,
+  order: Order,
+  event: EventOf<Type>,
+  now: Date,
+): Transition {
+  const { from, participle, apply } = EVENTS[type];
+  const result = from.includes(order.state) ? apply(order, event, now) : undefined;
+  return result ?? refuse(order, participle);
+}
+
+function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
+  const { needsApproval, expiresAt, remindAt } = event;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: order.requesterId },
+    needsApproval
+      ? { state: 'PENDING', expiresAt, remindAt }
+      : { state: 'APPROVED', expiresAt: undefined, remindAt: undefined },
+  );
+}
+
+function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    return {
+      ok: false,
+      refusal: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+    };
+  }
+  // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
+  const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
+  const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
+  const lapsed = approvals
+    .map(({ userId }) => userId)
+    .filter((userId) => !event.validApprovers.includes(userId));
+  const standing = approvals.length - lapsed.length;
+  const enough = standing >= order.approvalsRequired;
+  if (isRepeated && !enough) {
+    return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
+  }
+  const { unreadableGroups = [] } = event;
+  const detail = {
+    standing,
+    lapsed,
+    required: order.approvalsRequired,
+    ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
+  };
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: event.by, detail },
+    enough ? { approvals, state: 'APPROVED', expiresAt: undefined, remindAt: undefined } : { approvals },
+  );
+}
+
+function denied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
+  const detail = { reason: event.reason ?? null };
+  return changedOrder(order, now, { kind: event.type, actor: event.by, detail }, closedOrder('DENIED', now));
+}
+
+function cancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
+  return changedOrder(order, now, { kind: event.type, actor: event.by }, closedOrder('CANCELLED', now));
+}
+
+function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition | undefined {
+  if (order.expiresAt === undefined || order.expiresAt > now) return undefined;
+  return changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
+}
+
+function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
+  if (order.remindAt === undefined || order.remindAt > now) return undefined;
+  return changedOrder(order, now, { kind: event.type }, { remindAt: undefined });
+}
+
+function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition {
+  const { workerId, leaseUntil } = event;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail: { worker: workerId } },
+    { state: 'EXECUTING', claim: { workerId, leaseUntil } },
+  );
+}
+
+/** The request of an item is about to leave. Of one that is out already only what proves that it may go again. */
+function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  const applies =
+    event.again === undefined
+      ? item?.state === 'WAITING' && item.sentAt === undefined
+      : // Somebody may have stopped the order while the request whose session had ended was out.
+        item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
+  if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
+  const why = event.again === undefined ? {} : { why: event.again };
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail: { n: item.n, name: item.name, ctid: item.ctid, ...why } },
+    {
+      items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }),
+    },
+  );
+}
+
+/** An item’s request was proven not to have been carried out: it may go again. */
+function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  if (
+    !isClaimedBy(order, event.workerId) ||
+    item === undefined ||
+    (item.state !== 'SENT' && item.state !== 'WAITING')
+  ) {
+    return undefined;
+  }
+  const entry = {
+    kind: event.type,
+    detail: { n: item.n, name: item.name, why: event.why, until: event.notBefore.toISOString() },
+  };
+  if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
+  return changedOrder(order, now, entry, {
+    items: replaceItem(order, event.n, {
+      state: 'WAITING',
+      sentAt: undefined,
+      notBefore: event.notBefore,
+      attempts: attemptsOf(item),
+      ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
+    }),
+  });
+}
+
+/** Somebody stopped the order while this item’s request was out: it would have gone again, and does not. */
+function notRetried(
+  order: Order,
+  item: OrderItem,
+  entry: Parameters<typeof changedOrder>[2],
+  doubt: string | undefined,
+  now: Date,
+): Transition {
+  const by = item.result?.stoppedBy;
+  const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
+  const open = { ...item, result: { summary: STOPPED, inDoubt }, attempts: attemptsOf(item) };
+  const items = replaceItem(
+    order,
+    item.n,
+    stoppedItem(open, { summary: STOPPED, ...(by === undefined ? {} : { by }) }),
+  );
+  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
+}
+
+/** What was sent and has no answer is unknown; what was not sent goes on in another claim. */
+function released(order: Order, event: EventOf<'released'>, now: Date): Transition {
+  const lost = order.items.filter((item) => item.state === 'SENT');
+  return finishIfComplete(
+    changedOrder(
+      order,
+      now,
+      { kind: event.type, detail: { lost: lost.map((item) => item.ctid) } },
+      {
+        state: 'APPROVED',
+        claim: undefined,
+        items: order.items.map((item) =>
+          item.state === 'SENT' ? { ...item, state: 'UNKNOWN', result: { summary: NO_ANSWER_KNOWN } } : item,
+        ),
+      },
+    ),
+    now,
+  );
+}
+
+/** What is told of an item that a person stopped. */
+export const STOPPED = 'It was stopped before it was sent.';
+const STOPPED_UNDER_WAY =
+  'Its request was on its way when the order was stopped. It is not sent again, whatever becomes of it.';
+
+/** Nothing more is sent of the order, or of some of its items. */
+function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
+  const { by, only, doneIn } = event;
+  const isStopped = (item: OrderItem) =>
+    item.state === 'WAITING' && (only === undefined || only.includes(item.n));
+  const isIdle = (by !== undefined || only !== undefined) && !order.items.some(isStopped);
+  // A person stops what was approved; what still waits for approval is cancelled.
+  if (isIdle || (order.state === 'PENDING' && by !== undefined)) return undefined;
+  const entry = {
+    kind: event.type,
+    detail: {
+      summary: event.summary,
+      names: order.items.filter(isStopped).map(({ name }) => name),
+      ...(doneIn === undefined ? {} : { doneIn }),
+    },
+    ...(by === undefined ? {} : { actor: by }),
+  };
+  if (by !== undefined && order.items.every(isUnsent)) {
+    return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
+  }
+  const items = order.items.map((item) => {
+    if (isStopped(item)) return stoppedItem(item, event);
+    // Should it turn out not to have been carried out, it is not sent again either.
+    return by !== undefined && item.state === 'SENT'
+      ? { ...item, result: { ...(item.result ?? { summary: STOPPED_UNDER_WAY }), stoppedBy: by } }
+      : item;
+  });
+  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
+}
+
+/** Of a request that may have been carried out nobody can say that it was not. */
+function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
+  const marks = {
+    ...(by === undefined ? {} : { stoppedBy: by }),
+    ...(doneIn === undefined ? {} : { doneIn }),
+  };
+  return item.result?.inDoubt === true
+    ? { ...item, state: 'UNKNOWN', result: { summary: isInvalidated(summary), ...marks } }
+    : { ...item, state: 'FAILED', result: { summary, ...marks } };
+}
+
+/**
+ * An answer may also come late, after the item was given up as unknown: it is the best evidence there is. A worker
+ * that sent nothing speaks for its own claim alone: by now another one's request may be on its way.
+ */
+function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  const isOpen = (unknown: OrderItem) =>
+    unknown.answeredAt === undefined || (event.outcome !== 'UNKNOWN' && !isKept(unknown, event.result));
+  const applies =
+    event.givenUpBy === undefined
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isOpen(item))
+      : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
+        isClaimedBy(order, event.givenUpBy) &&
+        (item?.state === 'WAITING' || item?.state === 'SENT');
+  if (item === undefined || !applies) return undefined;
+  const detail = {
+    n: item.n,
+    name: item.name,
+    ctid: item.ctid,
+    outcome: event.outcome,
+    result: event.result,
+  };
+  return finishIfComplete(
+    changedOrder(
+      order,
+      now,
+      { kind: event.type, detail },
+      {
+        items: replaceItem(order, event.n, {
+          state: event.outcome,
+          answeredAt: now,
+          result: event.result,
+          attempts: attemptsOf(item),
+        }),
+      },
+    ),
+    now,
+  );
+}
+
+/**
+ * Nobody knows any more what of the order was sent. Without a request that is known to have left this concerns what
+ * was to be sent; such a request stops whatever has not ended, an order that waits for its approval too.
+ */
+function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
+  const { summary, known } = event;
+  const item = order.items.find(({ n }) => n === known?.n);
+  const applies =
+    known === undefined
+      ? order.state === 'APPROVED' || order.state === 'EXECUTING'
+      : item !== undefined && !hasOutcome(item);
+  if (!applies) return undefined;
+  const sent =
+    known === undefined || item === undefined
+      ? {}
+      : { n: item.n, name: item.name, ctid: item.ctid, outcome: known.outcome, result: known.result };
+  return finishIfComplete(
+    changedOrder(
+      order,
+      now,
+      { kind: event.type, detail: { summary, ...sent } },
+      {
+        items: order.items.map((each): OrderItem => {
+          if (hasOutcome(each)) return each;
+          if (each.n !== known?.n) return unknownItem(each, summary);
+          const attempts = Math.max(each.attempts, known.attempts);
+          const { sentAt, result } = known;
+          return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
+        }),
+      },
+    ),
+    now,
+  );
+}
+
+function unknownItem(item: OrderItem, summary: string): OrderItem {
+  return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
+}
+
+/** Public records show something of an item that nobody knows of. It is kept for the person who settles. */
+function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
+  const { n, hint } = event;
+  const item = order.items.find((candidate) => candidate.n === n);
+  const known = item?.result?.hint;
+  const isSame = known?.text === hint.text && known.source === hint.source;
+  if (item?.state !== 'UNKNOWN' || isSame) return undefined;
+  return changedOrder(
+    order,
+    now,
+    {
+      kind: event.type,
+      detail: { n, name: item.name, ctid: item.ctid, hint: hint.text, source: hint.source },
+    },
+    { items: replaceItem(order, n, { result: { ...(item.result ?? { summary: NO_ANSWER_KNOWN }), hint } }) },
+  );
+}
+
+/** A person, or public records, say what became of items that nobody knew of. */
+function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
+  const unknown = order.items.filter(
+    (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
+  );
+  if (unknown.length === 0) return undefined;
+  const summary = event.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
+  const detail = {
+    outcome: event.outcome,
+    reason: event.reason ?? null,
+    ctids: unknown.map((item) => item.ctid),
+  };
+  return finishIfComplete(
+    changedOrder(
+      order,
+      now,
+      { kind: event.type, actor: event.by, detail },
+      {
+        items: order.items.map((item) =>
+          unknown.includes(item)
+            ? { ...item, state: event.outcome, result: { ...item.result, summary, resolvedBy: event.by } }
+            : item,
+        ),
+      },
+    ),
+    now,
+  );
+}
+
+/** What people are told where the database says that nothing was sent, and a worker knows better. */
+export const LOST_SENDING = 'This was sent, and the bot’s database has lost that it was.';
+
+/**
+ * What has ended stays as it ended, for people and later orders rest on it. What became of the request is kept beside
+ * that, and people are told.
+ */
+function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
+  if (item === undefined || !hasEnded) return undefined;
+  const { summary, resolvedBy, late } = item.result ?? {};
+  // That the outcome is not known was known when it was settled.
+  const saysNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
+  const wasLost = item.sentAt === undefined && resolvedBy === undefined;
+  const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
+  if (saysNothing || isRepeated || isKept(item, event.result)) return undefined;
+  const detail = {
+    n: item.n,
+    name: item.name,
+    ctid: item.ctid,
+    outcome: event.outcome,
+    ...(resolvedBy === undefined ? {} : { resolvedBy }),
+    agrees: event.outcome === item.state,
+    result: event.result,
+  };
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail },
+    {
+      items: replaceItem(order, event.n, {
+        answeredAt: now,
+        result: {
+          ...event.result,
+          summary: wasLost || summary === undefined ? LOST_SENDING : summary,
+          ...(resolvedBy === undefined ? {} : { resolvedBy: resolvedBy }),
+          late: event.outcome,
+        },
+      }),
+    },
+  );
+}
+
+/** The registry shows that what the service had accepted has happened: said once an item. */
+function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  if (item?.state !== 'SUCCEEDED') return undefined;
+  const detail = { n: item.n, name: item.name };
+  return changedOrder(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
+}
+
+const NO_ANSWER_KNOWN =
+  'The request may have reached the service, but the bot stopped before it could read an answer.';
+
+function isClaimedBy(order: Order, workerId: string): boolean {
+  return order.state === 'EXECUTING' && order.claim?.workerId === workerId;
+}
+
+function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): readonly OrderItem[] {
+  return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
+}
+
+/** A try that failed before `sentAt` counts all the same, or it could go on for ever. */
+function attemptsOf(item: OrderItem): number {
+  return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
+}
+
+/** Surely nothing of it was carried out: it was never sent, or the service refused for load. */
+function isUnsent(item: OrderItem): boolean {
+  return item.state === 'WAITING' && item.result?.inDoubt !== true;
+}
+
+/** It has failed without an answer, and nobody has settled it. */
+function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
+  return state === 'FAILED' && answeredAt === undefined && result?.resolvedBy === undefined;
+}
+
+function hasOutcome({ state }: OrderItem): boolean {
+  return state === 'SUCCEEDED' || state === 'FAILED';
+}
+
+/** Whether an item keeps this very answer already: the commit of it may have gone unconfirmed. */
+function isKept(item: OrderItem, result: ItemResult): boolean {
+  const kept = statusTextOf(item.result);
+  const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
+  return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
+}
+
+/** What came from the service; the bot's own sentence changes when an item is doubted or settled. */
+function statusTextOf(result: ItemResult | undefined) {
+  const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
+  return { code, text, stid, httpStatus, messages, errorKind };
+}
+
+const SYSTEM = 'system';
+
+/** What closes an order. */
+function closedOrder(state: OrderState, now: Date): Partial<Order> {
+  return { state, closedAt: now, expiresAt: undefined, remindAt: undefined, claim: undefined };
+}
+
+/** The order with what has changed, and the line that says so in the audit log. */
+function changedOrder(
+  order: Order,
+  now: Date,
+  entry: {
+    readonly kind: OrderLogEntry['kind'];
+    /** The bot itself when left out. */
+    readonly actor?: string;
+    readonly detail?: OrderLogEntry['detail'];
+  },
+  changes: Partial<Order>,
+): Changed {
+  const next: Order = { ...order, ...changes, version: order.version + 1 };
+  const { kind, actor = SYSTEM, detail = {} } = entry;
+  return {
+    ok: true,
+    order: next,
+    log: [{ kind, actor, detail, at: now, state: next.state, version: next.version }],
+  };
+}
+
+/** Appends the line that says how the whole order ended, once no item is left to send. */
+function finishIfComplete(result: Changed, now: Date): Changed {
+  const outcome = outcomeOf(result.order.items);
+  if (outcome === undefined || outcome === result.order.state) return result;
+  const order: Order = {
+    ...result.order,
+    ...closedOrder(outcome, now),
+    closedAt: outcome === 'UNKNOWN' ? undefined : now,
+  };
+  const log = result.log.map((entry) => ({ ...entry, state: outcome }));
+  return {
+    ok: true,
+    order,
+    log: [
+      ...log,
+      {
+        kind: 'finished',
+        actor: SYSTEM,
+        detail: { through: log[0]?.kind ?? null },
+        at: now,
+        state: outcome,
+        version: order.version,
+      },
+    ],
+  };
+}
+
+/** What a person who was refused does next, by the state that the order is in. */
+const NEXT: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'The person who asked has to confirm it first.',
+  PENDING: 'An approver decides about it.',
+  APPROVED: 'Its thread will say how it ends.',
+  EXECUTING: 'Its thread will say how it ends.',
+  SUCCEEDED: 'Its thread says how it went.',
+  FAILED: 'Its thread says why; Retry asks again.',
+  UNKNOWN: 'An approver has to settle it first.',
+  DENIED: 'Ask again if it is still wanted.',
+  EXPIRED: 'Ask again if it is still wanted.',
+  CANCELLED: 'Ask again if it is still wanted.',
+};
+
+/** The event does not apply in the order’s state. */
+function refuse(order: Order, wanted: string): Transition {
+  return {
+    ok: false,
+    refusal: `It cannot be ${wanted}: the order is ${formatState(order.state)}. ${NEXT[order.state]}`,
+  };
+}
