@@ -2,34 +2,12 @@ import { z } from 'zod';
 import type { Account, AccountProfile, AccountStore, LinkMethod } from '../accounts/account.ts';
 import { readProfile } from '../accounts/profile.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import { batch } from './batch.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
 
-type Row = Omit<Prisma.AccountModel, 'createdAt' | 'updatedAt'>;
-
-/** Rows of {@link COLUMNS}. */
-const rows = z.array(
-  z.object({
-    id: z.string(),
-    teamId: z.string(),
-    userId: z.string(),
-    method: z.string(),
-    slot: z.string(),
-    context: z.number().nullable(),
-    login: z.string(),
-    application: z.string().nullable(),
-    sealed: z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes)),
-    keyId: z.string(),
-    activeKey: z.string().nullable(),
-    verifiedAt: z.date().nullable(),
-    profile: z.custom<Row['profile']>(),
-  }),
-);
-const COLUMNS = Prisma.sql`id, team_id AS "teamId", user_id AS "userId", method, slot, context, login, application,
-  sealed, key_id AS "keyId", active_key AS "activeKey", verified_at AS "verifiedAt", profile`;
+type Row = Prisma.AccountModel;
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore({ prisma, run }: Database): AccountStore {
+export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): AccountStore {
   /** Changes of one person's accounts, one after the other: they touch several rows. */
   const changeAccounts = <T>(
     teamId: string,
@@ -42,33 +20,18 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
       return change(tx);
     });
 
-  const findTogether = batch(async (ids: readonly string[]) => {
-    const statement = named(
-      'accounts by id',
-      Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE id = ANY(${ids})`,
-    );
-    const found = new Map(rows.parse(await run(statement)).map((row) => [row.id, row]));
-    return ids.map((id) => {
-      const row = found.get(id);
-      return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
-    });
-  });
-
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
 
   return {
     list: (teamId, userId) =>
       withStoreError('listing the accounts of a person', async () => {
-        const found = rows.parse(
-          await run(
-            Prisma.sql`SELECT ${COLUMNS} FROM accounts WHERE team_id = ${teamId} AND user_id = ${userId}`,
-          ),
-        );
         // By context number, the application last.
-        return found
-          .map(accountOf)
-          .sort((a, b) => (a.context ?? Number.POSITIVE_INFINITY) - (b.context ?? Number.POSITIVE_INFINITY));
+        const found = await prisma.account.findMany({
+          where: { teamId, userId },
+          orderBy: { context: { sort: 'asc', nulls: 'last' } },
+        });
+        return found.map(accountOf);
       }),
 
     people: (teamId) =>
@@ -82,7 +45,11 @@ export function createAccountStore({ prisma, run }: Database): AccountStore {
         return found.map(({ userId }) => userId);
       }),
 
-    find: (id) => withStoreError(`reading account ${id}`, () => findTogether(id)),
+    find: (id) =>
+      withStoreError(`reading account ${id}`, async () => {
+        const row = await prisma.account.findUnique({ where: { id } });
+        return row === null ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
+      }),
 
     save: (account, sealed) =>
       withStoreError(`saving account ${account.id}`, () =>

@@ -1,22 +1,16 @@
-import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
-import { batch } from './batch.ts';
-import { type Database, named, Prisma, withStoreError } from './database.ts';
-
-const savedRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
+import { type Database, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
-export function createSettingsStore({ prisma, run }: Database): SettingsStore {
-  const readTogether = batch(async (questions: readonly undefined[]) => {
-    const rows = savedRows.parse(await run(named('settings', Prisma.sql`SELECT key, value FROM settings`)));
-    const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-    return questions.map(() => saved);
-  });
-
+export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
   return {
-    all: () => withStoreError('reading the settings', () => readTogether(undefined)),
+    all: () =>
+      withStoreError('reading the settings', async () => {
+        const rows = await prisma.setting.findMany();
+        return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+      }),
 
     async save(changes, by, at) {
       await withStoreError('saving settings', () =>
