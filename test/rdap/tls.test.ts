@@ -13,7 +13,7 @@ import { TRUSTS_REGISTRY } from '../support/registry.ts';
  */
 
 const fixture = (name: string): string =>
-  fileURLToPath(new URL(`../client/fixtures/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
 
 const RECORD = {
   objectClassName: 'domain',

@@ -12,7 +12,7 @@ import { OK_JSON } from './raw-service.ts';
  * which a process reads when it starts: so the calls that trust the test's authority are made by a child.
  */
 
-const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+const fixture = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
 
 const requests: string[] = [];
 const server = createServer(

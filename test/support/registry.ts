@@ -6,7 +6,7 @@ import type { SandboxService } from '@domain-steward/sandbox-service';
 import { z } from 'zod';
 
 const fixture = (name: string): string =>
-  fileURLToPath(new URL(`../client/fixtures/${name}`, import.meta.url));
+  fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
 
 /** What a process that is to trust the registry needs in its environment. */
 export const TRUSTS_REGISTRY = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };
