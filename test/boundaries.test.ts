@@ -17,6 +17,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zones: [],
   'log.ts': [],
   'duration.ts': [],
+  money: [],
+  policy: ['money', 'zones', 'duration.ts'],
   'cache.ts': [],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts'],
@@ -87,6 +89,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^fast-xml-parser/, ['client']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
+  [/^yaml$/, ['policy']],
 ];
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
