@@ -14,7 +14,7 @@ export interface Amount {
  * The largest amount that is taken, in minor units. A sum of 9,000 of them is still an integer that a number holds
  * exactly.
  */
-export const MAX_MINOR = 1_000_000_000_000;
+const MAX_MINOR = 1_000_000_000_000;
 
 /** ISO 4217, the currencies whose minor unit is not a hundredth. */
 const EXPONENTS = new Map<string, number>([
@@ -28,7 +28,7 @@ const EXPONENTS = new Map<string, number>([
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Digits after the decimal point in a currency; undefined when there is no such currency. */
-export function exponentOf(currency: string): number | undefined {
+function exponentOf(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
 

@@ -57,6 +57,7 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   directive: ({ given }) => `“${given}” is a directive of YAML. Leave the line out.`,
   several_documents: () => 'A second document starts here. Put all rules into one.',
   duplicate_field: ({ given }) => `“${given}” stands here twice. Leave one of them.`,
+  unreadable_key: () => 'What stands before the colon is no name of a field. Write one such as “tasks:”.',
   not_yaml: () => 'YAML cannot be read from here on. Check the indentation, the quotes and the brackets.',
 };
 

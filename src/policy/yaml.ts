@@ -1,4 +1,4 @@
-import { CST, Document, Lexer, LineCounter, parseDocument, Scalar, visit } from 'yaml';
+import { CST, Document, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml';
 import type { PolicyRule, PolicyVocabulary } from './policy.ts';
 import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text.ts';
 
@@ -26,6 +26,7 @@ export type YamlIssueCode =
   | 'directive'
   | 'several_documents'
   | 'duplicate_field'
+  | 'unreadable_key'
   | 'not_yaml';
 
 /** Something that is wrong with a file. */
@@ -58,7 +59,8 @@ export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): Read
     const code = error.code === 'MULTIPLE_DOCS' ? 'several_documents' : 'not_yaml';
     return { ok: false, issues: [{ line: lineAt(error.pos[0]), code, given: undefined }] };
   }
-  const duplicates = duplicateFields(document, lineAt);
+  const { unreadable, duplicates } = keyIssues(document, lineAt);
+  if (unreadable !== undefined) return { ok: false, issues: [unreadable] };
   const read = parseRules(document.toJS() ?? [], vocabulary);
   if (read.ok && duplicates.length === 0) return read;
   const issues = (read.ok ? [] : read.issues).map((issue) => ({
@@ -113,22 +115,27 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
 
 type LineAt = (offset: number) => number;
 
-function duplicateFields(document: Document.Parsed, lineAt: LineAt): YamlIssue[] {
-  const issues: YamlIssue[] = [];
+/** Keys that stand twice in a map, and the first one that is no name of a field. */
+function keyIssues(document: Document.Parsed, lineAt: LineAt) {
+  let unreadable: YamlIssue | undefined;
+  const duplicates: YamlIssue[] = [];
   visit(document, {
     Map(_key, map) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
-        if (!(key instanceof Scalar)) continue;
-        const field = String(key.value);
-        if (seen.has(field)) {
-          issues.push({ line: lineAt(key.range?.[0] ?? 0), code: 'duplicate_field', given: field });
+        const line = lineAt(startOf(key) ?? 0);
+        // An object takes only texts as keys, and `__proto__` is no key of its own in many.
+        if (!isScalar(key) || key.value === '__proto__') {
+          unreadable ??= { line, code: 'unreadable_key', given: undefined };
+          continue;
         }
+        const field = String(key.value);
+        if (seen.has(field)) duplicates.push({ line, code: 'duplicate_field', given: field });
         seen.add(field);
       }
     },
   });
-  return issues;
+  return { unreadable, duplicates };
 }
 
 /** The line of what is at a path, or of the nearest thing around it that is there. */

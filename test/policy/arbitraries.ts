@@ -23,7 +23,7 @@ const TASK_FACTS: Readonly<Record<string, PolicyFacts['task']>> = {
 
 export const PEOPLE = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0DAVE', 'U0EVE'] as const;
 export const GROUPS = ['S0LEGAL', 'S0SALES', 'S0BOARD'] as const;
-export const NAMES = ['cafe.rest', 'bar.rest', 'www.cafe.rest', 'shop.example', 'info@cafe.rest'] as const;
+const NAMES = ['cafe.rest', 'bar.rest', 'www.cafe.rest', 'shop.example', 'info@cafe.rest'] as const;
 const TAGS = ['brand', 'guarded'] as const;
 const PATTERNS = ['*', '*.rest', '*.cafe.rest', 'cafe.rest', 'shop.example', 'tag:brand', 'tag:guarded'];
 
@@ -34,7 +34,7 @@ const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, 
 export const people = list(PEOPLE);
 export const ids = (minLength = 0) => list([...PEOPLE, ...GROUPS], minLength);
 const minutes = fc.constantFrom(1, 5, 60, 1_440).map((count) => count * 60_000);
-export const amount: fc.Arbitrary<Amount> = fc.record({
+const amount: fc.Arbitrary<Amount> = fc.record({
   currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'JPY'),
   minor: fc.constantFrom(0, 1, 1_200, 10_000, 999_999),
 });
