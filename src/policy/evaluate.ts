@@ -117,6 +117,9 @@ export interface Evaluation {
   readonly unknowns: readonly Unknown[];
 }
 
+/** Starts a pattern that names a tag. */
+const TAG = 'tag:';
+
 /** Whether a condition holds; a list: nobody knows, because of these. */
 type Fit = 'yes' | 'no' | readonly Unknown[];
 
@@ -128,8 +131,18 @@ interface Candidate {
   readonly misfit: SkippedRule | undefined;
   readonly by: Fit;
   readonly over: Fit;
+  /** The patterns of its names that are no tags, and the tags. */
+  readonly patterns: readonly string[];
+  readonly tags: readonly string[];
   /** Shared by all names that it does not fit. */
   readonly otherName: SkippedRule;
+}
+
+/** A name with what rules look at. */
+interface SeenName {
+  readonly name: string;
+  readonly host: string;
+  readonly tags: readonly string[] | undefined;
 }
 
 /** What asks for approvers: a rule, or what stands behind every policy. */
@@ -156,13 +169,21 @@ export function evaluate(
 ): Evaluation {
   // An order without a name is decided by the rules that fit every name. Without this it would need nothing.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
-  const candidates = policy.rules.map((rule, index) =>
-    candidateOf(rule, { kind: 'rule', version: policy.version, index, name: rule.name }, order, facts),
-  );
+  const totals = new Map<string, Total>();
+  const totalIn = (currency: string): Total => {
+    const total = totals.get(currency) ?? totalOf(order.names, facts.prices, currency);
+    totals.set(currency, total);
+    return total;
+  };
+  const candidates = policy.rules.map((rule, index): Candidate => {
+    const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
+    return candidateOf(rule, reference, fitsOrder(rule, order, facts, totalIn));
+  });
   const implicit = implicitApproval(settings);
   const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
-    const { decidedBy, skipped, isOpen } = decideName(candidates, name, facts, collected);
+    const seen = { name, host: hostOf(name), tags: facts.tags.get(name) };
+    const { decidedBy, skipped, isOpen } = decideName(candidates, seen, collected);
     if (!isOpen) return { name, decidedBy, skipped };
     const isListed = settings.approvalTasks.includes(order.task);
     const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
@@ -188,12 +209,7 @@ interface NameDecision extends Omit<NameEvaluation, 'name'> {
   readonly isOpen: boolean;
 }
 
-function decideName(
-  candidates: readonly Candidate[],
-  name: string,
-  facts: PolicyFacts,
-  collected: Collected,
-): NameDecision {
+function decideName(candidates: readonly Candidate[], name: SeenName, collected: Collected): NameDecision {
   const decidedBy: DecidingRule[] = [];
   const skipped: SkippedRule[] = [];
   for (const candidate of candidates) {
@@ -202,7 +218,7 @@ function decideName(
       skipped.push(candidate.misfit);
       continue;
     }
-    const names = fitsName(rule, name, facts.tags);
+    const names = fitsName(candidate, name);
     if (names === 'no') {
       skipped.push(candidate.otherName);
       continue;
@@ -215,7 +231,7 @@ function decideName(
       continue;
     }
     decidedBy.push({ rule: reference, unknowns });
-    if (rule.decision === 'approve') addApproval(collected, rule, reference, name);
+    if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
     // A refusal outweighs whatever the rules below ask for.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
@@ -231,27 +247,33 @@ function mayBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ because }) => because === 'unknown');
 }
 
-function candidateOf(
+type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
+
+/** The conditions that are the same for all names of an order. */
+function fitsOrder(
   rule: PolicyRule,
-  reference: RuleReference,
   order: PolicyOrder,
   facts: PolicyFacts,
-): Candidate {
-  const by = fitsRequester(rule, order.requester, facts.groups);
-  const over = fitsAmount(rule, order.names, facts.prices);
-  const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
-  const holds = {
-    tasks: fitsTask(rule, order.task, facts),
-    by: by !== 'no',
-    over: over !== 'no',
+  totalIn: (currency: string) => Total,
+): OrderFit {
+  return {
+    tasks: fitsTask(rule, order.task, facts) ? 'yes' : 'no',
+    by: fitsRequester(rule, order.requester, facts.groups),
+    over: fitsAmount(rule, totalIn),
   };
-  const failed = (['tasks', 'by', 'over'] as const).find((condition) => !holds[condition]);
+}
+
+function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit): Candidate {
+  const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
+  const failed = (['tasks', 'by', 'over'] as const).find((condition) => fit[condition] === 'no');
   return {
     rule,
     reference,
     misfit: failed && skippedFor(failed),
-    by,
-    over,
+    by: fit.by,
+    over: fit.over,
+    patterns: rule.names.filter((pattern) => !pattern.startsWith(TAG)),
+    tags: rule.names.filter((pattern) => pattern.startsWith(TAG)).map((pattern) => pattern.slice(TAG.length)),
     otherName: skippedFor('names'),
   };
 }
@@ -266,17 +288,12 @@ function fitsTask(rule: PolicyRule, task: string, { task: { effect, risk } }: Po
   );
 }
 
-function fitsName(rule: PolicyRule, name: string, tagsOf: PolicyFacts['tags']): Fit {
-  const host = hostOf(name);
-  const fitsText = (pattern: string) =>
-    pattern === '*' || (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern);
-  const wanted: string[] = [];
-  for (const pattern of rule.names) {
-    if (pattern.startsWith('tag:')) wanted.push(pattern.slice('tag:'.length));
-    else if (fitsText(pattern)) return 'yes';
+function fitsName({ patterns, tags: wanted }: Candidate, { name, host, tags }: SeenName): Fit {
+  for (const pattern of patterns) {
+    const isSuffix = pattern.startsWith('*.');
+    if (pattern === '*' || (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern)) return 'yes';
   }
   if (wanted.length === 0) return 'no';
-  const tags = tagsOf.get(name);
   if (tags === undefined) return [{ kind: 'tags', name }];
   return tags.some((tag) => wanted.includes(tag.toLowerCase())) ? 'yes' : 'no';
 }
@@ -300,18 +317,29 @@ function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts[
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-function fitsAmount({ over }: PolicyRule, names: readonly string[], prices: PolicyFacts['prices']): Fit {
+function fitsAmount({ over }: PolicyRule, totalIn: (currency: string) => Total): Fit {
   if (over === undefined) return 'yes';
+  const { known, unknowns } = totalIn(over.currency);
+  if (known > over.minor) return 'yes';
+  return unknowns.length === 0 ? 'no' : unknowns;
+}
+
+/** What an order costs in one currency, as far as that is known. */
+interface Total {
+  readonly known: number;
+  readonly unknowns: readonly Unknown[];
+}
+
+function totalOf(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
   const unknowns: Unknown[] = [];
   let known = 0;
   for (const name of new Set(names)) {
     const price = prices.get(name);
-    if (price?.currency === over.currency && Number.isSafeInteger(price.minor) && price.minor >= 0) {
+    if (price?.currency === currency && Number.isSafeInteger(price.minor) && price.minor >= 0) {
       known += price.minor;
     } else unknowns.push({ kind: 'price', name });
   }
-  if (known > over.minor) return 'yes';
-  return unknowns.length === 0 ? 'no' : unknowns;
+  return { known, unknowns };
 }
 
 function implicitApproval(settings: PolicySettings): Approval['rule'] {
@@ -366,10 +394,15 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
 }
 
 function distinctUnknowns(names: readonly NameEvaluation[]): Unknown[] {
-  const all = names.flatMap(({ decidedBy, skipped }) =>
-    [...decidedBy, ...skipped].flatMap(({ unknowns }) => unknowns),
-  );
-  return [...new Map(all.map((unknown) => [JSON.stringify(unknown), unknown])).values()];
+  const found = new Map<string, Unknown>();
+  const collect = ({ unknowns }: SkippedRule | DecidingRule) => {
+    for (const unknown of unknowns) found.set(JSON.stringify(unknown), unknown);
+  };
+  for (const { decidedBy, skipped } of names) {
+    decidedBy.forEach(collect);
+    skipped.forEach(collect);
+  }
+  return [...found.values()];
 }
 
 /**
