@@ -68,6 +68,20 @@ describe('the difference of two versions', () => {
     ]);
   });
 
+  test.each<[field: string, change: Partial<PolicyRule>]>([
+    ['tasks', { tasks: ['create'] }],
+    ['names', { names: ['*.rest'] }],
+    ['by', { by: ['U0ANNA'] }],
+    ['ttl', { ttlMs: 60_000 }],
+    ['remind_after', { remindAfterMs: 60_000 }],
+    ['escalate_after', { escalateAfterMs: 60_000 }],
+    ['escalate_to', { escalateTo: ['U0CEO'] }],
+    ['break_glass', { breakGlass: true }],
+  ])('tells a change of %s alone', (field, change) => {
+    const [told] = diffPolicies([a], [rule('a', change)], 'EUR');
+    expect(told?.kind === 'changed' && told.fields.map((each) => each.field)).toEqual([field]);
+  });
+
   test('for random versions says everything that is needed to make the new one', () => {
     fc.assert(
       fc.property(rules, rules, fc.func(fc.boolean()), (before, after, keep) => {

@@ -93,6 +93,11 @@ describe('what is wrong has its line', () => {
     ['broken YAML', EXAMPLE.replace('[renew]', '[renew'), [[10, 'not_yaml']]],
     ['an alias', EXAMPLE.replace('"*.rest"', '*all'), [[10, 'alias']]],
     ['a star without quotes', EXAMPLE.replace('"*.rest"', '*.rest'), [[10, 'alias']]],
+    [
+      'an alias after a text of several lines',
+      '- rule_name: |\n    a\n    b\n\n  tasks: *x\n',
+      [[5, 'alias']],
+    ],
     ['an anchor', EXAMPLE.replace('[renew]', '&a [renew]'), [[9, 'alias']]],
     ['a tag', EXAMPLE.replace('100.00', '!!float 100.00'), [[12, 'tag']]],
     ['a tag of somebody', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
