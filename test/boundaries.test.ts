@@ -19,6 +19,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   rdap: ['http'],
   'log.ts': [],
   'duration.ts': [],
+  money: [],
+  policy: ['money', 'zones', 'duration.ts'],
   'computed-cache.ts': [],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts'],
@@ -104,6 +106,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^fast-xml-parser/, ['service']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
+  [/^yaml$/, ['policy']],
 ];
 
 /** Modules that a view may use, not only name the types of: all of them pure. */

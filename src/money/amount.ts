@@ -1,0 +1,64 @@
+/*
+ * Amounts of money are integers of the currency's minor unit. No floating point is near them: text is read digit by
+ * digit, and written the same way.
+ */
+
+/** An amount in the smallest unit of its currency: `{ currency: 'EUR', minor: 1250 }` is €12.50. */
+export interface Amount {
+  /** ISO 4217 code. */
+  readonly currency: string;
+  readonly minor: number;
+}
+
+/**
+ * The largest amount that is taken, in minor units. A sum of 9,000 of them is still an integer that a number holds
+ * exactly.
+ */
+const MAX_MINOR = 1_000_000_000_000;
+
+/** ISO 4217, the currencies whose minor unit is not a hundredth. */
+const EXPONENTS = new Map<string, number>([
+  ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
+    .concat('XOF', 'XPF')
+    .map((code) => [code, 0] as const),
+  ...['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'].map((code) => [code, 3] as const),
+  ...['CLF', 'UYW'].map((code) => [code, 4] as const),
+]);
+
+const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+/** Digits after the decimal point in a currency; undefined when there is no such currency. */
+function exponentOf(currency: string): number | undefined {
+  return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
+}
+
+export type AmountIssue = 'unknown_currency' | 'not_an_amount' | 'too_precise' | 'too_large';
+
+export type ReadAmount =
+  | { readonly ok: true; readonly amount: Amount }
+  | { readonly ok: false; readonly issue: AmountIssue };
+
+/**
+ * Reads an amount as `100`, `100.5` or `100.00`: a point before the decimals, nothing between the thousands, no sign.
+ *
+ * @param currency ISO 4217 code.
+ */
+export function parseAmount(text: string, currency: string): ReadAmount {
+  const exponent = exponentOf(currency);
+  if (exponent === undefined) return { ok: false, issue: 'unknown_currency' };
+  const [matched, whole = '', decimals = ''] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text.trim()) ?? [];
+  if (matched === undefined) return { ok: false, issue: 'not_an_amount' };
+  if (/[^0]/.test(decimals.slice(exponent))) return { ok: false, issue: 'too_precise' };
+  const minor = BigInt(whole + decimals.slice(0, exponent).padEnd(exponent, '0'));
+  if (minor > BigInt(MAX_MINOR)) return { ok: false, issue: 'too_large' };
+  return { ok: true, amount: { currency, minor: Number(minor) } };
+}
+
+/** Writes an amount with all its decimals and without its currency: the inverse of {@link parseAmount}. */
+export function formatDecimal({ currency, minor }: Amount): string {
+  const exponent = exponentOf(currency) ?? 2;
+  const digits = String(Math.abs(minor)).padStart(exponent + 1, '0');
+  const sign = minor < 0 ? '-' : '';
+  const point = digits.length - exponent;
+  return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}

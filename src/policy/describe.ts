@@ -1,0 +1,67 @@
+import type { Amount } from '../money/amount.ts';
+import { type Decision, isGroup, type PolicyRule, TASK_SELECTORS } from './policy.ts';
+
+/*
+ * What the sentence of a rule says, part by part: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need
+ * *2 of @finance*”. The words themselves belong to whoever shows it.
+ */
+
+export type TaskPart =
+  | { readonly kind: 'task'; readonly task: string }
+  | { readonly kind: (typeof TASK_SELECTORS)[number] };
+
+export type NamePart =
+  | { readonly kind: 'all' }
+  /** Everything under it: `rest` for `*.rest`. */
+  | { readonly kind: 'under'; readonly parent: string }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'tag'; readonly tag: string };
+
+export interface PersonPart {
+  readonly kind: 'user' | 'group';
+  readonly id: string;
+}
+
+export interface RuleDescription {
+  readonly name: string;
+  readonly tasks: readonly TaskPart[];
+  readonly names: readonly NamePart[];
+  /** Empty: everybody. */
+  readonly by: readonly PersonPart[];
+  readonly over: Amount | undefined;
+  readonly decision: Decision;
+  readonly needed: number;
+  readonly approvers: readonly PersonPart[];
+  readonly ttlMs: number | undefined;
+  readonly remindAfterMs: number | undefined;
+  readonly escalateAfterMs: number | undefined;
+  readonly escalateTo: readonly PersonPart[];
+  readonly breakGlass: boolean;
+}
+
+/** The parts of a rule's sentence. What the sentence can leave out is left out: `all` besides tasks, `*` besides names. */
+export function describeRule(rule: PolicyRule): RuleDescription {
+  return {
+    ...rule,
+    tasks: rule.tasks.includes('all') ? [{ kind: 'all' }] : rule.tasks.map(taskPart),
+    names: rule.names.includes('*') ? [{ kind: 'all' }] : rule.names.map(namePart),
+    by: rule.by.map(personPart),
+    approvers: rule.approvers.map(personPart),
+    escalateTo: rule.escalateTo.map(personPart),
+  };
+}
+
+function taskPart(task: string): TaskPart {
+  const selector = TASK_SELECTORS.find((each) => each === task);
+  return selector === undefined ? { kind: 'task', task } : { kind: selector };
+}
+
+function namePart(pattern: string): NamePart {
+  if (pattern.startsWith('tag:')) return { kind: 'tag', tag: pattern.slice('tag:'.length) };
+  if (pattern.startsWith('*.')) return { kind: 'under', parent: pattern.slice('*.'.length) };
+  return { kind: 'name', name: pattern };
+}
+
+function personPart(id: string): PersonPart {
+  return { kind: isGroup(id) ? 'group' : 'user', id };
+}

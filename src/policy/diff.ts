@@ -1,0 +1,70 @@
+import type { PolicyRule } from './policy.ts';
+import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
+
+/*
+ * What differs between two versions of the policy, as data. Rules are the same rule when they have the same name; the
+ * names of a policy are distinct.
+ */
+
+export interface FieldChange {
+  readonly field: RuleField;
+  /** As a file would have it; empty: it was not there. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** One difference. Positions count from 1. */
+export type PolicyChange =
+  | { readonly kind: 'added'; readonly rule: PolicyRule; readonly to: number }
+  | { readonly kind: 'removed'; readonly rule: PolicyRule; readonly from: number }
+  | { readonly kind: 'moved'; readonly rule: PolicyRule; readonly from: number; readonly to: number }
+  | {
+      readonly kind: 'changed';
+      readonly rule: PolicyRule;
+      readonly to: number;
+      readonly fields: readonly FieldChange[];
+    };
+
+/** Says what turns one list of rules into another: removals first, then the new list from top to bottom. */
+export function diffPolicies(
+  before: readonly PolicyRule[],
+  after: readonly PolicyRule[],
+  currency: string,
+): PolicyChange[] {
+  const old = new Map(before.map((rule, index) => [rule.name, { rule, index }]));
+  const kept = new Set(after.map(({ name }) => name));
+  const removed = before.flatMap((rule, index): PolicyChange[] =>
+    kept.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
+  );
+  const inPlace = unmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
+  const rest = after.flatMap((rule, index): PolicyChange[] => {
+    const was = old.get(rule.name);
+    const to = index + 1;
+    if (was === undefined) return [{ kind: 'added', rule, to }];
+    const fields = fieldChanges(was.rule, rule, currency);
+    return [
+      ...(inPlace.has(was.index) ? [] : [{ kind: 'moved' as const, rule, from: was.index + 1, to }]),
+      ...(fields.length === 0 ? [] : [{ kind: 'changed' as const, rule, to, fields }]),
+    ];
+  });
+  return [...removed, ...rest];
+}
+
+function fieldChanges(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
+  const [was, is] = [ruleToText(before, currency), ruleToText(after, currency)];
+  return RULE_FIELDS.flatMap((field) => {
+    const change = { field, before: [was[field] ?? []].flat(), after: [is[field] ?? []].flat() };
+    return JSON.stringify(change.before) === JSON.stringify(change.after) ? [] : [change];
+  });
+}
+
+/** The longest run of old positions that kept their order; only what is not in it was moved. */
+function unmoved(positions: readonly number[]): ReadonlySet<number> {
+  const best: number[][] = [];
+  for (const position of positions) {
+    const before = best.filter((run) => (run.at(-1) ?? -1) < position);
+    const longest = before.reduce<number[]>((most, run) => (run.length > most.length ? run : most), []);
+    best.push([...longest, position]);
+  }
+  return new Set(best.reduce<number[]>((most, run) => (run.length > most.length ? run : most), []));
+}

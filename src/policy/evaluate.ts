@@ -1,0 +1,446 @@
+import type { Amount } from '../money/amount.ts';
+import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';
+
+/*
+ * What an order needs by a version of the policy. Pure: the answer depends on the arguments alone, and there is one for
+ * every input.
+ *
+ * Names are decided one by one, and the order needs everything that its names need. What cannot be evaluated counts
+ * against the order: a rule with the decision `free` does not fit then. A rule that refuses does. A rule that asks for
+ * approvers does too, and the rules below it are asked as well, because it may not be the one that decides; the order
+ * then needs both. A price that is not known counts as above any amount, so it leaves no doubt for such a rule.
+ */
+
+/** The settings that stand behind every policy. */
+export interface PolicySettings {
+  readonly approvalTasks: readonly string[];
+  /** Ids of people and groups. */
+  readonly approvers: readonly string[];
+  readonly approvalsRequired: number;
+  readonly ttlMs: number;
+  readonly remindAfterMs: number;
+  readonly escalateAfterMs: number;
+  /** Ids of people and groups; empty: the admins. */
+  readonly escalateTo: readonly string[];
+}
+
+/** What is asked for. */
+export interface PolicyOrder {
+  readonly task: string;
+  readonly names: readonly string[];
+  /** Slack user id of who asks. */
+  readonly requester: string;
+  /** It goes out with the team's account, which only approved orders may use. */
+  readonly usesTeamAccount: boolean;
+}
+
+/** What is known at the moment of the evaluation. What is missing here is not known. */
+export interface PolicyFacts {
+  readonly task: {
+    readonly effect: 'read' | 'write' | 'charge';
+    readonly risk: 'none' | 'loses_name' | 'takes_down';
+  };
+  /** The tags of each name. */
+  readonly tags: ReadonlyMap<string, readonly string[]>;
+  /** The members of each group. */
+  readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What the task costs for each name; an amount of zero where it is known to cost nothing. */
+  readonly prices: ReadonlyMap<string, Amount>;
+}
+
+/** Something that could not be evaluated. */
+export type Unknown =
+  | { readonly kind: 'group'; readonly group: string }
+  | { readonly kind: 'tags'; readonly name: string }
+  /** The price is missing, or in another currency than the rule's. */
+  | { readonly kind: 'price'; readonly name: string };
+
+/** The parts of a rule that narrow it, in the order in which they are looked at. */
+export const CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
+export type Condition = (typeof CONDITIONS)[number];
+
+/** A rule that did not decide about a name. */
+export interface SkippedRule {
+  readonly rule: RuleReference;
+  /** The first condition that does not hold; `unknown`: it may hold, and the rule would have made the order free. */
+  readonly because: Condition | 'unknown';
+  readonly unknowns: readonly Unknown[];
+}
+
+/** A rule that decides about a name. */
+export interface DecidingRule {
+  readonly rule: RuleReference;
+  /** What could not be evaluated and was counted against the order. */
+  readonly unknowns: readonly Unknown[];
+}
+
+export interface NameEvaluation {
+  readonly name: string;
+  /** More than one only where something could not be evaluated. */
+  readonly decidedBy: readonly DecidingRule[];
+  /** The rules before the last one that decided, in their order. */
+  readonly skipped: readonly SkippedRule[];
+}
+
+/** So many approvals of these people. An order with several requirements needs all of them. */
+export interface Requirement {
+  readonly rule: RuleReference;
+  /** The names of the order that need it. */
+  readonly names: readonly string[];
+  readonly needed: number;
+  /** Ids of people and groups. */
+  readonly approvers: readonly string[];
+}
+
+/** Everything that an order needs. */
+export interface Demand {
+  readonly outcome: 'free' | 'approve' | 'refuse';
+  /** Empty unless the outcome is `approve`. */
+  readonly requirements: readonly Requirement[];
+  /** Empty unless the outcome is `refuse`. */
+  readonly refusedBy: readonly RuleReference[];
+  /** The shortest of all rules that ask for approvers. The next two are their earliest. */
+  readonly ttlMs: number;
+  readonly remindAfterMs: number;
+  readonly escalateAfterMs: number;
+  /** Ids of people and groups. */
+  readonly escalateTo: readonly string[];
+  readonly escalateToAdmins: boolean;
+  /** Every rule that asks for approvers allows it. */
+  readonly breakGlass: boolean;
+}
+
+export interface Evaluation {
+  readonly demand: Demand;
+  readonly names: readonly NameEvaluation[];
+  /** Everything that could not be evaluated, each once. */
+  readonly unknowns: readonly Unknown[];
+}
+
+/** Starts a pattern that names a tag. */
+const TAG = 'tag:';
+
+/** Whether a condition holds; a list: nobody knows, because of these. */
+type Fit = 'yes' | 'no' | readonly Unknown[];
+
+/** A rule with what is the same for all names of the order. */
+interface Candidate {
+  readonly rule: PolicyRule;
+  readonly reference: RuleReference;
+  /** Set when the rule fits no name. */
+  readonly misfit: SkippedRule | undefined;
+  readonly by: Fit;
+  readonly over: Fit;
+  /** The patterns of its names that are no tags, and the tags. */
+  readonly patterns: readonly string[];
+  readonly tags: readonly string[];
+  /** Shared by all names that it does not fit. */
+  readonly otherName: SkippedRule;
+}
+
+/** A name with what rules look at. */
+interface SeenName {
+  readonly name: string;
+  readonly host: string;
+  readonly tags: readonly string[] | undefined;
+}
+
+/** What asks for approvers: a rule, or what stands behind every policy. */
+interface Approval {
+  readonly reference: RuleReference;
+  readonly rule: Omit<PolicyRule, 'name' | 'tasks' | 'names' | 'by' | 'over' | 'decision'>;
+  readonly names: string[];
+}
+
+/** What the names have asked for so far. */
+interface Collected {
+  readonly approvals: Map<Approval['rule'], Approval>;
+  readonly refusals: Map<PolicyRule, RuleReference>;
+  /** The order needs an approval however what is not known turns out. */
+  isCertain: boolean;
+}
+
+/** Says what an order needs, and which rule says so. */
+export function evaluate(
+  policy: Policy,
+  settings: PolicySettings,
+  order: PolicyOrder,
+  facts: PolicyFacts,
+): Evaluation {
+  // An order without a name is decided by the rules that fit every name. Without this it would need nothing.
+  const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
+  const totals = new Map<string, Total>();
+  const totalIn = (currency: string): Total => {
+    const total = totals.get(currency) ?? totalOf(order.names, facts.prices, currency);
+    totals.set(currency, total);
+    return total;
+  };
+  const candidates = policy.rules.map((rule, index): Candidate => {
+    const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
+    return candidateOf(rule, reference, fitsOrder(rule, order, facts, totalIn));
+  });
+  const implicit = implicitApproval(settings);
+  const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
+  const evaluated = names.map((name) => {
+    const seen = { name, host: hostOf(name), tags: facts.tags.get(name) };
+    const { decidedBy, skipped, isOpen } = decideName(candidates, seen, collected);
+    if (!isOpen) return { name, decidedBy, skipped };
+    const isListed = settings.approvalTasks.includes(order.task);
+    const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
+    if (isListed) {
+      addApproval(collected, implicit, reference, name);
+      collected.isCertain ||= !mayBeFree(skipped);
+    }
+    return { name, decidedBy: [...decidedBy, { rule: reference, unknowns: [] }], skipped };
+  });
+  if (order.usesTeamAccount && !collected.isCertain) {
+    for (const name of names) addApproval(collected, implicit, { kind: 'team_account' }, name);
+  }
+  return {
+    demand: demandOf(collected, settings),
+    names: evaluated,
+    unknowns: distinctUnknowns(evaluated),
+  };
+}
+
+/** What is left to be decided about a name after all rules were looked at. */
+interface NameDecision extends Omit<NameEvaluation, 'name'> {
+  /** No rule has decided for certain. */
+  readonly isOpen: boolean;
+}
+
+function decideName(candidates: readonly Candidate[], name: SeenName, collected: Collected): NameDecision {
+  const decidedBy: DecidingRule[] = [];
+  const skipped: SkippedRule[] = [];
+  for (const candidate of candidates) {
+    const { rule, reference } = candidate;
+    if (candidate.misfit !== undefined) {
+      skipped.push(candidate.misfit);
+      continue;
+    }
+    const names = fitsName(candidate, name);
+    if (names === 'no') {
+      skipped.push(candidate.otherName);
+      continue;
+    }
+    const doubts = [names, candidate.by].flatMap((fit) => (typeof fit === 'string' ? [] : fit));
+    const missingPrices = typeof candidate.over === 'string' ? [] : candidate.over;
+    const unknowns = [...doubts, ...missingPrices];
+    if (rule.decision === 'free' && unknowns.length > 0) {
+      skipped.push({ rule: reference, because: 'unknown', unknowns });
+      continue;
+    }
+    decidedBy.push({ rule: reference, unknowns });
+    if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
+    if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
+    // A refusal outweighs whatever the rules below ask for.
+    if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
+    if (doubts.length > 0) continue;
+    if (rule.decision === 'approve') collected.isCertain ||= !mayBeFree(skipped);
+    return { decidedBy, skipped, isOpen: false };
+  }
+  return { decidedBy, skipped, isOpen: true };
+}
+
+/** A rule that may fit would have made the name free. */
+function mayBeFree(skipped: readonly SkippedRule[]): boolean {
+  return skipped.some(({ because }) => because === 'unknown');
+}
+
+type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
+
+/** The conditions that are the same for all names of an order. */
+function fitsOrder(
+  rule: PolicyRule,
+  order: PolicyOrder,
+  facts: PolicyFacts,
+  totalIn: (currency: string) => Total,
+): OrderFit {
+  return {
+    tasks: fitsTask(rule, order.task, facts) ? 'yes' : 'no',
+    by: fitsRequester(rule, order.requester, facts.groups),
+    over: fitsAmount(rule, totalIn),
+  };
+}
+
+function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit): Candidate {
+  const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
+  const failed = (['tasks', 'by', 'over'] as const).find((condition) => fit[condition] === 'no');
+  return {
+    rule,
+    reference,
+    misfit: failed && skippedFor(failed),
+    by: fit.by,
+    over: fit.over,
+    patterns: rule.names.filter((pattern) => !pattern.startsWith(TAG)),
+    tags: rule.names.filter((pattern) => pattern.startsWith(TAG)).map((pattern) => pattern.slice(TAG.length)),
+    otherName: skippedFor('names'),
+  };
+}
+
+function fitsTask(rule: PolicyRule, task: string, { task: { effect, risk } }: PolicyFacts): boolean {
+  return rule.tasks.some(
+    (each) =>
+      each === task ||
+      each === 'all' ||
+      (each === 'charge' && effect === 'charge') ||
+      (each === 'risk' && risk !== 'none'),
+  );
+}
+
+function fitsName({ patterns, tags: wanted }: Candidate, { name, host, tags }: SeenName): Fit {
+  for (const pattern of patterns) {
+    const isSuffix = pattern.startsWith('*.');
+    if (pattern === '*' || (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern)) return 'yes';
+  }
+  if (wanted.length === 0) return 'no';
+  if (tags === undefined) return [{ kind: 'tags', name }];
+  return tags.some((tag) => wanted.includes(tag.toLowerCase())) ? 'yes' : 'no';
+}
+
+/** The host of what an order is about: of a redirect's source with a path, of an e-mail address. */
+function hostOf(name: string): string {
+  return name
+    .replace(/^[^/@]*@/, '')
+    .replace(/\/.*$/s, '')
+    .toLowerCase();
+}
+
+function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Fit {
+  if (rule.by.length === 0 || rule.by.includes(requester)) return 'yes';
+  const unknowns: Unknown[] = [];
+  for (const id of rule.by) {
+    const members = groups.get(id);
+    if (members?.has(requester) === true) return 'yes';
+    if (members === undefined && isGroup(id)) unknowns.push({ kind: 'group', group: id });
+  }
+  return unknowns.length === 0 ? 'no' : unknowns;
+}
+
+function fitsAmount({ over }: PolicyRule, totalIn: (currency: string) => Total): Fit {
+  if (over === undefined) return 'yes';
+  const { known, unknowns } = totalIn(over.currency);
+  if (known > over.minor) return 'yes';
+  return unknowns.length === 0 ? 'no' : unknowns;
+}
+
+/** What an order costs in one currency, as far as that is known. */
+interface Total {
+  readonly known: number;
+  readonly unknowns: readonly Unknown[];
+}
+
+function totalOf(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
+  const unknowns: Unknown[] = [];
+  let known = 0;
+  for (const name of new Set(names)) {
+    const price = prices.get(name);
+    if (price?.currency === currency && Number.isSafeInteger(price.minor) && price.minor >= 0) {
+      known += price.minor;
+    } else unknowns.push({ kind: 'price', name });
+  }
+  return { known, unknowns };
+}
+
+function implicitApproval(settings: PolicySettings): Approval['rule'] {
+  return {
+    approvers: settings.approvers,
+    needed: settings.approvalsRequired,
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
+  };
+}
+
+function addApproval(
+  { approvals }: Collected,
+  rule: Approval['rule'],
+  reference: RuleReference,
+  name: string,
+): void {
+  const approval = approvals.get(rule);
+  if (approval === undefined) approvals.set(rule, { reference, rule, names: [name] });
+  else approval.names.push(name);
+}
+
+function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Demand {
+  const isRefused = refusals.size > 0;
+  const asking = isRefused ? [] : [...approvals.values()];
+  const earliest = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
+    asking.reduce((least, { rule }) => Math.min(least, rule[of] ?? settings[of]), Number.POSITIVE_INFINITY);
+  const orSetting = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
+    asking.length === 0 ? settings[of] : earliest(of);
+  const targets = asking.map(({ rule }) =>
+    rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo,
+  );
+  return {
+    outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
+    requirements: asking.map(({ reference, rule, names }) => ({
+      rule: reference,
+      names,
+      needed: Math.max(1, rule.needed),
+      approvers: rule.approvers,
+    })),
+    refusedBy: [...refusals.values()],
+    ttlMs: orSetting('ttlMs'),
+    remindAfterMs: orSetting('remindAfterMs'),
+    escalateAfterMs: orSetting('escalateAfterMs'),
+    escalateTo: [...new Set(targets.flat())],
+    escalateToAdmins: targets.some((target) => target.length === 0),
+    breakGlass: asking.length > 0 && asking.every(({ rule }) => rule.breakGlass),
+  };
+}
+
+function distinctUnknowns(names: readonly NameEvaluation[]): Unknown[] {
+  const found = new Map<string, Unknown>();
+  const collect = ({ unknowns }: SkippedRule | DecidingRule) => {
+    for (const unknown of unknowns) found.set(JSON.stringify(unknown), unknown);
+  };
+  for (const { decidedBy, skipped } of names) {
+    decidedBy.forEach(collect);
+    skipped.forEach(collect);
+  }
+  return [...found.values()];
+}
+
+/**
+ * The demand that asks for everything that either of two ask for: what an order needs that was asked for under one
+ * version of the policy and waits under another.
+ */
+export function stricter(a: Demand, b: Demand): Demand {
+  const outcomes = [a.outcome, b.outcome];
+  const isRefused = outcomes.includes('refuse');
+  const asking = isRefused ? [] : [a, b].filter(({ outcome }) => outcome === 'approve');
+  const least = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
+    Math.min(...(asking.length > 0 ? asking : [a, b]).map((demand) => demand[of]));
+  return {
+    outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
+    requirements: distinctRequirements(asking.flatMap(({ requirements }) => requirements)),
+    refusedBy: [...a.refusedBy, ...b.refusedBy],
+    ttlMs: least('ttlMs'),
+    remindAfterMs: least('remindAfterMs'),
+    escalateAfterMs: least('escalateAfterMs'),
+    escalateTo: [...new Set(asking.flatMap(({ escalateTo }) => escalateTo))],
+    escalateToAdmins: asking.some(({ escalateToAdmins }) => escalateToAdmins),
+    breakGlass: asking.length > 0 && asking.every(({ breakGlass }) => breakGlass),
+  };
+}
+
+/** Joins requirements that ask for as many of the same people; the first one's rule names them. */
+function distinctRequirements(requirements: readonly Requirement[]): Requirement[] {
+  const joined = new Map<string, Requirement>();
+  for (const requirement of requirements) {
+    const key = requirementKey(requirement);
+    const known = joined.get(key);
+    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
+    joined.set(key, { ...(known ?? requirement), names });
+  }
+  return [...joined.values()];
+}
+
+/** Equal for requirements that ask for as many of the same people. */
+export function requirementKey({ needed, approvers }: Pick<Requirement, 'needed' | 'approvers'>): string {
+  return JSON.stringify([needed, [...new Set(approvers)].sort()]);
+}

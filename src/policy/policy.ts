@@ -1,0 +1,67 @@
+import type { Amount } from '../money/amount.ts';
+
+/*
+ * Who decides what, as data. A policy is an ordered list of rules; `evaluate.ts` says what an order needs by it,
+ * `rule-text.ts` reads and writes rules with the field names that people know.
+ */
+
+export const DECISIONS = ['free', 'approve', 'refuse'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** What `tasks` may hold besides the names of tasks. */
+export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
+
+/** One rule. It fits a name of an order when all of `tasks`, `names`, `by` and `over` do. */
+export interface PolicyRule {
+  readonly name: string;
+  /** Names of tasks, or `charge`, `risk`, `all`. */
+  readonly tasks: readonly string[];
+  /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lower case and ASCII. */
+  readonly names: readonly string[];
+  /** Ids of the people and groups who ask; empty: everybody who may. */
+  readonly by: readonly string[];
+  /** Only orders above this amount; undefined: the amount does not matter. */
+  readonly over: Amount | undefined;
+  readonly decision: Decision;
+  /** Ids of people and groups; empty unless the decision is `approve`. */
+  readonly approvers: readonly string[];
+  /** How many of the approvers have to approve. */
+  readonly needed: number;
+  /** How long an order waits; undefined: as the settings say. The same holds for the next three. */
+  readonly ttlMs: number | undefined;
+  readonly remindAfterMs: number | undefined;
+  readonly escalateAfterMs: number | undefined;
+  /** Ids of people and groups; empty: as the settings say. */
+  readonly escalateTo: readonly string[];
+  /** An admin may carry out a waiting order alone, with a reason, open for review until another admin signs it off. */
+  readonly breakGlass: boolean;
+}
+
+/** One version of the policy. It never changes; an order keeps the number of the version that decided it. */
+export interface Policy {
+  readonly version: number;
+  readonly rules: readonly PolicyRule[];
+}
+
+/** What has to be known to read a rule. */
+export interface PolicyVocabulary {
+  /** The names of all tasks. */
+  readonly tasks: readonly string[];
+  /** ISO 4217 code of amounts that name none. */
+  readonly currency: string;
+}
+
+/** Names a rule. The last three stand after the rules of every policy and cannot be taken away. */
+export type RuleReference =
+  | { readonly kind: 'rule'; readonly version: number; readonly index: number; readonly name: string }
+  /** What is in the setting `APPROVAL_TASKS` needs `APPROVALS_REQUIRED` of `APPROVERS`. */
+  | { readonly kind: 'approval_tasks' }
+  /** Everything else is free. */
+  | { readonly kind: 'rest' }
+  /** What is otherwise free needs an approval when it goes out with the team's account. */
+  | { readonly kind: 'team_account' };
+
+/** Whether an id is that of a user group of Slack. */
+export function isGroup(id: string): boolean {
+  return id.startsWith('S');
+}

@@ -1,0 +1,390 @@
+import { z } from 'zod';
+import { formatDuration, parseDuration } from '../duration.ts';
+import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
+import { parseHostName } from '../zones/names.ts';
+import {
+  DECISIONS,
+  type Decision,
+  isGroup,
+  type PolicyRule,
+  type PolicyVocabulary,
+  TASK_SELECTORS,
+} from './policy.ts';
+
+/*
+ * Rules as people write them: texts and lists of texts, with the field names of the form. A YAML file, a submitted form
+ * and a stored version are all read here. What is wrong is told all at once, with the rule, the field and what to write
+ * instead.
+ */
+
+/** The fields of a rule, in the order of a file. */
+export const RULE_FIELDS = [
+  'rule_name',
+  'tasks',
+  'names',
+  'by',
+  'over',
+  'decision',
+  'approvers',
+  'needed',
+  'ttl',
+  'remind_after',
+  'escalate_after',
+  'escalate_to',
+  'break_glass',
+] as const;
+export type RuleField = (typeof RULE_FIELDS)[number];
+
+/** A rule as text. What is left out is not there. */
+export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
+
+export const MAX_RULES = 500;
+const MAX_LIST_ITEMS = 100;
+const MAX_NAME_LENGTH = 80;
+const MAX_NEEDED = 20;
+
+export type PolicyIssueCode =
+  | 'not_a_list_of_rules'
+  | 'too_many_rules'
+  | 'not_a_rule'
+  | 'not_text'
+  | 'unknown_field'
+  | 'missing'
+  | 'one_value_only'
+  | 'too_many_items'
+  | 'name_too_long'
+  | 'name_taken'
+  | 'unreadable_name'
+  | 'unknown_task'
+  | 'unreadable_pattern'
+  | 'not_an_id'
+  | AmountIssue
+  | 'unknown_decision'
+  | 'not_for_this_decision'
+  | 'not_a_count'
+  | 'more_than_people'
+  | 'not_a_duration'
+  | 'after_the_end'
+  | 'not_true_or_false';
+
+/** Something that is wrong with a rule. */
+export interface PolicyIssue {
+  readonly code: PolicyIssueCode;
+  /** Where it stands: the rule's index, the field, the item of a list. Empty: the policy as a whole. */
+  readonly path: readonly (string | number)[];
+  /** The rule's name, as far as it has one. */
+  readonly ruleName: string | undefined;
+  readonly field: string | undefined;
+  /** What was written. */
+  readonly given: string | undefined;
+  /** What can be written instead. */
+  readonly instead: readonly string[];
+}
+
+export type ReadRules =
+  | { readonly ok: true; readonly rules: readonly PolicyRule[] }
+  | { readonly ok: false; readonly issues: readonly PolicyIssue[] };
+
+const ruleShape = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+const rulesShape = z.array(z.unknown());
+
+/**
+ * Reads a list of rules.
+ *
+ * @param input a list of objects like {@link RuleText}, from outside.
+ */
+export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRules {
+  const list = rulesShape.safeParse(input);
+  const whole = { path: [], ruleName: undefined, field: undefined, given: undefined };
+  if (!list.success) {
+    return { ok: false, issues: [{ ...whole, code: 'not_a_list_of_rules', instead: ['- rule_name: …'] }] };
+  }
+  if (list.data.length > MAX_RULES) {
+    const given = String(list.data.length);
+    return { ok: false, issues: [{ ...whole, code: 'too_many_rules', given, instead: [String(MAX_RULES)] }] };
+  }
+  const issues: PolicyIssue[] = [];
+  const taken = new Set<string>();
+  const rules = list.data.map((each, index) => {
+    const reader = new RuleReader(each, index, vocabulary, issues);
+    const rule = reader.read();
+    const key = rule.name.toLowerCase();
+    if (taken.has(key)) reader.report('rule_name', 'name_taken', rule.name, []);
+    if (key !== '') taken.add(key);
+    return rule;
+  });
+  return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
+}
+
+/** Reads one rule and collects what is wrong with it. What cannot be read is left out of the rule it makes. */
+class RuleReader {
+  readonly #fields: Readonly<Record<string, string | readonly string[]>>;
+  readonly #isReadable: boolean;
+  readonly #index: number;
+  readonly #vocabulary: PolicyVocabulary;
+  readonly #issues: PolicyIssue[];
+
+  constructor(raw: unknown, index: number, vocabulary: PolicyVocabulary, issues: PolicyIssue[]) {
+    this.#index = index;
+    this.#vocabulary = vocabulary;
+    this.#issues = issues;
+    const shape = ruleShape.safeParse(raw);
+    this.#fields = shape.data ?? {};
+    this.#isReadable = shape.success;
+    for (const issue of shape.error?.issues ?? []) {
+      const [field] = issue.path;
+      if (field === undefined) this.#add([], undefined, 'not_a_rule', undefined, ['rule_name: …']);
+      else this.#add([String(field)], String(field), 'not_text', undefined, []);
+    }
+  }
+
+  get #tasks(): readonly string[] {
+    return [...this.#vocabulary.tasks, ...TASK_SELECTORS];
+  }
+
+  read(): PolicyRule {
+    // Everything else would be told as missing besides.
+    if (!this.#isReadable) return UNREADABLE;
+    this.#unknownFields();
+    const decision = this.#decision();
+    const rule: PolicyRule = {
+      name: this.#name(),
+      tasks: this.#needs('tasks', 'all', (text) => this.#task(text)),
+      names: this.#needs('names', '*', (text) => patternOf(text) ?? 'unreadable_pattern'),
+      by: this.#list('by', readId),
+      over: this.#over(),
+      decision: decision ?? 'refuse',
+      approvers: decision === 'approve' ? this.#needs('approvers', 'S0MANAGERS', readId) : [],
+      needed: this.#needed(),
+      ttlMs: this.#duration('ttl'),
+      remindAfterMs: this.#duration('remind_after'),
+      escalateAfterMs: this.#duration('escalate_after'),
+      escalateTo: this.#list('escalate_to', readId),
+      breakGlass: this.#breakGlass(),
+    };
+    if (decision === 'approve') this.#agreement(rule);
+    else if (decision !== undefined) this.#leftovers(decision);
+    return rule;
+  }
+
+  report(field: RuleField, code: PolicyIssueCode, given: string | undefined, instead: readonly string[]) {
+    this.#add([field], field, code, given, instead);
+  }
+
+  #add(
+    path: readonly (string | number)[],
+    field: string | undefined,
+    code: PolicyIssueCode,
+    given: string | undefined,
+    instead: readonly string[],
+  ) {
+    const name = this.#fields['rule_name'];
+    const ruleName = typeof name === 'string' && name.trim() !== '' ? name.trim() : undefined;
+    this.#issues.push({ code, path: [this.#index, ...path], ruleName, field, given, instead });
+  }
+
+  #unknownFields() {
+    for (const field of Object.keys(this.#fields)) {
+      if (RULE_FIELDS.some((known) => known === field)) continue;
+      this.#add([field], field, 'unknown_field', field, RULE_FIELDS);
+    }
+  }
+
+  /** A field of one value; undefined when it is left out or empty. */
+  #text(field: RuleField): string | undefined {
+    const value = this.#fields[field];
+    const [first, ...more] = value === undefined || typeof value === 'string' ? [value] : value;
+    if (more.length > 0) this.report(field, 'one_value_only', [first, ...more].join(', '), [first ?? '']);
+    const text = first?.trim();
+    return text === '' ? undefined : text;
+  }
+
+  /** A list, or a text with commas or blanks between its items. */
+  #list(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
+    const value = this.#fields[field] ?? [];
+    const isText = typeof value === 'string';
+    const items = isText ? value.split(/[\s,]+/).filter((item) => item !== '') : value;
+    if (items.length > MAX_LIST_ITEMS) {
+      this.report(field, 'too_many_items', String(items.length), [String(MAX_LIST_ITEMS)]);
+      return [];
+    }
+    const found = items.flatMap((item, position) => {
+      const result = read(item.trim());
+      if (!isItemIssue(result)) return [result];
+      const path = isText ? [field] : [field, position];
+      this.#add(path, field, result, item.trim(), this.#insteadOf(result));
+      return [];
+    });
+    return [...new Set(found)];
+  }
+
+  /** A list that must have something in it. */
+  #needs(field: RuleField, example: string, read: (text: string) => string | PolicyIssueCode): string[] {
+    const before = this.#issues.length;
+    const items = this.#list(field, read);
+    if (items.length === 0 && this.#issues.length === before) {
+      this.report(field, 'missing', undefined, [example]);
+    }
+    return items;
+  }
+
+  #insteadOf(code: PolicyIssueCode): readonly string[] {
+    if (code === 'unknown_task') return this.#tasks;
+    return code === 'unreadable_pattern' ? ['*', '*.rest', 'cafe.rest', 'tag:brand'] : ['U…', 'S…'];
+  }
+
+  #name(): string {
+    const name = this.#text('rule_name');
+    if (name === undefined) this.report('rule_name', 'missing', undefined, ['transfers of the brand']);
+    else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) this.report('rule_name', 'unreadable_name', undefined, []);
+    else if ([...name].length > MAX_NAME_LENGTH) {
+      this.report('rule_name', 'name_too_long', String([...name].length), [String(MAX_NAME_LENGTH)]);
+    }
+    return name ?? '';
+  }
+
+  #task(text: string): string | PolicyIssueCode {
+    const task = text.toLowerCase();
+    return this.#tasks.includes(task) ? task : 'unknown_task';
+  }
+
+  #decision(): Decision | undefined {
+    const text = this.#text('decision');
+    const decision = DECISIONS.find((each) => each === text?.toLowerCase());
+    if (text === undefined) this.report('decision', 'missing', undefined, DECISIONS);
+    else if (decision === undefined) this.report('decision', 'unknown_decision', text, DECISIONS);
+    return decision;
+  }
+
+  #over(): Amount | undefined {
+    const text = this.#text('over');
+    if (text === undefined) return undefined;
+    const [, number = text, code] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text) ?? [];
+    const currency = code?.toUpperCase() ?? this.#vocabulary.currency;
+    const read = parseAmount(number, currency);
+    if (read.ok) return read.amount;
+    const hundred = parseAmount('100', currency);
+    const example = hundred.ok ? formatDecimal(hundred.amount) : '100.00';
+    this.report('over', read.issue, text, [example]);
+    return undefined;
+  }
+
+  #needed(): number {
+    const text = this.#text('needed');
+    if (text === undefined) return 1;
+    const needed = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+    if (needed >= 1 && needed <= MAX_NEEDED) return needed;
+    this.report('needed', 'not_a_count', text, ['1', String(MAX_NEEDED)]);
+    return 1;
+  }
+
+  #duration(field: RuleField): number | undefined {
+    const text = this.#text(field);
+    if (text === undefined) return undefined;
+    const ms = parseDuration(text);
+    if (ms === undefined) this.report(field, 'not_a_duration', text, ['90s', '15m', '48h', '7d']);
+    return ms;
+  }
+
+  #breakGlass(): boolean {
+    const text = this.#text('break_glass')?.toLowerCase();
+    if (text !== undefined && text !== 'true' && text !== 'false') {
+      this.report('break_glass', 'not_true_or_false', text, ['true', 'false']);
+    }
+    return text === 'true';
+  }
+
+  /** What does not go together in a rule that asks for approvers. */
+  #agreement({ approvers, needed, ttlMs, remindAfterMs, escalateAfterMs }: PolicyRule) {
+    const people = approvers.length;
+    if (people > 0 && needed > people && !approvers.some(isGroup)) {
+      this.report('needed', 'more_than_people', String(needed), [String(people)]);
+    }
+    for (const [field, ms] of [
+      ['remind_after', remindAfterMs],
+      ['escalate_after', escalateAfterMs],
+    ] as const) {
+      if (ttlMs !== undefined && ms !== undefined && ms >= ttlMs) {
+        this.report(field, 'after_the_end', formatDuration(ms), [formatDuration(ttlMs)]);
+      }
+    }
+  }
+
+  /** Fields that say how an approval goes, in a rule that asks for none. */
+  #leftovers(decision: Decision) {
+    const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
+    for (const field of approvalOnly) {
+      const value = this.#fields[field];
+      const isEmpty = value === undefined || value.length === 0 || value === 'false';
+      if (!isEmpty) this.report(field, 'not_for_this_decision', decision, ['approve']);
+    }
+  }
+}
+
+const UNREADABLE: PolicyRule = {
+  name: '',
+  tasks: [],
+  names: [],
+  by: [],
+  over: undefined,
+  decision: 'refuse',
+  approvers: [],
+  needed: 1,
+  ttlMs: undefined,
+  remindAfterMs: undefined,
+  escalateAfterMs: undefined,
+  escalateTo: [],
+  breakGlass: false,
+};
+
+type ItemIssue = 'unknown_task' | 'unreadable_pattern' | 'not_an_id';
+
+function isItemIssue(text: string): text is ItemIssue {
+  return text === 'unknown_task' || text === 'unreadable_pattern' || text === 'not_an_id';
+}
+
+/** A Slack id, or a mention of one as it is pasted: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
+function readId(text: string): string {
+  const [, id] = /^(?:<@|<!subteam\^)?([UWS][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/.exec(text) ?? [];
+  return id ?? 'not_an_id';
+}
+
+/** A pattern as it is compared; undefined when it cannot be read. */
+function patternOf(text: string): string | undefined {
+  if (text === '*') return text;
+  const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
+  if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
+  // A zone alone is no host name, so it is read with a label in front.
+  const isSuffix = text.startsWith('*.');
+  const host = parseHostName(isSuffix ? `x${text.slice(1)}` : text);
+  if (!host.ok) return undefined;
+  return isSuffix ? `*${host.value.ascii.slice(1)}` : host.value.ascii;
+}
+
+/** Writes a rule with the fields that it needs: what {@link parseRules} reads back as the same rule. */
+export function ruleToText(rule: PolicyRule, currency: string): RuleText {
+  const { over } = rule;
+  const duration = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
+  const isApproval = rule.decision === 'approve';
+  const fields: Readonly<Record<RuleField, string | readonly string[] | undefined>> = {
+    rule_name: rule.name,
+    tasks: rule.tasks,
+    names: rule.names,
+    by: rule.by,
+    over: over && formatDecimal(over) + (over.currency === currency ? '' : ` ${over.currency}`),
+    decision: rule.decision,
+    approvers: rule.approvers,
+    needed: isApproval && rule.needed !== 1 ? String(rule.needed) : undefined,
+    ttl: duration(rule.ttlMs),
+    remind_after: duration(rule.remindAfterMs),
+    escalate_after: duration(rule.escalateAfterMs),
+    escalate_to: rule.escalateTo,
+    break_glass: rule.breakGlass ? 'true' : undefined,
+  };
+  return Object.fromEntries(
+    RULE_FIELDS.flatMap((field) => {
+      const value = fields[field];
+      return value === undefined || value.length === 0 ? [] : [[field, value] as const];
+    }),
+  );
+}

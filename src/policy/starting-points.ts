@@ -1,0 +1,167 @@
+import type { RuleText } from './rule-text.ts';
+
+/*
+ * Policies to start from. Their people are placeholders, which the admin who picks one replaces by people and groups.
+ */
+
+/** Who stands in a starting policy until somebody picks people and groups. */
+export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const STARTING_POINTS = ['small_team', 'agency', 'company', 'regulated'] as const;
+export type StartingPointName = (typeof STARTING_POINTS)[number];
+
+/** A rule whose people are roles. */
+interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'> {
+  readonly rule_name: string;
+  readonly by?: readonly Role[];
+  readonly approvers?: readonly Role[];
+  readonly escalate_to?: readonly Role[];
+}
+
+export interface StartingPoint {
+  readonly name: StartingPointName;
+  /** Every role that its rules name. */
+  readonly roles: readonly Role[];
+  readonly rules: readonly StartingRule[];
+}
+
+const REDIRECTS_ARE_FREE: StartingRule = {
+  rule_name: 'Redirects are free',
+  tasks: ['redirect'],
+  names: ['*'],
+  decision: 'free',
+};
+
+const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
+  small_team: [
+    REDIRECTS_ARE_FREE,
+    {
+      rule_name: 'What can lose a name',
+      tasks: ['delete', 'owner-change', 'authcode', 'transfer'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['managers'],
+      break_glass: 'true',
+    },
+  ],
+  agency: [
+    REDIRECTS_ARE_FREE,
+    {
+      rule_name: 'Names of the agency itself',
+      tasks: ['risk', 'transfer'],
+      names: ['tag:own'],
+      decision: 'approve',
+      approvers: ['managers'],
+      needed: '2',
+    },
+    {
+      rule_name: 'Large orders',
+      tasks: ['charge'],
+      names: ['*'],
+      over: '250',
+      decision: 'approve',
+      approvers: ['finance'],
+    },
+    {
+      rule_name: 'What can lose a name of a client',
+      tasks: ['risk', 'transfer'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['managers'],
+    },
+  ],
+  company: [
+    {
+      rule_name: 'What can lose the brand',
+      tasks: ['risk', 'transfer'],
+      names: ['tag:brand'],
+      decision: 'approve',
+      approvers: ['brand_owners'],
+      needed: '2',
+      ttl: '48h',
+      escalate_after: '12h',
+      escalate_to: ['legal'],
+    },
+    REDIRECTS_ARE_FREE,
+    {
+      rule_name: 'Large orders',
+      tasks: ['charge'],
+      names: ['*'],
+      over: '500',
+      decision: 'approve',
+      approvers: ['finance'],
+      needed: '2',
+    },
+    {
+      rule_name: 'What can lose a name',
+      tasks: ['risk', 'transfer'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['managers'],
+    },
+  ],
+  regulated: [
+    {
+      rule_name: 'Guarded names are never deleted',
+      tasks: ['delete'],
+      names: ['tag:guarded'],
+      decision: 'refuse',
+    },
+    {
+      rule_name: 'What can lose a name',
+      tasks: ['risk', 'transfer'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['security', 'legal'],
+      needed: '2',
+      ttl: '48h',
+      break_glass: 'true',
+    },
+    {
+      rule_name: 'What costs money',
+      tasks: ['charge'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['finance'],
+      needed: '2',
+    },
+    {
+      rule_name: 'Everything else',
+      tasks: ['all'],
+      names: ['*'],
+      decision: 'approve',
+      approvers: ['managers'],
+    },
+  ],
+};
+
+/** A starting policy by its name. */
+export function startingPoint(name: StartingPointName): StartingPoint {
+  const rules = RULES[name];
+  const named = new Set(
+    rules.flatMap(({ by = [], approvers = [], escalate_to = [] }) => [...by, ...approvers, ...escalate_to]),
+  );
+  return { name, roles: ROLES.filter((role) => named.has(role)), rules };
+}
+
+/**
+ * Puts people and groups in the place of roles. A role without anybody stays an empty list, which reading the rules
+ * tells as missing.
+ *
+ * @param people ids of people and groups by role.
+ */
+export function fillStartingPoint(
+  { rules }: StartingPoint,
+  people: Readonly<Partial<Record<Role, readonly string[]>>>,
+): RuleText[] {
+  const idsOf = (roles: readonly Role[] | undefined) => [
+    ...new Set((roles ?? []).flatMap((role) => people[role] ?? [])),
+  ];
+  return rules.map(({ by, approvers, escalate_to, ...rule }) => ({
+    ...rule,
+    ...(by && { by: idsOf(by) }),
+    ...(approvers && { approvers: idsOf(approvers) }),
+    ...(escalate_to && { escalate_to: idsOf(escalate_to) }),
+  }));
+}

@@ -1,0 +1,150 @@
+import type { Amount } from '../../src/money/amount.ts';
+import type { PolicyFacts, PolicyOrder, PolicySettings } from '../../src/policy/evaluate.ts';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import fc from '../support/properties.ts';
+
+/*
+ * Random policies and orders of a small world, so that rules, people and names meet often.
+ */
+
+export const VOCABULARY = {
+  tasks: ['create', 'renew', 'delete', 'nameservers', 'authcode', 'redirect'],
+  currency: 'EUR',
+} as const;
+
+const TASK_FACTS: Readonly<Record<string, PolicyFacts['task']>> = {
+  create: { effect: 'charge', risk: 'none' },
+  renew: { effect: 'charge', risk: 'none' },
+  delete: { effect: 'write', risk: 'loses_name' },
+  nameservers: { effect: 'write', risk: 'takes_down' },
+  authcode: { effect: 'read', risk: 'loses_name' },
+  redirect: { effect: 'write', risk: 'none' },
+};
+
+export const PEOPLE = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0DAVE', 'U0EVE'] as const;
+export const GROUPS = ['S0LEGAL', 'S0SALES', 'S0BOARD'] as const;
+const NAMES = ['cafe.rest', 'bar.rest', 'www.cafe.rest', 'shop.example', 'info@cafe.rest'] as const;
+const TAGS = ['brand', 'guarded'] as const;
+const PATTERNS = ['*', '*.rest', '*.cafe.rest', 'cafe.rest', 'shop.example', 'tag:brand', 'tag:guarded'];
+
+const list = <T>(values: readonly T[], minLength = 0, maxLength = 3) =>
+  fc.uniqueArray(fc.constantFrom(...values), { minLength, maxLength });
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
+
+export const people = list(PEOPLE);
+export const ids = (minLength = 0) => list([...PEOPLE, ...GROUPS], minLength);
+const minutes = fc.constantFrom(1, 5, 60, 1_440).map((count) => count * 60_000);
+const amount: fc.Arbitrary<Amount> = fc.record({
+  currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'JPY'),
+  minor: fc.constantFrom(0, 1, 1_200, 10_000, 999_999),
+});
+
+const approval = fc.record({
+  decision: fc.constant('approve' as const),
+  approvers: ids(1),
+  needed: fc.integer({ min: 1, max: 3 }),
+  ttlMs: maybe(minutes.map((ms) => ms + 86_400_000)),
+  remindAfterMs: maybe(minutes),
+  escalateAfterMs: maybe(minutes),
+  escalateTo: ids(),
+  breakGlass: fc.boolean(),
+});
+const noApproval = fc.record({
+  decision: fc.constantFrom('free' as const, 'refuse' as const),
+  approvers: fc.constant([]),
+  needed: fc.constant(1),
+  ttlMs: fc.constant(undefined),
+  remindAfterMs: fc.constant(undefined),
+  escalateAfterMs: fc.constant(undefined),
+  escalateTo: fc.constant([]),
+  breakGlass: fc.constant(false),
+});
+
+const conditions = fc.record({
+  tasks: list([...VOCABULARY.tasks, 'charge', 'risk', 'all'], 1),
+  names: list(PATTERNS, 1),
+  by: fc.oneof(fc.constant([]), ids()),
+  over: maybe(amount),
+});
+
+export const rules: fc.Arbitrary<readonly PolicyRule[]> = fc
+  .array(fc.tuple(conditions, fc.oneof(approval, noApproval)), { maxLength: 7 })
+  .map((parts) =>
+    parts.map(([condition, decision], index) => ({ name: `rule ${index}`, ...condition, ...decision })),
+  );
+
+export const policy: fc.Arbitrary<Policy> = fc.record({ version: fc.nat({ max: 9 }), rules });
+
+export const settings: fc.Arbitrary<PolicySettings> = fc.record({
+  approvalTasks: list(VOCABULARY.tasks, 0, 6),
+  approvers: ids(1),
+  approvalsRequired: fc.integer({ min: 1, max: 3 }),
+  ttlMs: minutes.map((ms) => ms + 86_400_000),
+  remindAfterMs: minutes,
+  escalateAfterMs: minutes,
+  escalateTo: ids(),
+});
+
+const taskName = fc.constantFrom(...VOCABULARY.tasks);
+
+/** Each key with a value or, as often as `unknownWeight` says, not there. */
+function known<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
+  return fc
+    .tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.option(value, { nil: undefined, freq: 3 }))))
+    .map(
+      (entries) =>
+        new Map(entries.flatMap(([key, found]) => (found === undefined ? [] : [[key, found] as const]))),
+    );
+}
+
+export const groups = known(
+  GROUPS,
+  people.map((members): ReadonlySet<string> => new Set(members)),
+);
+
+/** An order with what is known of it; each fact may be missing. */
+export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly facts: PolicyFacts }> = fc
+  .record({
+    task: taskName,
+    names: list(NAMES, 0, 3),
+    requester: fc.constantFrom(...PEOPLE),
+    usesTeamAccount: fc.boolean(),
+    tags: known(NAMES, list(TAGS)),
+    groups,
+    prices: known(NAMES, amount),
+  })
+  .map(({ tags, groups: members, prices, ...order }) => {
+    const task = TASK_FACTS[order.task] ?? { effect: 'write', risk: 'none' };
+    return { order, facts: { task, tags, groups: members, prices } };
+  });
+
+/** Every way in which what is missing could turn out, for groups and tags; a missing price is above any amount. */
+export function worlds({ order, facts }: { order: PolicyOrder; facts: PolicyFacts }): PolicyFacts[] {
+  let found: PolicyFacts[] = [
+    {
+      ...facts,
+      prices: new Map(
+        order.names.map((name) => [name, facts.prices.get(name) ?? { currency: 'EUR', minor: 5_000_000 }]),
+      ),
+    },
+  ];
+  for (const group of GROUPS) {
+    if (facts.groups.has(group)) continue;
+    found = found.flatMap((world) =>
+      [new Set<string>(), new Set([order.requester])].map((members) => ({
+        ...world,
+        groups: new Map([...world.groups, [group, members]]),
+      })),
+    );
+  }
+  for (const name of order.names) {
+    if (facts.tags.has(name)) continue;
+    found = found.flatMap((world) =>
+      [[], ['brand'], ['guarded'], ['brand', 'guarded']].map((tags) => ({
+        ...world,
+        tags: new Map([...world.tags, [name, tags]]),
+      })),
+    );
+  }
+  return found;
+}

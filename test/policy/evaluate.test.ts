@@ -1,0 +1,542 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Demand,
+  evaluate,
+  type PolicyFacts,
+  type PolicyOrder,
+  type PolicySettings,
+  requirementKey,
+  stricter,
+} from '../../src/policy/evaluate.ts';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import fc from '../support/properties.ts';
+import { policy, settings, situation, worlds } from './arbitraries.ts';
+
+const HOUR = 3_600_000;
+
+const SETTINGS: PolicySettings = {
+  approvalTasks: ['renew', 'delete'],
+  approvers: ['U0BOSS'],
+  approvalsRequired: 1,
+  ttlMs: 72 * HOUR,
+  remindAfterMs: 4 * HOUR,
+  escalateAfterMs: 24 * HOUR,
+  escalateTo: [],
+};
+
+const FACTS: PolicyFacts = {
+  task: { effect: 'charge', risk: 'none' },
+  tags: new Map([
+    ['cafe.rest', ['brand']],
+    ['bar.rest', []],
+  ]),
+  groups: new Map([['S0MARKETING', new Set(['U0ANNA'])]]),
+  prices: new Map([
+    ['cafe.rest', { currency: 'EUR', minor: 1_200 }],
+    ['bar.rest', { currency: 'EUR', minor: 1_200 }],
+  ]),
+};
+
+const ORDER: PolicyOrder = {
+  task: 'renew',
+  names: ['cafe.rest'],
+  requester: 'U0ANNA',
+  usesTeamAccount: false,
+};
+
+function rule(fields: Partial<PolicyRule>): PolicyRule {
+  return {
+    name: 'a rule',
+    tasks: ['all'],
+    names: ['*'],
+    by: [],
+    over: undefined,
+    decision: 'approve',
+    approvers: ['U0CFO'],
+    needed: 1,
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
+    ...fields,
+  };
+}
+
+function run(
+  rules: readonly PolicyRule[],
+  order: Partial<PolicyOrder> = {},
+  facts: Partial<PolicyFacts> = {},
+) {
+  return evaluate({ version: 3, rules }, SETTINGS, { ...ORDER, ...order }, { ...FACTS, ...facts });
+}
+
+const keysOf = ({ requirements }: Demand) => requirements.map(requirementKey);
+
+describe('without rules', () => {
+  test('a task of the setting needs the approvers of the settings', () => {
+    const { demand, names } = run([]);
+    expect(demand).toEqual({
+      outcome: 'approve',
+      requirements: [
+        { rule: { kind: 'approval_tasks' }, names: ['cafe.rest'], needed: 1, approvers: ['U0BOSS'] },
+      ],
+      refusedBy: [],
+      ttlMs: 72 * HOUR,
+      remindAfterMs: 4 * HOUR,
+      escalateAfterMs: 24 * HOUR,
+      escalateTo: [],
+      escalateToAdmins: true,
+      breakGlass: false,
+    });
+    expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'approval_tasks' }, unknowns: [] }]);
+  });
+
+  test('everything else is free', () => {
+    const { demand, names } = run([], { task: 'redirect' });
+    expect(demand.outcome).toBe('free');
+    expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
+  });
+
+  test('what goes out with the team’s account is approved first', () => {
+    const { demand } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
+    expect(demand.requirements).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
+  });
+
+  test('an order without a name needs what any name needs', () => {
+    expect(run([], { names: [] }).demand.outcome).toBe('approve');
+  });
+});
+
+describe('the first rule that fits a name decides', () => {
+  test('and the ones before it say why they did not', () => {
+    const { names } = run([
+      rule({ name: 'other task', tasks: ['transfer', 'risk'] }),
+      rule({ name: 'other people', by: ['U0BOB', 'S0MARKETING'], names: ['bar.rest'] }),
+      rule({ name: 'others ask', by: ['U0BOB'] }),
+      rule({ name: 'cheap', over: { currency: 'EUR', minor: 1_200 } }),
+      rule({ name: 'it', tasks: ['charge'], names: ['tag:brand'], decision: 'free' }),
+      rule({ name: 'too late' }),
+    ]);
+    expect(names).toHaveLength(1);
+    expect(names[0]?.skipped.map(({ rule: each, because }) => [each, because])).toMatchObject([
+      [{ name: 'other task', index: 0, version: 3 }, 'tasks'],
+      [{ name: 'other people' }, 'names'],
+      [{ name: 'others ask' }, 'by'],
+      [{ name: 'cheap' }, 'over'],
+    ]);
+    expect(names[0]?.decidedBy).toMatchObject([
+      { rule: { kind: 'rule', name: 'it', index: 4 }, unknowns: [] },
+    ]);
+  });
+
+  test.each([
+    ['*', 'cafe.rest', true],
+    ['*.rest', 'cafe.rest', true],
+    ['*.rest', 'www.cafe.rest', true],
+    ['*.rest', 'forest', false],
+    ['*.rest', 'cafe.rest.example', false],
+    ['cafe.rest', 'cafe.rest', true],
+    ['cafe.rest', 'CAFE.rest', true],
+    ['cafe.rest', 'www.cafe.rest', false],
+    ['cafe.rest', 'cafe.rest/menu', true],
+    ['cafe.rest', 'info@cafe.rest', true],
+    ['*.rest', 'cafe.rest/a.example', true],
+    ['*.example', 'cafe.rest/a.example', false],
+    ['tag:brand', 'cafe.rest', true],
+    ['tag:brand', 'bar.rest', false],
+  ])('%s and %s', (pattern, name, fits) => {
+    const { demand } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
+    expect(demand.outcome === 'refuse').toBe(fits);
+  });
+
+  test('the amount is that of the whole order', () => {
+    const rules = [rule({ over: { currency: 'EUR', minor: 2_399 }, decision: 'refuse' })];
+    expect(run(rules).demand.outcome).toBe('approve');
+    expect(run(rules, { names: ['cafe.rest', 'bar.rest'] }).demand.outcome).toBe('refuse');
+  });
+});
+
+describe('an order of several names', () => {
+  const brand = rule({
+    name: 'brand',
+    names: ['tag:brand'],
+    approvers: ['S0LEGAL'],
+    needed: 2,
+    ttlMs: 48 * HOUR,
+    remindAfterMs: 5 * HOUR,
+    escalateTo: ['U0CEO'],
+    breakGlass: true,
+  });
+
+  test('needs what each of them needs, and waits as the strictest says', () => {
+    const { demand } = run([brand], { names: ['cafe.rest', 'bar.rest'] });
+    expect(demand.requirements.map(({ names, needed, approvers }) => ({ names, needed, approvers }))).toEqual(
+      [
+        { names: ['cafe.rest'], needed: 2, approvers: ['S0LEGAL'] },
+        { names: ['bar.rest'], needed: 1, approvers: ['U0BOSS'] },
+      ],
+    );
+    expect(demand).toMatchObject({ ttlMs: 48 * HOUR, remindAfterMs: 4 * HOUR, escalateAfterMs: 24 * HOUR });
+    expect(demand).toMatchObject({ escalateTo: ['U0CEO'], escalateToAdmins: true, breakGlass: false });
+  });
+
+  test('is refused when one of them is', () => {
+    const { demand } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
+      names: ['cafe.rest', 'bar.rest'],
+    });
+    expect(demand).toMatchObject({ outcome: 'refuse', requirements: [], refusedBy: [{ name: 'a rule' }] });
+  });
+
+  test('needs one rule once', () => {
+    const { demand } = run([brand], { names: ['cafe.rest', 'cafe.rest'] });
+    expect(demand.requirements).toHaveLength(1);
+    expect(demand.breakGlass).toBe(true);
+  });
+});
+
+describe('what cannot be evaluated counts against the order', () => {
+  const nobody = { groups: new Map<string, ReadonlySet<string>>() };
+  const group = { kind: 'group', group: 'S0MARKETING' };
+
+  test('a rule that makes it free does not fit', () => {
+    const { demand, names, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'free' })], {}, nobody);
+    expect(demand.outcome).toBe('approve');
+    expect(names[0]?.skipped).toMatchObject([{ because: 'unknown', unknowns: [group] }]);
+    expect(unknowns).toEqual([group]);
+  });
+
+  test('a rule that refuses fits', () => {
+    const { demand, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'refuse' })], {}, nobody);
+    expect(demand.outcome).toBe('refuse');
+    expect(unknowns).toEqual([group]);
+  });
+
+  test('a rule that asks for approvers fits, and what would decide without it is needed too', () => {
+    const { demand, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
+    expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
+    expect(names[0]?.decidedBy).toMatchObject([
+      { rule: { kind: 'rule' }, unknowns: [group] },
+      { rule: { kind: 'approval_tasks' }, unknowns: [] },
+    ]);
+  });
+
+  test('somebody who is listed by their own id is known', () => {
+    const { demand, unknowns } = run([rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })], {}, nobody);
+    expect(demand.outcome).toBe('free');
+    expect(unknowns).toEqual([]);
+  });
+
+  test('an unknown price is over any amount', () => {
+    const over = { currency: 'EUR', minor: 1_000_000 };
+    const { demand, unknowns } = run([rule({ over })], {}, { prices: new Map() });
+    expect(demand.requirements.map(({ approvers }) => approvers)).toEqual([['U0CFO']]);
+    expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
+    expect(run([rule({ over, decision: 'free' })], {}, { prices: new Map() }).demand.outcome).toBe('approve');
+  });
+
+  test('amounts of two currencies are not compared', () => {
+    const { unknowns } = run([rule({ over: { currency: 'JPY', minor: 1 } })]);
+    expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
+  });
+
+  test('what is known already may be over', () => {
+    const { unknowns, demand } = run([rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })], {
+      names: ['cafe.rest', 'new.rest'],
+    });
+    expect(unknowns).toEqual([]);
+    expect(demand.outcome).toBe('free');
+  });
+
+  test('tags that are not known', () => {
+    const { unknowns, demand } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
+    expect(unknowns).toEqual([{ kind: 'tags', name: 'new.rest' }]);
+    expect(demand.requirements).toHaveLength(2);
+  });
+});
+
+/*
+ * The naive evaluator: three truth values as strings, one rule after the other, no sharing between names, the sum made
+ * by folding. It shares no code with the real one.
+ */
+
+type Truth = 'true' | 'false' | 'unknown';
+
+const and = (all: readonly Truth[]): Truth =>
+  all.includes('false') ? 'false' : all.includes('unknown') ? 'unknown' : 'true';
+const or = (all: readonly Truth[]): Truth =>
+  all.includes('true') ? 'true' : all.includes('unknown') ? 'unknown' : 'false';
+const truth = (value: boolean): Truth => (value ? 'true' : 'false');
+
+interface NaiveNeed {
+  readonly refused: boolean;
+  /** Some approval is needed for certain. */
+  readonly sure: boolean;
+  readonly needs: readonly string[];
+}
+
+function naive(
+  { rules }: Policy,
+  options: PolicySettings,
+  order: PolicyOrder,
+  facts: PolicyFacts,
+): NaiveNeed {
+  const fallback = requirementKey({ needed: options.approvalsRequired, approvers: options.approvers });
+  const needsOf = (name: string, rest: readonly PolicyRule[]): NaiveNeed => {
+    const [first, ...others] = rest;
+    if (first === undefined) {
+      const listed = options.approvalTasks.includes(order.task);
+      return { refused: false, sure: listed, needs: listed ? [fallback] : [] };
+    }
+    const task = or(
+      first.tasks.map((each) => {
+        if (each === 'all') return 'true';
+        if (each === 'charge') return truth(facts.task.effect === 'charge');
+        if (each === 'risk') return truth(facts.task.risk !== 'none');
+        return truth(each === order.task);
+      }),
+    );
+    const host = name.split('@').at(-1) ?? '';
+    const labels = host.split('.');
+    const named = or(
+      first.names.map((pattern): Truth => {
+        if (pattern === '*') return 'true';
+        if (pattern.startsWith('tag:')) {
+          const tags = facts.tags.get(name);
+          return tags === undefined ? 'unknown' : truth(tags.includes(pattern.split(':')[1] ?? ''));
+        }
+        const wanted = pattern.split('.');
+        if (wanted[0] !== '*') return truth(wanted.join('.') === labels.join('.'));
+        const tail = wanted.slice(1);
+        return truth(labels.length > tail.length && labels.slice(-tail.length).join('.') === tail.join('.'));
+      }),
+    );
+    const by =
+      first.by.length === 0
+        ? 'true'
+        : or(
+            first.by.map((id): Truth => {
+              if (id.startsWith('U')) return truth(id === order.requester);
+              const members = facts.groups.get(id);
+              return members === undefined ? 'unknown' : truth([...members].includes(order.requester));
+            }),
+          );
+    const doubt = and([task, named, by]);
+    const price = priceTruth(first);
+    if (doubt === 'false' || price === 'false') return needsOf(name, others);
+    if (first.decision === 'free') {
+      const isFree = doubt === 'true' && price === 'true';
+      return isFree ? { refused: false, sure: false, needs: [] } : { ...needsOf(name, others), sure: false };
+    }
+    if (first.decision === 'refuse') return { refused: true, sure: false, needs: [] };
+    const own = requirementKey(first);
+    if (doubt === 'true') return { refused: false, sure: true, needs: [own] };
+    const other = needsOf(name, others);
+    return { ...other, needs: [own, ...other.needs] };
+  };
+  const priceTruth = ({ over }: PolicyRule): Truth => {
+    if (over === undefined) return 'true';
+    const prices = order.names.map((name) => facts.prices.get(name));
+    const known = prices.flatMap((price) => (price?.currency === over.currency ? [price.minor] : []));
+    if (known.reduce((a, b) => a + b, 0) > over.minor) return 'true';
+    return known.length < prices.length ? 'unknown' : 'false';
+  };
+  const all = (order.names.length === 0 ? [''] : order.names).map((name) => needsOf(name, rules));
+  const refused = all.some((each) => each.refused);
+  const sure = all.some((each) => each.sure);
+  const team = order.usesTeamAccount && !sure ? [fallback] : [];
+  const needs = [...new Set([...all.flatMap((each) => each.needs), ...team])];
+  return { refused, sure, needs: refused ? [] : needs };
+}
+
+describe('for random policies and orders', () => {
+  test('it says what a naive evaluator says', () => {
+    fc.assert(
+      fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
+        const { demand } = evaluate(rules, options, order, facts);
+        const expected = naive(rules, options, order, facts);
+        expect(demand.outcome === 'refuse').toBe(expected.refused);
+        expect([...new Set(keysOf(demand))].sort()).toEqual([...expected.needs].sort());
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test('what is not known never makes an order need less', () => {
+    fc.assert(
+      fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
+        const { demand } = evaluate(rules, options, order, facts);
+        for (const world of worlds({ order, facts })) {
+          const known = evaluate(rules, options, order, world).demand;
+          if (demand.outcome === 'refuse') return;
+          expect(known.outcome).not.toBe('refuse');
+          expect(keysOf(demand)).toEqual(expect.arrayContaining(keysOf(known)));
+        }
+      }),
+      { numRuns: 1_500 },
+    );
+  });
+
+  test('one more name never makes an order need less', () => {
+    fc.assert(
+      fc.property(
+        policy,
+        settings,
+        situation,
+        fc.constantFrom('a.rest', 'b.example'),
+        (rules, options, { order, facts }, name) => {
+          // Amounts sum up, so one more name can bring another rule to decide.
+          const plain = { ...rules, rules: rules.rules.map((each) => ({ ...each, over: undefined })) };
+          fc.pre(order.names.length > 0 && !order.usesTeamAccount);
+          const before = evaluate(plain, options, order, facts).demand;
+          const after = evaluate(plain, options, { ...order, names: [...order.names, name] }, facts).demand;
+          if (after.outcome === 'refuse') return;
+          expect(before.outcome).not.toBe('refuse');
+          expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(before)));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('a rule that refuses never makes an order need less, wherever it stands', () => {
+    fc.assert(
+      fc.property(
+        policy,
+        settings,
+        situation,
+        fc.nat(),
+        fc.nat(),
+        (rules, options, { order, facts }, at, of) => {
+          const place = at % (rules.rules.length + 1);
+          const like = rules.rules[of % Math.max(1, rules.rules.length)] ?? rule({});
+          const refusing = { ...like, name: 'no', decision: 'refuse' as const };
+          const changed = { ...rules, rules: rules.rules.toSpliced(place, 0, refusing) };
+          const before = evaluate(rules, options, order, facts).demand;
+          const after = evaluate(changed, options, order, facts).demand;
+          if (after.outcome === 'refuse') return;
+          expect({ outcome: after.outcome, keys: keysOf(after) }).toEqual({
+            outcome: before.outcome,
+            keys: keysOf(before),
+          });
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('every name is decided, and its rules are told in their order', () => {
+    fc.assert(
+      fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
+        const { names, demand } = evaluate(rules, options, order, facts);
+        expect(names.map(({ name }) => name)).toEqual(order.names.length === 0 ? [''] : order.names);
+        for (const { decidedBy, skipped } of names) {
+          expect(decidedBy.length).toBeGreaterThan(0);
+          const indexes = [...decidedBy, ...skipped]
+            .flatMap(({ rule: each }) => (each.kind === 'rule' ? [each.index] : []))
+            .sort((a, b) => a - b);
+          expect(indexes).toEqual(indexes.map((_, index) => index));
+        }
+        expect(demand.ttlMs).toBeLessThan(Number.POSITIVE_INFINITY);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('it depends on nothing but its input, and leaves it as it is', () => {
+    fc.assert(
+      fc.property(policy, settings, situation, policy, (rules, options, { order, facts }, other) => {
+        const input = structuredClone({ rules, options, order, facts });
+        const first = evaluate(rules, options, order, facts);
+        evaluate(other, options, order, facts);
+        expect({ rules, options, order, facts }).toEqual(input);
+        expect(evaluate(input.rules, input.options, input.order, input.facts)).toEqual(first);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('it has an answer for whatever the values are', () => {
+    const odd = fc.constantFrom(
+      '',
+      '*',
+      '*.',
+      'tag:',
+      '@',
+      '/',
+      '.',
+      '__proto__',
+      'S',
+      'a'.repeat(300),
+      '\u0000',
+    );
+    const oddAmount = fc.record({
+      currency: odd,
+      minor: fc.constantFrom(Number.NaN, -5, 1e300, Number.POSITIVE_INFINITY, 0.1),
+    });
+    fc.assert(
+      fc.property(
+        policy,
+        settings,
+        situation,
+        fc.array(odd),
+        oddAmount,
+        (rules, options, { order, facts }, texts, price) => {
+          const strange = {
+            ...rules,
+            rules: rules.rules.map((each) => ({
+              ...each,
+              names: texts,
+              by: texts,
+              tasks: ['all', ...texts],
+              over: price,
+            })),
+          };
+          const prices = new Map(texts.map((text) => [text, price]));
+          const { demand } = evaluate(strange, options, { ...order, names: texts }, { ...facts, prices });
+          expect(['free', 'approve', 'refuse']).toContain(demand.outcome);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('the stricter of two demands', () => {
+  const two = fc
+    .tuple(policy, policy, settings, situation)
+    .map(
+      ([a, b, options, { order, facts }]) =>
+        [evaluate(a, options, order, facts).demand, evaluate(b, options, order, facts).demand] as const,
+    );
+
+  test('needs everything of both', () => {
+    fc.assert(
+      fc.property(two, ([a, b]) => {
+        const both = stricter(a, b);
+        expect(both.outcome === 'refuse').toBe(a.outcome === 'refuse' || b.outcome === 'refuse');
+        expect(both.outcome === 'free').toBe(a.outcome === 'free' && b.outcome === 'free');
+        if (both.outcome === 'refuse') return;
+        expect(new Set(keysOf(both))).toEqual(new Set([...keysOf(a), ...keysOf(b)]));
+        for (const demand of [a, b].filter(({ outcome }) => outcome === 'approve')) {
+          expect(both.ttlMs).toBeLessThanOrEqual(demand.ttlMs);
+          expect(both.remindAfterMs).toBeLessThanOrEqual(demand.remindAfterMs);
+          expect(both.escalateAfterMs).toBeLessThanOrEqual(demand.escalateAfterMs);
+          expect(both.breakGlass && !demand.breakGlass).toBe(false);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('of a demand and itself needs the same', () => {
+    fc.assert(
+      fc.property(two, ([a]) => {
+        const both = stricter(a, a);
+        expect(new Set(keysOf(both))).toEqual(new Set(keysOf(a)));
+        expect(both).toMatchObject({ outcome: a.outcome, ttlMs: a.ttlMs, breakGlass: a.breakGlass });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
+import { parseRules, type RuleText, ruleToText } from '../../src/policy/rule-text.ts';
+import fc from '../support/properties.ts';
+import { rules, VOCABULARY } from './arbitraries.ts';
+
+const GOOD = {
+  rule_name: 'renewals',
+  tasks: ['renew'],
+  names: ['*.rest'],
+  decision: 'approve',
+  approvers: ['S0LEGAL', 'U0CFO'],
+};
+
+function issuesOf(fields: Readonly<Record<string, unknown>>) {
+  const read = parseRules([{ ...GOOD, ...fields }], VOCABULARY);
+  return read.ok ? [] : read.issues;
+}
+
+test('a rule with every field', () => {
+  const read = parseRules(
+    [
+      {
+        ...GOOD,
+        tasks: 'renew, CREATE risk',
+        names: ['*.REST', 'Café.rest', 'tag:Brand', 'cafe.rest.'],
+        by: ['<@U0ANNA|anna>', '<!subteam^S0SALES|@sales>', 'U0ANNA'],
+        over: '100.5',
+        needed: '2',
+        ttl: '48h',
+        remind_after: '90m',
+        escalate_after: '1d',
+        escalate_to: 'U0CEO',
+        break_glass: 'true',
+      },
+    ],
+    VOCABULARY,
+  );
+  expect(read).toEqual({
+    ok: true,
+    rules: [
+      {
+        name: 'renewals',
+        tasks: ['renew', 'create', 'risk'],
+        names: ['*.rest', 'xn--caf-dma.rest', 'tag:brand', 'cafe.rest'],
+        by: ['U0ANNA', 'S0SALES'],
+        over: { currency: 'EUR', minor: 10_050 },
+        decision: 'approve',
+        approvers: ['S0LEGAL', 'U0CFO'],
+        needed: 2,
+        ttlMs: 172_800_000,
+        remindAfterMs: 5_400_000,
+        escalateAfterMs: 86_400_000,
+        escalateTo: ['U0CEO'],
+        breakGlass: true,
+      },
+    ],
+  });
+});
+
+test.each<[field: string, value: unknown, code: string, sentence: string]>([
+  ['rule_name', '', 'missing', '“rule_name” is missing. Add it, for example: transfers of the brand'],
+  ['rule_name', 'a\u200bb', 'unreadable_name', 'a character that cannot be seen'],
+  ['rule_name', 'x'.repeat(81), 'name_too_long', '81 characters. Use at most 80'],
+  ['rule_name', ['a', 'b'], 'one_value_only', 'takes one value'],
+  ['tasks', [], 'missing', 'for example: all'],
+  ['tasks', ['renew', 'renw'], 'unknown_task', 'There is no task “renw”. Use these: create, renew'],
+  ['names', ['ca fe.rest'], 'unreadable_pattern', 'Write one of these: *, *.rest, cafe.rest, tag:brand'],
+  ['names', ['*.*.rest'], 'unreadable_pattern', '“*.*.rest” cannot be read'],
+  ['names', ['c*.rest'], 'unreadable_pattern', '“c*.rest” cannot be read'],
+  ['names', ['tag:'], 'unreadable_pattern', '“tag:” cannot be read'],
+  ['by', ['@marketing'], 'not_an_id', 'U0CFO for a person or S0LEGAL for a group'],
+  ['by', 5, 'not_text', 'neither a text nor a list'],
+  ['over', '1,000', 'not_an_amount', 'Write it like 100.00: a point before the decimals'],
+  ['over', '-5', 'not_an_amount', '“-5” is no amount'],
+  ['over', '1e3', 'not_an_amount', '“1e3” is no amount'],
+  ['over', '10.001', 'too_precise', 'more decimals than the currency'],
+  ['over', '100.50 JPY', 'too_precise', 'Write it like 100.'],
+  ['over', '99999999999999', 'too_large', 'Write a smaller amount'],
+  ['over', '100 XQX', 'unknown_currency', '100.00 EUR'],
+  ['decision', 'allow', 'unknown_decision', 'Write one of these: free, approve, refuse'],
+  ['decision', '', 'missing', '“decision” is missing'],
+  ['decision', 'free', 'not_for_this_decision', '“approvers” belongs to rules that ask for approval'],
+  ['approvers', [], 'missing', '“approvers” is missing'],
+  ['needed', '0', 'not_a_count', 'Write a whole number: 1, 20'],
+  ['needed', '2.5', 'not_a_count', 'Write a whole number'],
+  ['ttl', '2 weeks', 'not_a_duration', 'Write it like these: 90s, 15m, 48h, 7d'],
+  ['break_glass', 'yes', 'not_true_or_false', 'Write true or false'],
+  ['approver', ['U0CFO'], 'unknown_field', 'Use these: rule_name, tasks, names'],
+])('%s: %j is %s', (field, value, code, sentence) => {
+  const issues = issuesOf({ [field]: value });
+  expect(issues.map((issue) => [issue.field, issue.code])).toContainEqual([
+    code === 'not_for_this_decision' ? 'approvers' : field,
+    code,
+  ]);
+  expect(issues.map(policyIssueSentence).join('\n')).toContain(sentence);
+});
+
+test('what does not go together', () => {
+  expect(issuesOf({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
+    { field: 'needed', code: 'more_than_people', ruleName: 'renewals', given: '3', instead: ['2'] },
+  ]);
+  expect(issuesOf({ needed: '9' })).toEqual([]);
+  expect(issuesOf({ ttl: '2h', remind_after: '2h', escalate_after: '1h' })).toMatchObject([
+    { field: 'remind_after', code: 'after_the_end' },
+  ]);
+});
+
+test('every problem is told at once, with its rule', () => {
+  const read = parseRules(
+    [{ ...GOOD, ttl: 'soon', needed: 'two' }, 'no rule', { ...GOOD, rule_name: 'Renewals', over: 'much' }],
+    VOCABULARY,
+  );
+  expect(read.ok ? [] : read.issues.map(({ path, code, ruleName }) => [path, code, ruleName])).toEqual([
+    [[0, 'needed'], 'not_a_count', 'renewals'],
+    [[0, 'ttl'], 'not_a_duration', 'renewals'],
+    [[1], 'not_a_rule', undefined],
+    [[2, 'over'], 'not_an_amount', 'Renewals'],
+    [[2, 'rule_name'], 'name_taken', 'Renewals'],
+  ]);
+});
+
+test('too much is refused', () => {
+  const many = Array.from({ length: 501 }, (_, index) => ({ ...GOOD, rule_name: `rule ${index}` }));
+  expect(parseRules(many, VOCABULARY)).toMatchObject({ ok: false, issues: [{ code: 'too_many_rules' }] });
+  const ids = Array.from({ length: 101 }, (_, index) => `U0${index}`);
+  expect(issuesOf({ approvers: ids })).toMatchObject([{ field: 'approvers', code: 'too_many_items' }]);
+});
+
+describe('for random rules', () => {
+  test('what is written is read back the same', () => {
+    fc.assert(
+      fc.property(rules, fc.constantFrom('EUR', 'JPY', 'BHD'), (list, currency) => {
+        const possible = list.map((rule) => ({
+          ...rule,
+          needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
+        }));
+        const texts = possible.map((rule) => ruleToText(rule, currency));
+        const stored: RuleText[] = JSON.parse(JSON.stringify(texts));
+        expect(parseRules(stored, { ...VOCABULARY, currency })).toEqual({ ok: true, rules: possible });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('anything gets an answer, and every problem a sentence without gaps', () => {
+    const field = fc.constantFrom(
+      'rule_name',
+      'tasks',
+      'names',
+      'by',
+      'over',
+      'decision',
+      'needed',
+      'ttl',
+      'x',
+    );
+    const value = fc.oneof(
+      fc.string(),
+      fc.array(fc.string(), { maxLength: 3 }),
+      fc.constantFrom('*', 'approve', 'free', '*.', 'tag:', '1.', 'U0', '<@U0A'),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.jsonValue(), fc.array(fc.dictionary(field, value), { maxLength: 3 })),
+        (input) => {
+          const read = parseRules(input, VOCABULARY);
+          for (const issue of read.ok ? [] : read.issues) {
+            const sentence = policyIssueSentence(issue);
+            expect(sentence).not.toMatch(/undefined|\[object|: \.$/);
+          }
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+});

@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest';
+import { describeRule } from '../../src/policy/describe.ts';
+import { diffPolicies } from '../../src/policy/diff.ts';
+import { evaluate } from '../../src/policy/evaluate.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { replay } from '../../src/policy/replay.ts';
+import { parseRules } from '../../src/policy/rule-text.ts';
+import { fillStartingPoint, STARTING_POINTS, startingPoint } from '../../src/policy/starting-points.ts';
+import fc from '../support/properties.ts';
+import { policy, rules, settings, situation } from './arbitraries.ts';
+
+function rule(name: string, fields: Partial<PolicyRule> = {}): PolicyRule {
+  return {
+    name,
+    tasks: ['renew'],
+    names: ['*'],
+    by: [],
+    over: undefined,
+    decision: 'approve',
+    approvers: ['U0CFO'],
+    needed: 1,
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
+    ...fields,
+  };
+}
+
+describe('the difference of two versions', () => {
+  const [a, b, c, d] = [rule('a'), rule('b'), rule('c'), rule('d')];
+
+  test('of the same rules is none', () => {
+    expect(diffPolicies([a, b], [a, b], 'EUR')).toEqual([]);
+  });
+
+  test('tells what was added and removed', () => {
+    expect(diffPolicies([a, b], [b, c], 'EUR')).toEqual([
+      { kind: 'removed', rule: a, from: 1 },
+      { kind: 'added', rule: c, to: 2 },
+    ]);
+  });
+
+  test('tells the fewest moves', () => {
+    expect(diffPolicies([a, b, c, d], [d, a, b, c], 'EUR')).toEqual([
+      { kind: 'moved', rule: d, from: 4, to: 1 },
+    ]);
+  });
+
+  test('tells the fields as a file has them', () => {
+    const changed = rule('a', {
+      needed: 2,
+      over: { currency: 'EUR', minor: 5_000 },
+      approvers: ['S0A', 'U0CFO'],
+    });
+    expect(diffPolicies([a], [changed], 'EUR')).toEqual([
+      {
+        kind: 'changed',
+        rule: changed,
+        to: 1,
+        fields: [
+          { field: 'over', before: [], after: ['50.00'] },
+          { field: 'approvers', before: ['U0CFO'], after: ['S0A', 'U0CFO'] },
+          { field: 'needed', before: [], after: ['2'] },
+        ],
+      },
+    ]);
+  });
+
+  test.each<[field: string, change: Partial<PolicyRule>]>([
+    ['tasks', { tasks: ['create'] }],
+    ['names', { names: ['*.rest'] }],
+    ['by', { by: ['U0ANNA'] }],
+    ['ttl', { ttlMs: 60_000 }],
+    ['remind_after', { remindAfterMs: 60_000 }],
+    ['escalate_after', { escalateAfterMs: 60_000 }],
+    ['escalate_to', { escalateTo: ['U0CEO'] }],
+    ['break_glass', { breakGlass: true }],
+  ])('tells a change of %s alone', (field, change) => {
+    const [told] = diffPolicies([a], [rule('a', change)], 'EUR');
+    expect(told?.kind === 'changed' && told.fields.map((each) => each.field)).toEqual([field]);
+  });
+
+  test('for random versions says everything that is needed to make the new one', () => {
+    fc.assert(
+      fc.property(rules, rules, fc.func(fc.boolean()), (before, after, keep) => {
+        const named = after.map((each, index) => ({
+          ...each,
+          name: keep(index) ? each.name : `new ${index}`,
+        }));
+        const changes = diffPolicies(before, named, 'EUR');
+        const removed = changes.flatMap((change) => (change.kind === 'removed' ? [change.rule.name] : []));
+        const placed = changes.flatMap((change) =>
+          change.kind === 'added' || change.kind === 'moved' ? [[change.to, change.rule.name] as const] : [],
+        );
+        const moved = new Set(placed.map(([, name]) => name));
+        const made = before
+          .map(({ name }) => name)
+          .filter((name) => !removed.includes(name) && !moved.has(name));
+        for (const [to, name] of placed.toSorted(([x], [y]) => x - y)) made.splice(to - 1, 0, name);
+        expect(made).toEqual(named.map(({ name }) => name));
+        const old = new Map(before.map((each) => [each.name, each]));
+        for (const each of named) {
+          const isChanged = changes.some(
+            ({ kind, rule: other }) => kind === 'changed' && other.name === each.name,
+          );
+          const was = old.get(each.name);
+          if (!isChanged && was !== undefined) expect(each).toEqual(was);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test('a rule is described part by part', () => {
+  const described = describeRule(
+    rule('x', {
+      tasks: ['renew', 'charge'],
+      names: ['*.rest', 'tag:brand', 'cafe.rest'],
+      by: ['S0MARKETING', 'U0ANNA'],
+    }),
+  );
+  expect(described).toMatchObject({
+    tasks: [{ kind: 'task', task: 'renew' }, { kind: 'charge' }],
+    names: [
+      { kind: 'under', parent: 'rest' },
+      { kind: 'tag', tag: 'brand' },
+      { kind: 'name', name: 'cafe.rest' },
+    ],
+    by: [
+      { kind: 'group', id: 'S0MARKETING' },
+      { kind: 'user', id: 'U0ANNA' },
+    ],
+    approvers: [{ kind: 'user', id: 'U0CFO' }],
+  });
+  const all = describeRule(rule('x', { tasks: ['renew', 'all'], names: ['*', 'cafe.rest'] }));
+  expect(all).toMatchObject({ tasks: [{ kind: 'all' }], names: [{ kind: 'all' }] });
+});
+
+describe('past orders under a draft', () => {
+  const options = {
+    approvalTasks: ['renew'],
+    approvers: ['U0BOSS'],
+    approvalsRequired: 1,
+    ttlMs: 1,
+    remindAfterMs: 1,
+    escalateAfterMs: 1,
+    escalateTo: [],
+  };
+  const facts = {
+    task: { effect: 'charge', risk: 'none' },
+    tags: new Map(),
+    groups: new Map(),
+    prices: new Map(),
+  } as const;
+  const past = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest'].map((name) => {
+    const order = { task: 'renew', names: [name], requester: 'U0ANNA', usesTeamAccount: false };
+    return {
+      orderId: name,
+      order,
+      facts,
+      demand: evaluate({ version: 1, rules: [] }, options, order, facts).demand,
+    };
+  });
+
+  test('are counted by what would have been otherwise', () => {
+    const draft = [
+      rule('free', { names: ['a.rest'], decision: 'free', approvers: [] }),
+      rule('refused', { names: ['b.rest'], decision: 'refuse', approvers: [] }),
+      rule('more', { names: ['c.rest'], approvers: ['U0BOSS'], needed: 2 }),
+      rule('others', { names: ['d.rest'], approvers: ['U0CFO'] }),
+      rule('the same in a rule', { names: ['e.rest'], approvers: ['U0BOSS'] }),
+    ];
+    const result = replay({ version: 2, rules: draft }, options, past);
+    expect(result).toMatchObject({
+      total: 5,
+      unchanged: 1,
+      counts: { stricter: 2, looser: 1, other: 1 },
+      outcomes: { 'approve→free': 1, 'approve→refuse': 1 },
+    });
+    expect(result.changed.map(({ orderId, change }) => [orderId, change])).toEqual([
+      ['a.rest', 'looser'],
+      ['b.rest', 'stricter'],
+      ['c.rest', 'stricter'],
+      ['d.rest', 'other'],
+    ]);
+  });
+
+  test('under the policy that decided them are as they were', () => {
+    fc.assert(
+      fc.property(policy, settings, fc.array(situation, { maxLength: 5 }), (version, current, orders) => {
+        const kept = orders.map(({ order, facts: known }, index) => ({
+          orderId: String(index),
+          order,
+          facts: known,
+          demand: evaluate(version, current, order, known).demand,
+        }));
+        expect(replay(version, current, kept)).toMatchObject({ unchanged: kept.length, changed: [] });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
+  const tasks = [
+    'create',
+    'transfer',
+    'renew',
+    'restore',
+    'delete',
+    'nameservers',
+    'authcode',
+    'owner-change',
+    'redirect',
+  ];
+  const vocabulary = { tasks, currency: 'EUR' };
+
+  test('is a policy once people stand in it', () => {
+    const start = startingPoint(name);
+    const people = Object.fromEntries(
+      start.roles.map((role) => [role, [`S0${role.replace('_', '').toUpperCase()}`]]),
+    );
+    const read = parseRules(fillStartingPoint(start, people), vocabulary);
+    expect(read).toMatchObject({ ok: true });
+    expect(JSON.stringify(read)).not.toMatch(/managers|finance|legal|brand_owners|security/);
+  });
+
+  test('names every role that nobody was picked for', () => {
+    const start = startingPoint(name);
+    const read = parseRules(fillStartingPoint(start, {}), vocabulary);
+    expect(read.ok ? [] : read.issues.map(({ field, code }) => [field, code])).toContainEqual([
+      'approvers',
+      'missing',
+    ]);
+  });
+
+  test('lets nothing that can lose a name be free', () => {
+    const start = startingPoint(name);
+    const people = Object.fromEntries(start.roles.map((role) => [role, ['S0PEOPLE']]));
+    const read = parseRules(fillStartingPoint(start, people), vocabulary);
+    const current = {
+      approvalTasks: [],
+      approvers: ['U0BOSS'],
+      approvalsRequired: 1,
+      ttlMs: 1,
+      remindAfterMs: 1,
+      escalateAfterMs: 1,
+      escalateTo: [],
+    };
+    for (const task of ['delete', 'owner-change', 'authcode']) {
+      for (const tags of [[], ['brand', 'guarded', 'own']]) {
+        const order = { task, names: ['cafe.rest'], requester: 'U0ANNA', usesTeamAccount: false };
+        const { demand } = evaluate({ version: 1, rules: read.ok ? read.rules : [] }, current, order, {
+          task: { effect: 'write', risk: 'loses_name' },
+          tags: new Map([['cafe.rest', tags]]),
+          groups: new Map(),
+          prices: new Map(),
+        });
+        expect(demand.outcome).not.toBe('free');
+      }
+    }
+  });
+});

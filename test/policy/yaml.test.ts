@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest';
+import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
+import { MAX_YAML_LENGTH, policyFromYaml, policyToYaml } from '../../src/policy/yaml.ts';
+import fc from '../support/properties.ts';
+import { rules, VOCABULARY } from './arbitraries.ts';
+
+const EXAMPLE = `- rule_name: transfers of the brand
+  tasks: [delete, authcode]
+  names: ["tag:brand"]
+  decision: approve
+  approvers: [S0LEGAL, U0CFO]
+  needed: 2
+  ttl: 48h
+- rule_name: large renewals of marketing
+  tasks: [renew]
+  names: ["*.rest"]
+  by: [S0MARKETING]
+  over: 100.00
+  decision: approve
+  approvers: [S0MANAGERS]
+- rule_name: redirects are free
+  tasks: [redirect]
+  names: ["*"]
+  decision: free
+`;
+
+function linesOf(text: string) {
+  const read = policyFromYaml(text, VOCABULARY);
+  return read.ok ? [] : read.issues.map(({ line, code }) => [line, code]);
+}
+
+test('a file is read, and written as it was', () => {
+  const read = policyFromYaml(EXAMPLE, VOCABULARY);
+  expect(read.ok ? read.rules.map(({ name, over, needed }) => [name, over?.minor, needed]) : read).toEqual([
+    ['transfers of the brand', undefined, 2],
+    ['large renewals of marketing', 10_000, 1],
+    ['redirects are free', undefined, 1],
+  ]);
+  expect(read.ok && policyToYaml(read.rules, 'EUR')).toBe(
+    EXAMPLE.replace('"tag:brand"', 'tag:brand').replace('48h', '2d'),
+  );
+});
+
+test.each([
+  ['another end of lines', EXAMPLE.replaceAll('\n', '\r\n')],
+  ['a byte-order mark', `\uFEFF${EXAMPLE}`],
+  ['comments and a start', `# ours\n---\n${EXAMPLE}# end\n`],
+  ['block lists', EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "U0CFO"')],
+])('%s changes nothing', (_name, text) => {
+  expect(policyFromYaml(text, VOCABULARY)).toEqual(policyFromYaml(EXAMPLE, VOCABULARY));
+});
+
+test('an empty file is a policy without rules', () => {
+  expect(policyFromYaml('', VOCABULARY)).toEqual({ ok: true, rules: [] });
+  expect(policyFromYaml('# nothing yet\n', VOCABULARY)).toEqual({ ok: true, rules: [] });
+  expect(policyFromYaml(policyToYaml([], 'EUR'), VOCABULARY)).toEqual({ ok: true, rules: [] });
+});
+
+describe('what is wrong has its line', () => {
+  test.each<[name: string, text: string, expected: (string | number)[][]]>([
+    [
+      'fields',
+      EXAMPLE.replace('48h', 'soon').replace('100.00', '1,5').replace('decision: free', 'decision: fre'),
+      [
+        [7, 'not_a_duration'],
+        [12, 'not_an_amount'],
+        [18, 'unknown_decision'],
+      ],
+    ],
+    [
+      'an item of a list',
+      EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "@cfo"'),
+      [[7, 'not_an_id']],
+    ],
+    [
+      'a field that is missing stands at its rule',
+      EXAMPLE.replace('  tasks: [renew]\n', ''),
+      [[8, 'missing']],
+    ],
+    ['an unknown field', EXAMPLE.replace('  needed', '  need'), [[6, 'unknown_field']]],
+    ['a field twice', EXAMPLE.replace('  ttl: 48h', '  ttl: 48h\n  needed: 1'), [[8, 'duplicate_field']]],
+    ['no list', 'rule_name: x\n', [[1, 'not_a_list_of_rules']]],
+    [
+      'a list in a list',
+      '- rule_name: x\n- [a]\n',
+      [
+        [1, 'missing'],
+        [1, 'missing'],
+        [1, 'missing'],
+        [2, 'not_a_rule'],
+      ],
+    ],
+    ['broken YAML', EXAMPLE.replace('[renew]', '[renew'), [[10, 'not_yaml']]],
+    ['an alias', EXAMPLE.replace('"*.rest"', '*all'), [[10, 'alias']]],
+    ['a star without quotes', EXAMPLE.replace('"*.rest"', '*.rest'), [[10, 'alias']]],
+    [
+      'an alias after a text of several lines',
+      '- rule_name: |\n    a\n    b\n\n  tasks: *x\n',
+      [[5, 'alias']],
+    ],
+    ['an anchor', EXAMPLE.replace('[renew]', '&a [renew]'), [[9, 'alias']]],
+    ['a tag', EXAMPLE.replace('100.00', '!!float 100.00'), [[12, 'tag']]],
+    ['a tag of somebody', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
+    ['a directive', `%TAG ! !foo\n---\n${EXAMPLE}`, [[1, 'directive']]],
+    ['two documents', `${EXAMPLE}---\n${EXAMPLE}`, [[19, 'several_documents']]],
+  ])('%s', (_name, text, expected) => {
+    expect(linesOf(text)).toEqual(expected);
+  });
+
+  test('and a sentence that says what to write', () => {
+    const read = policyFromYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
+    expect(read.ok ? [] : read.issues.map(policyIssueSentence)).toEqual([
+      'Line 7, rule “transfers of the brand”, field “ttl”: “soon” is no length of time. Write it like these: 90s, 15m, 48h, 7d.',
+    ]);
+    const star = policyFromYaml('- names: [*.rest]\n', VOCABULARY);
+    expect(star.ok ? [] : star.issues.map(policyIssueSentence)).toEqual([
+      'Line 1: “*.rest” is an anchor or alias. Write out what it stands for; a text that starts so goes into quotes, such as "*.rest".',
+    ]);
+  });
+});
+
+// Without the look of the lexer the first three end the process or its stack.
+test.each([
+  ['lists in lists', '['.repeat(100_000), 'nested_too_deep'],
+  ['items of items', '- '.repeat(60_000), 'nested_too_deep'],
+  ['keys of keys', '? '.repeat(60_000), 'nested_too_deep'],
+  ['maps in maps', '{a: '.repeat(30_000), 'nested_too_deep'],
+  ['values of values', 'a: '.repeat(40_000), 'nested_too_deep'],
+  [
+    'ever deeper lines',
+    Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
+    'nested_too_deep',
+  ],
+  ['a large file', ' '.repeat(MAX_YAML_LENGTH + 1), 'file_too_large'],
+  ['very many pieces', '[]'.repeat(60_000), 'file_too_large'],
+  ['aliases of aliases', '- &a [x, x]\n- &b [*a, *a]\n- &c [*b, *b]\n', 'alias'],
+])('%s are refused', (_name, text, code) => {
+  expect(linesOf(text)).toMatchObject([[expect.any(Number), code]]);
+});
+
+test.each([
+  ['a name of the prototype', EXAMPLE.replace('  ttl', '  __proto__')],
+  ['a list', EXAMPLE.replace('  ttl: 48h', '  ? [a]\n  : x')],
+])('%s as a key is refused', (_name, text) => {
+  expect(linesOf(text)).toEqual([[7, 'unreadable_key']]);
+});
+
+describe('for random texts', () => {
+  const named = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' }),
+    fc.constantFrom(
+      'true',
+      '12',
+      '1e3',
+      '- a',
+      '# a',
+      'a: b',
+      '*',
+      '&a',
+      '!x',
+      '"',
+      "'",
+      '{',
+      'null',
+      '~',
+      '---',
+      '%a',
+      '@',
+      'a #b',
+    ),
+  );
+
+  test('what is written is read back the same', () => {
+    fc.assert(
+      fc.property(rules, fc.array(named, { minLength: 7, maxLength: 7 }), (list, names) => {
+        const written = list.map((rule, index) => ({
+          ...rule,
+          // Names are distinct, trimmed and without characters that cannot be seen.
+          name: `${(names[index] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()}${index}`,
+          needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
+        }));
+        expect(policyFromYaml(policyToYaml(written, 'EUR'), VOCABULARY)).toEqual({
+          ok: true,
+          rules: written,
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('any text gets an answer with a line that it has', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '- ',
+        'rule_name: ',
+        'tasks: ',
+        '[',
+        ']',
+        '{',
+        '}',
+        '"',
+        "'",
+        '\n',
+        '  ',
+        ': ',
+        '#',
+        '|',
+        '>',
+        ',',
+        'x',
+        '? ',
+        '\t',
+        '\u0000',
+        '---\n',
+        '...\n',
+      ],
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(piece, { maxLength: 40 }).map((all) => all.join('')),
+          fc.string(),
+        ),
+        (text) => {
+          const read = policyFromYaml(text, VOCABULARY);
+          for (const { line } of read.ok ? [] : read.issues) {
+            expect(line).toBeGreaterThanOrEqual(1);
+            expect(line).toBeLessThanOrEqual(text.split('\n').length);
+          }
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+});
