@@ -215,8 +215,8 @@ export function stopped(order: Order, event: Stop, now: Date): Transition {
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
   const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
   const applies = isUnderWay || (order.state === 'PENDING' && by === undefined);
-  const isIdle = (by !== undefined || only !== undefined) && !order.items.some(isStopped);
-  if (!applies || isIdle) return refuse(order, 'stopped');
+  // Items are sent side by side, and each finds out for itself that somebody has left: the first one stops all.
+  if (!applies || !order.items.some(isStopped)) return refuse(order, 'stopped');
   const entry = {
     kind: event.type,
     detail: {

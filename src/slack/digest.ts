@@ -3,7 +3,8 @@ import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { digestHead, digestMore } from './views/digest.ts';
-import { code, type Message, say } from './views/kit.ts';
+import { code, escapeText, type Message, say } from './views/kit.ts';
+import { reminderProblem } from './views/slack-problem.ts';
 import { posted, SlackProblem, type SlackWeb } from './web.ts';
 
 /** What posting digests works with. */
@@ -46,13 +47,13 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
     explain(error) {
       if (!(error instanceof SlackProblem)) throw error;
       return error.kind === 'refused'
-        ? { broken: `Slack refuses to post in REMINDER_CHANNEL (${error.code ?? 'no reason given'})` }
+        ? { broken: reminderProblem(error) }
         : { retryAfterMs: error.retryAfterMs ?? AGAIN_MS };
     },
 
     async complain(channelId, why) {
       const message = say(
-        `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+        `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}: ${escapeText(why)} Another channel is chosen with \`/domain settings\`.`,
       );
       await alertAdmins({ web, directory, admins }, message);
     },
