@@ -98,7 +98,7 @@ describe('ssl-contact', () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
-      ...['phone', 'fax', 'email', REST],
+      ...['phone', 'fax', 'email', 'interface', REST],
     ]);
     expect(await t.alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
       errors: { country: expect.any(String), phone: expect.stringContaining('+49') },
