@@ -112,11 +112,14 @@ async function namesToRetry(
   const open = findings.find(({ found }) => found === 'open');
   if (open !== undefined) return { why: formatFinding(open) };
   const failed = items.map(({ name }) => name).filter((name) => findings.every((each) => each.name !== name));
-  return failed.length > 0
-    ? { failed }
-    : {
-        why: 'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.',
-      };
+  return failed.length > 0 ? { failed } : { why: nothingToRetry(order) };
+}
+
+/** Why nothing of a failed order is left to ask for again. A request whose answer never came proves nothing. */
+function nothingToRetry({ items }: Order): string {
+  return items.some(({ result }) => result?.late === 'UNKNOWN')
+    ? 'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.'
+    : 'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.';
 }
 
 /** Whether what was typed is the order again, and not another one. */

@@ -253,9 +253,10 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
-  const isIdle = (by !== undefined || only !== undefined) && !order.items.some(isStopped);
+  // Items are sent side by side, and each finds out for itself that somebody has left: the first one stops all.
+  if (!order.items.some(isStopped)) return undefined;
   // A person stops what was approved; what still waits for approval is cancelled.
-  if (isIdle || (order.state === 'PENDING' && by !== undefined)) return undefined;
+  if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
     detail: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Secret } from '../service/secret.ts';
+import type { Interface } from '../service/task.ts';
 import {
   domainAuthInfo,
   domainCreate,
@@ -205,6 +206,13 @@ function constraint(value: unknown, field: string, what: string): InterfaceConst
   return value === undefined || value === '' ? [] : [{ field, what }];
 }
 
+/** An interface that a person chose, where no field decides between the two. */
+const chosenInterface = z.enum(['json', 'xml'], 'Choose JSON or XML.').optional();
+
+function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
+  return chosen === via ? [{ field: 'interface', what: `the choice of ${via.toUpperCase()}` }] : [];
+}
+
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
@@ -245,11 +253,16 @@ const redirect = defineOrderTask({
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
-  constraints: ({ fname, lname }) => ({
-    json: [...constraint(fname, 'fname', 'a first name'), ...constraint(lname, 'lname', 'a last name')],
-    xml: [],
+  constraints: ({ fname, lname, interface: chosen }) => ({
+    json: [
+      ...constraint(fname, 'fname', 'a first name'),
+      ...constraint(lname, 'lname', 'a last name'),
+      ...chosenTie(chosen, 'json'),
+    ],
+    xml: chosenTie(chosen, 'xml'),
   }),
   input: z.object({
+    interface: chosenInterface,
     id: sslContactId,
     fname: optionalText(),
     lname: optionalText(),
@@ -265,18 +278,18 @@ const sslContact = defineOrderTask({
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],
-  problems: ({ id: _id, ...fields }, complete) =>
+  problems: ({ id: _id, interface: _via, ...fields }, complete) =>
     complete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', problem: 'Fill in at least one field to change.' }]
       : [],
-  wire: (input) => ({ ...input, id: String(input.id) }),
+  wire: ({ interface: _via, ...input }) => ({ ...input, id: String(input.id) }),
 });
 
 const user = defineOrderTask({
   name: 'user',
   service: userCreate,
   secretField: 'password',
-  constraints: ({ parent, user_mail_key: mailKey }) => {
+  constraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
     const superior: Readonly<Record<string, unknown>> =
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
@@ -284,8 +297,9 @@ const user = defineOrderTask({
         ...constraint(superior['defaultEmail'], 'parent_defaultEmail', 'the superior user’s e-mail'),
         ...constraint(superior['status'], 'parent_status', 'the superior user’s status'),
         ...constraint(superior['substatus'], 'parent_substatus', 'the superior user’s substatus'),
+        ...chosenTie(chosen, 'json'),
       ],
-      xml: constraint(mailKey, 'user_mail_key', 'the mail key'),
+      xml: [...constraint(mailKey, 'user_mail_key', 'the mail key'), ...chosenTie(chosen, 'xml')],
     };
   },
   input: z.object({
@@ -308,9 +322,10 @@ const user = defineOrderTask({
       })
       .optional(),
     user_mail_key: optionalText(),
+    interface: chosenInterface,
   }),
   names: (input) => [input.user],
-  wire: ({ user_mail_key: userMailKey, ...input }, _name, password) => ({
+  wire: ({ user_mail_key: userMailKey, interface: _via, ...input }, _name, password) => ({
     ...input,
     password,
     userMailKey,

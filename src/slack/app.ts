@@ -212,7 +212,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
           view:
             view === undefined || origin === undefined
               ? undefined
-              : { id: view.id, values: valuesOf(view), origin },
+              : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
         }),
       );
       acknowledgement.give();

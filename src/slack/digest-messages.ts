@@ -3,8 +3,9 @@ import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { code, type Message, textMessage } from './views/blocks.ts';
+import { code, escapeText, type Message, textMessage } from './views/blocks.ts';
 import { digestHead, digestMore } from './views/digest.ts';
+import { reminderProblem } from './views/slack-error.ts';
 
 /** What posting digests works with. */
 export interface DigestPosterDeps {
@@ -46,13 +47,13 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
     explain(error) {
       if (!(error instanceof SlackApiError)) throw error;
       return error.kind === 'refused'
-        ? { broken: `Slack refuses to post in REMINDER_CHANNEL (${error.code ?? 'no reason given'})` }
+        ? { broken: reminderProblem(error) }
         : { retryAfterMs: error.retryAfterMs ?? RETRY_MS };
     },
 
     async alertAdmins(channelId, why) {
       const message = textMessage(
-        `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}. ${why}. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+        `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}: ${escapeText(why)} Another channel is chosen with \`/domain settings\`.`,
       );
       await alertAdmins({ web, directory, admins }, message);
     },

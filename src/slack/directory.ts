@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Directory } from '../orders/ports.ts';
 import { createCache } from './platform/cache.ts';
@@ -78,6 +79,8 @@ export function isFullMember(user: SlackUser, teamId: string): boolean {
 export interface DirectoryOptions {
   /** In milliseconds; by default a clock that nobody puts back. */
   readonly now?: () => number;
+  /** Waits for so many milliseconds; by default as long as that takes. */
+  readonly sleep?: (milliseconds: number) => Promise<unknown>;
   /** Told each time that the members of an approver group could not be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
@@ -86,11 +89,16 @@ export interface DirectoryOptions {
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
-  { now = () => performance.now(), onUnreadableGroup = () => undefined }: DirectoryOptions = {},
+  {
+    now = () => performance.now(),
+    sleep = setTimeout,
+    onUnreadableGroup = () => undefined,
+  }: DirectoryOptions = {},
 ): SlackDirectory {
   const people = createCache<Person>({
     maxAgeMs: PERSON_MAX_AGE_MS,
     now,
+    sleep,
     load: async (userId) => {
       const { user } = await web.call('users.info', { user: userId }, userAnswer);
       const isMember = isFullMember(user, teamId);
@@ -105,6 +113,7 @@ export function createDirectory(
   const groups = createCache<readonly string[]>({
     maxAgeMs: GROUP_MAX_AGE_MS,
     now,
+    sleep,
     load: async (groupId) =>
       (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer)).users,
   });

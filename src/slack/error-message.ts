@@ -13,18 +13,22 @@ const databaseError = z.object({
 /** SQLSTATEs (PostgreSQL, appendix A) of a database that answers and keeps nothing. */
 const KEEPS_NOTHING: Readonly<Record<string, string>> = {
   53100: 'My database has no room left, so it keeps nothing new. Tell whoever runs me.',
-  25006: 'My database takes no changes right now.',
+  25006: 'My database takes no changes right now. Try again in a minute.',
 };
 
+/** What went wrong, and what to do about it. */
 function formatCause(error: unknown): string {
   if (error instanceof SlackApiError) {
     const { said, todo } = formatSlackError(error);
-    // What may pass by itself is tried again after a look at what is there already.
-    return escapeText(error.kind === 'refused' ? `${said} ${todo}` : said);
+    return escapeText(`${said} ${todo}`);
   }
   const database = databaseError.safeParse(error).data;
-  if (database === undefined) return 'Something went wrong on my side.';
-  return KEEPS_NOTHING[database.code ?? ''] ?? 'My database does not answer right now.';
+  if (database === undefined) {
+    return 'Something went wrong on my side. Try again in a minute; if it stays so, tell whoever runs me.';
+  }
+  return (
+    KEEPS_NOTHING[database.code ?? ''] ?? 'My database does not answer right now. Try again in a minute.'
+  );
 }
 
 /** One sentence for a person about something unexpected, with a reference that stands in the log as well. */
@@ -42,6 +46,7 @@ export function errorMessage(log: Log, error: unknown, activity: string): Messag
     );
   }
   return textMessage(
-    `${formatCause(error)} Look at \`/domain orders mine\` before you try again, so that nothing is asked for twice. Reference ${code(reference)}.`,
+    // Most of what people do only reads; an order may have been kept before this went wrong.
+    `${formatCause(error)} If you asked for an order, look at \`/domain orders mine\` first, so that it is not asked for twice. Reference ${code(reference)}.`,
   );
 }

@@ -90,7 +90,13 @@ export interface ActionCall extends Interaction {
   readonly messageTs: string | undefined;
   /** When it was pressed inside a modal: what is in it. */
   readonly view:
-    | { readonly id: string; readonly values: FormValues; readonly origin: FormOrigin }
+    | {
+        readonly id: string;
+        /** Name of the form. */
+        readonly form: string;
+        readonly values: FormValues;
+        readonly origin: FormOrigin;
+      }
     | undefined;
 }
 

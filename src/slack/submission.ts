@@ -7,6 +7,7 @@ import { errorMessage } from './error-message.ts';
 import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { withPlainNames } from './plain-names.ts';
 import type { Acknowledgement } from './platform/acknowledgement.ts';
 import { okResponse, SlackApiError } from './platform/web.ts';
 import { escapeText, type Message, section, textMessage } from './views/blocks.ts';
@@ -80,11 +81,19 @@ async function submitted(
     if ('refused' in admission) {
       return { kind: 'view', view: noticeView(feature.form.title, asSections(admission.refused)) };
     }
-    return await feature.submit({ ...admission.call, values, origin });
+    return await withPlainErrors(deps, await feature.submit({ ...admission.call, values, origin }));
   } catch (error) {
     const said = errorMessage(deps.log, error, `form ${feature.form.name}`);
     return { kind: 'errors', errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
   }
+}
+
+async function withPlainErrors({ directory }: SlackDeps, outcome: Submitted): Promise<Submitted> {
+  if (outcome.kind !== 'errors') return outcome;
+  const errors = Object.entries(outcome.errors).map(
+    async ([field, problem]) => [field, await withPlainNames(directory, problem)] as const,
+  );
+  return { kind: 'errors', errors: Object.fromEntries(await Promise.all(errors)) };
 }
 
 async function answerSubmission(

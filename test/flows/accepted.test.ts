@@ -42,6 +42,11 @@ test('a restore is accepted, and its thread says when the registry shows it', as
       .map((each) => textOf(each))
       .slice(1),
   ).toEqual([expect.stringContaining('the registry’s public record shows it now: *Restore gone.rest*')]);
+  await t.demo.bot.catchUp();
+  await t.demo.bot.catchUp();
+  expect(order.replies(), 'it is said once').toHaveLength(2);
+  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  expect(history.match(/seen at the registry/g)).toHaveLength(1);
 });
 
 test('a transfer is accepted with the day by which it goes through', async () => {

@@ -67,6 +67,15 @@ describe('nothing that the service says is lost', () => {
     );
   });
 
+  test('the dates of several names, each under its name', async () => {
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew gelato.rest grill.rest'));
+    await order.ends('SUCCEEDED');
+    const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    expect(later).toMatch(
+      /\*gelato\.rest\*\nAbout: Domain gelato.*expires: .*\*grill\.rest\*\nAbout: Domain grill/s,
+    );
+  });
+
   test('a user’s reference, and the notice that comes with it, which does not read like a success', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const order = await orderAfter(t.workspace, () =>

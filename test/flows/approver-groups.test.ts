@@ -98,6 +98,20 @@ describe('a group that Slack does not tell', () => {
     await order.ends('SUCCEEDED');
   });
 
+  test('is named without markup where a form refuses', async () => {
+    const order = await renewal();
+    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_deny'));
+    // What is cached of it is gone before she submits.
+    await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    t.workspace.faults.set({ method: METHOD, kind: 'http_500' });
+    expect(await t.carol.submit(form, {})).toMatchObject({
+      outcome: 'errors',
+      errors: { reason: expect.stringContaining('I could not read the group S0APPROVERS in Slack') },
+    });
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
   test('leaves the Home tab as it is, and is named there', async () => {
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: METHOD, kind: 'error', code: 'missing_scope' });

@@ -1,3 +1,4 @@
+import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { answerTo, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
@@ -70,6 +71,52 @@ describe('with both interfaces', () => {
     );
   });
 
+  /** What an open form shows by now. */
+  const shownIn = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
+  const chooseXml = async (view: View) => {
+    await t.alice.changeInput(view, 'interface', 'xml');
+    await t.workspace.waitFor(
+      () => textOf(shownIn(view)).includes('because of the choice of XML') || undefined,
+      { what: 'the form to say that it goes over XML' },
+    );
+    return shownIn(view);
+  };
+
+  test('an SSL contact goes over XML when that is chosen, without what XML lacks', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
+    expect(fieldsOf(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
+    expect(textOf(view)).toContain('Goes over the service’s JSON interface');
+    const overXml = await chooseXml(view);
+    expect(fieldsOf(overXml)).not.toContain('fname');
+    expect(textOf(overXml)).toContain('it goes first in the contact');
+    const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
+    const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
+    await order.ends('SUCCEEDED');
+    expect(textOf(order.card)).toMatch(/Interface\W+XML/);
+    expect(t.service.requestsFor({ task: 'sslContact.update' }).at(-1)?.body).toMatch(
+      /<auth><user>alice<.*<contact><id>501<\/id><address>1 Quay,Gate 4<\/address><fax>030 5550101<\/fax><\/contact>/,
+    );
+  });
+
+  test('a user goes over XML when that is chosen, with the superior user as the owner', async () => {
+    const view = await openForm(t.workspace, t.alice, '/domain user');
+    const overXml = await chooseXml(view);
+    expect(fieldsOf(overXml)).not.toContain('parent_status');
+    expect(fieldsOf(overXml)).toContain('user_mail_key');
+    const typed = {
+      ...{ user: 'nora', context: '4', defaultEmail: 'nora@team.example' },
+      ...{ parent_user: 'frontdesk', parent_context: '4' },
+    };
+    const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
+    await order.ends('SUCCEEDED');
+    expect(t.service.requestsFor({ task: 'user.create', name: 'nora' })).toMatchObject([
+      {
+        interface: 'xml',
+        body: expect.stringMatching(/<owner><user>frontdesk<\/user><context>4<\/context><\/owner>/),
+      },
+    ]);
+  });
+
   test('a mail key takes a user over XML, and its notice names the user', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
@@ -109,6 +156,7 @@ describe('without an address of the XML interface', () => {
     expect(textOf(view)).toMatch(/E-mail redirects.*need the XML interface.*SERVICE_XML_URL/);
     await t.alice.close(view);
     expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');
+    expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain ssl-contact'))).not.toContain('interface');
   });
 });
 

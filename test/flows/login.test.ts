@@ -33,6 +33,7 @@ test('rights, profile and customer are asked for on demand, told to their owner 
     acl: ['true'],
     profile: ['true'],
     customer: ['true'],
+    ctid: [expect.any(String)],
   });
   expect(t.service.sessions.count(), 'it is logged out again').toBe(0);
   expect(await t.dump()).not.toContain('Team Example');

@@ -30,6 +30,7 @@ test('TEXT searches at once, by name or by name and ending', async () => {
   expect(told).toMatch(/table-007\.rest.*PENDING.*sunrise1/s);
   expect(searches().at(-1)).toMatchObject({
     path: '/v1/domainPrereg/_search',
+    query: { ctid: [expect.stringMatching(/^[0-9a-f-]{36}$/)] },
     body: {
       view: { children: true, offset: 0, limit: 20 },
       filters: [
@@ -227,7 +228,7 @@ test.each([
     /refused this search.*EF01002 no &lt;!channel&gt; today/s,
   ],
   ['busy', { kind: 'status_429', retryAfter: 60 }, /busy/],
-  ['broken', { kind: 'html' }, /no answer that can be read/],
+  ['broken', { kind: 'html' }, /no answer that can be read.*Client transaction `[0-9a-f-]{36}`/],
 ] as const)('a service that is %s is told in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);

@@ -93,12 +93,18 @@ describe('redirect', () => {
   });
 });
 
+test('a renewal whose last word is no name: what the account cannot do comes first', async () => {
+  const line = '/domain renew cafe.rest bistro';
+  expect(await answerTo(t.workspace, t.alice, line)).toContain('“bistro” is neither a whole name');
+  expect(await answerTo(t.workspace, t.carol, line)).toContain('signs in with two factors');
+});
+
 describe('ssl-contact', () => {
   test('over JSON: an address is a list, and what is left empty is not sent', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
-      ...['phone', 'fax', 'email', REST],
+      ...['phone', 'fax', 'email', 'interface', REST],
     ]);
     expect(await t.alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
       errors: { country: expect.any(String), phone: expect.stringContaining('+49') },

@@ -389,6 +389,8 @@ describe('people who have left', () => {
       ...Array<string>(5).fill('FAILED'),
       ...Array<string>(4).fill('SUCCEEDED'),
     ]);
+    const stops = (await rig.story(order.id)).filter((line) => line.startsWith('stopped'));
+    expect(stops, 'one line, however many names found out at once').toHaveLength(1);
   });
 
   test('are waited for while Slack does not tell, however long that takes', async () => {

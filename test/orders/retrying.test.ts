@@ -88,6 +88,18 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
+  test('is not called carried out where its answer never came', async () => {
+    const failed = await failedRenewal('silent.rest');
+    await rig.sql(
+      `UPDATE order_items SET result = result || '{"late": "UNKNOWN"}' WHERE order_id = $1`,
+      failed.id,
+    );
+    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      why: 'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',
+    });
+  });
+
   test('stops its retry before it is sent, when it was approved before', async () => {
     const first = await givenUp('later.rest');
     const again = await retry(first.id);

@@ -434,3 +434,39 @@ describe('what comes back', () => {
     expect(service.received).toEqual([]);
   });
 });
+
+describe('the interface that an input asks for', () => {
+  const redirect = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain' };
+
+  it.each([
+    ['redirect', { ...redirect, type: 'email' }, 'xml', ['type']],
+    ['redirect', { ...redirect, mode: 'frame' }, 'xml', ['mode']],
+    ['redirect', { ...redirect, mode: 'single' }, 'xml', ['mode']],
+    ['redirect', { ...redirect, title: 'Menu' }, 'xml', ['title']],
+    ['redirect', { ...redirect, backup: 'https://b.example/' }, 'xml', ['backup']],
+    ['redirect', { ...redirect, mode: 'HTTP' }, 'json', ['mode']],
+    ['ssl-contact', { id: '1', fname: 'Kim', lname: 'Lee' }, 'json', ['fname', 'lname']],
+    ['ssl-contact', { id: '1', interface: 'xml' }, 'xml', ['interface']],
+    ['user', { user: 'kim', user_mail_key: 'welcome' }, 'xml', ['user_mail_key']],
+    ['user', { user: 'kim', interface: 'json' }, 'json', ['interface']],
+    [
+      'user',
+      { user: 'kim', parent: { user: 'p', defaultEmail: 'p@x.example', status: 1, substatus: 0 } },
+      'json',
+      ['parent_defaultEmail', 'parent_status', 'parent_substatus'],
+    ],
+  ] as const)('%s with %j goes over %s', (task, input, via, fields) => {
+    const ties = taskNamed(task).constraints(input);
+    expect(ties[via].map(({ field }) => field)).toEqual(fields);
+    expect(ties[via === 'xml' ? 'json' : 'xml']).toEqual([]);
+  });
+
+  it.each([
+    ['redirect', redirect],
+    ['ssl-contact', { id: '1', title: 'Dr', fname: '' }],
+    ['user', { user: 'kim', parent: { user: 'p', context: 4 } }],
+    ['renew', { names: ['cafe.rest'], period: 1 }],
+  ] as const)('%s with %j leaves it open', (task, input) => {
+    expect(taskNamed(task).constraints(input)).toEqual({ json: [], xml: [] });
+  });
+});

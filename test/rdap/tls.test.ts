@@ -12,8 +12,7 @@ import { TRUSTS_REGISTRY } from '../support/registry.ts';
  * the record.
  */
 
-const fixture = (name: string): string =>
-  fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
+const fixture = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
 
 const RECORD = {
   objectClassName: 'domain',

@@ -315,6 +315,13 @@ describe('XML as the silence of the document allows it', () => {
     ['a byte order mark alone', [0xfe, 0xff], 'be', '', ''],
     ['the content type', [], 'le', 'text/xml; charset=utf-16le', ''],
     ['the declaration alone', [], 'be', '', 'encoding="UTF-16BE"'],
+    [
+      'its first bytes, where the content type leaves the order open',
+      [],
+      'be',
+      'text/xml; charset=utf-16',
+      '',
+    ],
     ['its first bytes alone', [], 'le', '', ''],
   ] as const)('in UTF-16, known by %s', (_name, mark, order, contentType, declared) => {
     const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>${text}</text></status></result></response>`;
@@ -331,12 +338,21 @@ describe('XML as the silence of the document allows it', () => {
     ['directly under the result', `<data/><hash>${session}</hash>`],
     ['in a block of the result', `<auth_session><hash>${session}</hash></auth_session>`],
     ['as the object', `<object><type>auth_session</type><value>${session}</value></object>`],
+    ['in a notice', `<msg><text>opened</text><auth_session>${session}</auth_session></msg>`],
   ])('with a session hash %s', async (_name, inside) => {
     const status = '<status><code>S1321001</code><text>ok</text><type>success</type></status>';
     answering(200, `<response><result>${inside}${status}</result><stid>s-1</stid></response>`);
     const { output, envelope } = await client.run(authSessionCreate, {});
     expect(output.hash.reveal()).toBe(session);
     expect(JSON.stringify(envelope)).not.toContain(session);
+  });
+
+  it('with values in places of their own, which count as data', () => {
+    const xml = `<response><notice>moved</notice><result><expires>2027-01-01</expires><status><code>S0502</code></status><stid>s-1</stid></result></response>`;
+    expect(decodeXml(Buffer.from(xml)).envelope).toMatchObject({
+      stid: 's-1',
+      object: { data: { expires: '2027-01-01', notice: 'moved' } },
+    });
   });
 
   it('with a session hash beside the result', async () => {
@@ -408,6 +424,10 @@ describe('what tasks read', () => {
     ['another spelling', { data: [{ auth_code: 'C0de-1' }] }],
     ['the object itself', { object: { type: 'Domain', value: 'a.rest', authInfo: 'C0de-1' } }],
     ['an object of its own', { data: [{ authInfo: { code: 'C0de-1', expires: '2027-01-01' } }] }],
+    [
+      'an object of its name inside another one',
+      { data: [{ auth: { id: 'X-1', authInfo: { authInfo: 'C0de-1', at: '2027-01-01' } } }] },
+    ],
     ['an object of the EPP kind', { data: [{ authInfo: { pw: 'C0de-1', roid: 'X-1' } }] }],
     ['the envelope itself', { authinfo: 'C0de-1' }],
   ])('an auth code in %s, which the envelope hides', async (_name, more) => {
@@ -437,12 +457,21 @@ describe('what tasks read', () => {
     ['in the data', { object: { type: 'Redirect', summary: 1 }, data: [described] }],
     ['wrapped in the data', { object: { type: 'Redirect', summary: 1 }, data: [{ object: described }] }],
     ['as a record', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
+    ['in no documented place', { object: { type: 'Redirect', summary: 1 }, redirect: redirectData }],
   ])('a redirect whose second object stands %s', async (_name, more) => {
     answering(200, ok(more, 'S0502'));
     const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
     const { output, envelope } = await client.run(redirectUpdate, input);
     expect(output).toEqual({ redirect: redirectData });
     expect(envelope.received, 'the answer as it came').toMatchObject(more);
+  });
+
+  it('an object under a name of its own counts as the second one', () => {
+    const body = ok({ object: { type: 'Redirect', summary: 1 }, objects: [described] }, 'S0502');
+    expect(decodeJson(Buffer.from(JSON.stringify(body))).envelope.object).toEqual({
+      ...described,
+      summary: 1,
+    });
   });
 
   it('a redirect', async () => {

@@ -62,7 +62,8 @@ async function serving(
   closers.push(service.close);
   const paths = (): string[] =>
     service.requests.map(
-      ({ line, body }) => `${line.split(' ')[1]}${/<code>\d+/.exec(body)?.[0].replace('<code>', ' ') ?? ''}`,
+      ({ line, body }) =>
+        `${line.split(/[ ?]/)[1]}${/<code>\d+/.exec(body)?.[0].replace('<code>', ' ') ?? ''}`,
     );
   return Object.assign(service, { open, paths });
 }
@@ -94,6 +95,22 @@ describe('a JSON session', () => {
     await Promise.all(Array.from({ length: 20 }, () => remove(shared)));
     expect(service.paths().filter((path) => path === '/v1/login')).toHaveLength(1);
     expect(service.requests).toHaveLength(21);
+  });
+
+  it('is opened with the general parameters, each time with another client transaction', async () => {
+    const service = await serving();
+    const shared = client(service, password, { replyTo: 'replies@example.com' });
+    await remove(shared);
+    service.open.clear();
+    await remove(shared);
+    await shared.verify();
+    await shared.close();
+    const logins = service.requests.filter(({ line }) => line.includes('/login'));
+    const queries = logins.map(({ line }) => new URL(line.split(' ')[1] ?? '', 'http://x').searchParams);
+    expect(queries.map((query) => query.get('replyTo'))).toEqual(Array(3).fill('replies@example.com'));
+    expect(new Set(queries.map((query) => query.get('ctid'))).size).toBe(3);
+    const logouts = service.requests.filter(({ line }) => line.includes('/logout'));
+    expect(logouts.map(({ line }) => line)).toEqual(Array(2).fill('GET /v1/logout HTTP/1.1'));
   });
 
   it('is never shared between credentials', async () => {

@@ -11,6 +11,7 @@ import { createSlackWeb, SlackApiError } from '../../src/slack/platform/web.ts';
 let workspace: Workspace;
 let directory: SlackDirectory;
 let nowMs: number;
+let waits: number[];
 let unreadable: [group: string, code: string | undefined][];
 
 beforeAll(async () => {
@@ -20,10 +21,15 @@ beforeEach(async () => {
   workspace.faults.clear();
   await workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   nowMs = 0;
+  waits = [];
   unreadable = [];
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   directory = createDirectory(web, workspace.teamId, {
     now: () => nowMs,
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+      nowMs += milliseconds;
+    },
     onUnreadableGroup: (group, problem) => unreadable.push([group, problem.code ?? problem.kind]),
   });
 });
@@ -79,6 +85,12 @@ describe('a person', () => {
       });
     },
   );
+
+  it('is known all the same when Slack asks for a second of patience', async () => {
+    workspace.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: 1 });
+    expect(await directory.membership('U0BOB')).toBe('member');
+    expect(waits).toEqual([1_001]);
+  });
 
   it('is asked about once a minute, and anew when Slack announces a change', async () => {
     const before = calls('users.info');

@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { SandboxService } from '@domain-steward/sandbox-service';
 import { z } from 'zod';
 
-const fixture = (name: string): string =>
-  fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
+const fixture = (name: string): string => fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
 
 /** What a process that is to trust the registry needs in its environment. */
 export const TRUSTS_REGISTRY = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };

@@ -141,7 +141,7 @@ export class Replicas {
 
   /** How often the requester was told that nothing came of what was asked. */
   #refusals(): number {
-    return this.site.alice.ephemerals().filter(({ text }) => /before you try again/.test(text ?? '')).length;
+    return this.site.alice.ephemerals().filter(({ text }) => /not asked for twice/.test(text ?? '')).length;
   }
 
   /** What the bots logged of what went wrong. */

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidInputError } from '../codec/errors.ts';
+import type { GeneralQuery } from '../codec/json.ts';
 import { ServiceError } from '../errors.ts';
 import {
   type Activity,
@@ -76,6 +78,8 @@ export interface AuthenticatorOptions {
   readonly sessionPlace?: SessionPlace | undefined;
   /** Lifetime asked for at JSON logins. */
   readonly sessionMinutes?: number | undefined;
+  /** Address for system replies. */
+  readonly replyTo?: string | undefined;
   readonly sleep?: Sleep | undefined;
   readonly tokenSteps?: TokenSteps | undefined;
 }
@@ -121,6 +125,7 @@ export function createAuthenticator(line: ClientContext, options: AuthenticatorO
       sessionLogin,
       { user, context, password, timeout },
       deadlineAfter(options.timeoutMs),
+      loginQuery(),
     );
     const seconds = opened.maxAgeSeconds ?? (timeout ?? SESSION_MINUTES) * 60;
     return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
@@ -143,9 +148,19 @@ export function createAuthenticator(line: ClientContext, options: AuthenticatorO
     }
   }
 
+  /** A login answers with a result, so it has the general parameters; the document shows none for a logout. */
+  function loginQuery(): GeneralQuery {
+    return { replyTo: options.replyTo, ctid: randomUUID() };
+  }
+
   /** One of the session tasks, which bring their own signature. */
-  async function carryOut<I, O>(task: ServiceTask<I, O>, input: I, budget: Deadline): Promise<O> {
-    const prepared = prepare(line, task, input, task.json === undefined ? 'xml' : 'json');
+  async function carryOut<I, O>(
+    task: ServiceTask<I, O>,
+    input: I,
+    budget: Deadline,
+    general: GeneralQuery = {},
+  ): Promise<O> {
+    const prepared = prepare(line, task, input, task.json === undefined ? 'xml' : 'json', general);
     return (await send(line, prepared, await sign(prepared, budget), budget)).output;
   }
 
@@ -216,7 +231,12 @@ export function createAuthenticator(line: ClientContext, options: AuthenticatorO
           return { verified: false, reason: 'nothing is documented that checks a trusted application' };
         case 'password': {
           const { user, context, password } = credential;
-          const login = carryOut(sessionLogin, { user, context, password, acl, profile, customer }, budget);
+          const login = carryOut(
+            sessionLogin,
+            { user, context, password, acl, profile, customer },
+            budget,
+            loginQuery(),
+          );
           const opened = await sessionOf(login, activity, budget);
           const logout = carryOut(
             sessionLogout,
@@ -361,7 +381,8 @@ async function sessionOf<T>(opening: Promise<T>, activity: Activity, budget: Dea
     }
     const { kind, httpStatus, code, text, stid, retryAfterMs, envelope } = error;
     const here = sessionErrorKind(kind, envelope !== undefined);
-    const details = { httpStatus, code, text, stid, retryAfterMs, envelope, cause: error };
+    const ctid = activity.ctid ?? error.ctid;
+    const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, cause: error };
     throw serviceError(here, activity, `nothing was sent, because ${error.message}`, details);
   }
 }

@@ -175,13 +175,13 @@ async function runRenew(call: CommandCall): Promise<void> {
   const names = hasPeriod ? words.slice(0, -1) : words;
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
-  const refusal = await refusalOfAccount(call, 'renew');
-  if (refusal !== undefined) return call.respond(refusal);
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
+    // What the account cannot do comes first: no other line would help.
     return call.respond(
-      textMessage(
-        `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
-      ),
+      (await refusalOfAccount(call, 'renew')) ??
+        textMessage(
+          `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
+        ),
     );
   }
   await orderFromLine(call, 'renew', { names, period });

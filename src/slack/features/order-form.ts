@@ -37,8 +37,13 @@ export interface OrderFormOptions {
   readonly submit: string;
   /** The fields for the interfaces that an account reaches; `reason` is added. */
   readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
-  /** For tasks that both interfaces carry: what the XML one alone has, as the beginning of a sentence. */
-  readonly interfaces?: { readonly xmlHas?: string };
+  /** For tasks that both interfaces carry. */
+  readonly interfaces?: {
+    /** What the XML one alone has, as the beginning of a sentence. */
+    readonly xmlHas?: string;
+    /** Where no field decides between them: what a person who chooses one should know. */
+    readonly choice?: string;
+  };
   /** The task's input from what was typed in these fields. */
   readonly input: (values: FormValues) => unknown;
   /** What to fill in that the line does not say. */
@@ -70,10 +75,34 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
+/** Which interface carries it, where an account reaches both and nothing else in the form decides. */
+function interfaceField(hint: string): Field {
+  return {
+    name: 'interface',
+    label: 'Interface of the service',
+    kind: 'choice',
+    optional: true,
+    options: [
+      { value: 'json', text: 'JSON' },
+      { value: 'xml', text: 'XML' },
+    ],
+    hint,
+    dispatches: true,
+  };
+}
+
+/** The one interface that was chosen, or all that the account reaches. */
+function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
+  if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
+  return { json: chosen === 'json', xml: chosen === 'xml' };
+}
+
 /** Declares the form of a task. */
 export function orderForm(options: OrderFormOptions): FormFeature {
-  const fieldsFor = (reach: AvailableInterfaces): readonly Field[] => [
-    ...(typeof options.fields === 'function' ? options.fields(reach) : options.fields),
+  const choice = options.interfaces?.choice;
+  const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
+    ...(typeof options.fields === 'function' ? options.fields(chosenReach(reach, values)) : options.fields),
+    ...(choice === undefined || !reach.json || !reach.xml ? [] : [interfaceField(choice)]),
     REASON_FIELD,
   ];
   const reachOf = async (call: Interaction, account: Account | undefined): Promise<AvailableInterfaces> =>
@@ -82,7 +111,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     name: options.task,
     title: options.title,
     submit: options.submit,
-    fields: fieldsFor(BOTH),
+    fields: fieldsFor(BOTH, {}),
   };
 
   async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
@@ -92,7 +121,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
     const ties = taskNamed(options.task).constraints(options.input(shown));
     return {
-      form: { ...form, fields: fieldsFor(reach) },
+      form: { ...form, fields: fieldsFor(reach, shown) },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },
       values: shown,
       ...(options.interfaces === undefined
@@ -125,7 +154,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { kind: 'done', say: refusal };
 
-      const fields = fieldsFor(await reachOf(call, account));
+      const fields = fieldsFor(await reachOf(call, account), call.values);
       const values = pick(call.values, ...fields.map(({ name }) => name));
       const { secret, problems: secretProblems } = secretOf(values, options.secretField);
       const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];

@@ -1,11 +1,21 @@
-import type { Order } from '../../orders/order.ts';
+import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
-import { actions, code, context, lines, type Message, message, plain, textMessage } from '../views/blocks.ts';
+import {
+  actions,
+  code,
+  context,
+  escapeText,
+  lines,
+  type Message,
+  message,
+  plain,
+  textMessage,
+} from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
-import { ordersTable } from '../views/order.ts';
+import { itemName, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
 /*
@@ -65,6 +75,14 @@ function ordersMessage(title: string, orders: readonly Order[]): Message {
   ]);
 }
 
+/** What the service said of an item; with its name, where there are several. */
+function answersOf(order: Order, { name, result }: OrderItem): string[] {
+  const said = result === undefined ? [] : answerLines(result);
+  return said.length === 0 || order.items.length === 1
+    ? said
+    : [`*${escapeText(itemName(order, name))}*`, ...said];
+}
+
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
@@ -81,7 +99,7 @@ async function runOrder(call: CommandCall): Promise<void> {
     message(card.text, [
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),
-      ...lines(order.items.flatMap(({ result }) => (result === undefined ? [] : answerLines(result)))),
+      ...lines(order.items.flatMap((item) => answersOf(order, item))),
       ...actions(`data_${order.id}`, answerButtons(order)),
       ...orderHistory(history),
     ]),

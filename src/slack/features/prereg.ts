@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AvailableInterfaces, InterfaceConstraints } from '../../orders/order-task.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -209,7 +210,14 @@ async function ask(
     }),
     ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
   };
-  const { output } = await client.run(preregSearch, input, { keys, interface: via, timeoutMs: SEARCH_MS });
+  // The document shows no place for it in XML.
+  const ctid = via === 'json' ? randomUUID() : undefined;
+  const { output } = await client.run(preregSearch, input, {
+    ctid,
+    keys,
+    interface: via,
+    timeoutMs: SEARCH_MS,
+  });
   await call.deps.accounts.accepted(accountId);
   return output;
 }
@@ -252,7 +260,7 @@ function explain(error: ServiceError): string {
     case 'unknown_outcome':
     case 'invalid_response':
       return said === ''
-        ? 'The service gave no answer that can be read. Search again in a few minutes; nothing was changed.'
+        ? `The service gave no answer that can be read. Search again in a few minutes; nothing was changed.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
         : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
   }
 }

@@ -24,3 +24,15 @@ async function refreshForm(call: ActionCall, feature: FormFeature, field: string
 export function refreshing(feature: FormFeature, field: string): Action {
   return { id: field, needs: feature.needs, run: (call) => refreshForm(call, feature, field) };
 }
+
+/** The action of such a menu that several forms have. */
+export function refreshingEach(features: readonly FormFeature[], field: string): Action {
+  return {
+    id: field,
+    needs: 'linked',
+    async run(call) {
+      const feature = features.find(({ form }) => form.name === call.view?.form);
+      if (feature !== undefined) await refreshForm(call, feature, field);
+    },
+  };
+}

@@ -13,7 +13,7 @@ const ID: Field = {
   name: 'id',
   label: 'SSL contact',
   kind: 'number',
-  hint: 'The contact’s id at the domain service. What you leave empty below stays as it is.',
+  hint: 'Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.',
 };
 
 /** The JSON interface alone documents a person's names (service API, section "SSL contact"). */
@@ -42,17 +42,19 @@ const SHARED: readonly Field[] = [
 ];
 
 function fieldsFor({ json }: AvailableInterfaces): readonly Field[] {
-  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED.map(overXml)];
+  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED].map(overXml);
 }
 
-/** XML takes the address as one text; how several lines become one is not documented. */
+/** XML takes the address as one text; how several lines become one, and where the id goes, is not documented. */
+const XML_HINTS: Readonly<Record<string, string>> = {
+  id: `${ID.hint} Over XML the document shows no place for the id: it goes first in the contact.`,
+  address:
+    'Street and number, a line each. Over XML they go out as one text, joined by commas: the document does not say how.',
+};
+
 function overXml(field: Field): Field {
-  return field.name === 'address'
-    ? {
-        ...field,
-        hint: 'Street and number, a line each; over XML they go out as one text, joined by commas.',
-      }
-    : field;
+  const hint = XML_HINTS[field.name];
+  return hint === undefined ? field : { ...field, hint };
 }
 
 function contactInput(values: FormValues) {
@@ -61,6 +63,7 @@ function contactInput(values: FormValues) {
     ...Object.fromEntries(
       [ID, ...PERSON, ...SHARED].map(({ name }) => [name, textOf(values, name)] as const),
     ),
+    interface: textOf(values, 'interface'),
     address: address.length === 0 ? undefined : address,
   };
 }
@@ -70,12 +73,14 @@ function recallContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }
 
-const sslContactForm = orderForm({
+export const sslContactForm = orderForm({
   task: 'ssl-contact',
   title: 'Change an SSL contact',
   submit: 'Change',
   fields: fieldsFor,
-  interfaces: {},
+  interfaces: {
+    choice: 'JSON when left empty. XML takes the address as one text and has no first and last name.',
+  },
   input: contactInput,
   recalls: recallContact,
 });

@@ -3,6 +3,8 @@ import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
+import { refreshingEach } from './refresh-form.ts';
+import { sslContactForm } from './ssl-contacts.ts';
 
 /*
  * Users and sub-users at the domain service.
@@ -68,6 +70,7 @@ function userInput(values: FormValues) {
     status: textOf(values, 'status'),
     substatus: textOf(values, 'substatus'),
     user_mail_key: textOf(values, 'user_mail_key'),
+    interface: textOf(values, 'interface'),
     ...(Object.values(parent).every((value) => value === undefined) ? {} : { parent }),
   };
 }
@@ -77,7 +80,10 @@ export const userForm = orderForm({
   title: 'Create a user',
   submit: 'Create',
   fields: fieldsFor,
-  interfaces: { xmlHas: 'Users with a mail key' },
+  interfaces: {
+    xmlHas: 'Users with a mail key',
+    choice: 'JSON when left empty. XML names the superior user as the owner, by name and context alone.',
+  },
   input: userInput,
   presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
   secretField: { name: 'password', read: readSecret },
@@ -95,4 +101,5 @@ export const users: Feature = {
     },
   ],
   forms: [userForm],
+  actions: [refreshingEach([userForm, sslContactForm], 'interface')],
 };

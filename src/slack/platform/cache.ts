@@ -17,6 +17,8 @@ export interface CacheOptions<T> {
   readonly maxAgeMs: number;
   /** In milliseconds, of a clock that never goes back. */
   readonly now: () => number;
+  /** Waits for so many milliseconds. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
 interface Entry<T> {
@@ -25,21 +27,43 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
+/** Slack takes no call of the method until then. */
+interface Limit {
+  readonly until: number;
+  readonly problem: SlackApiError;
+}
+
 /** Beyond this everything is asked for anew. */
 const MAX_ENTRIES = 5_000;
 
+/** A limit that ends within this time is waited out, once: a refused click takes a person longer. */
+const MAX_WAIT_MS = 2_000;
+
 /** Caches a method's answers, with one call at a time for each key. While Slack limits the method, it is not called. */
-export function createCache<T>({ load, maxAgeMs, now }: CacheOptions<T>): Cache<T> {
+export function createCache<T>({ load, maxAgeMs, now, sleep }: CacheOptions<T>): Cache<T> {
   const entries = new Map<string, Entry<T>>();
-  let limit: { readonly until: number; readonly problem: SlackApiError } | undefined;
+  let limit: Limit | undefined;
 
   async function call(key: string): Promise<T> {
-    try {
-      return await load(key);
-    } catch (error) {
-      if (error instanceof SlackApiError && error.retryAfterMs !== undefined)
+    let hasWaited = false;
+    const waitOut = async ({ until, problem }: Limit): Promise<void> => {
+      const waitMs = until - now();
+      if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
+      hasWaited = true;
+      // A timer may fire a little early.
+      await sleep(Math.ceil(waitMs) + 1);
+    };
+    for (;;) {
+      if (limit !== undefined && limit.until > now()) await waitOut(limit);
+      // Others may have met another limit meanwhile.
+      if (limit !== undefined && limit.until > now()) throw limit.problem;
+      try {
+        return await load(key);
+      } catch (error) {
+        if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
         limit = { until: now() + error.retryAfterMs, problem: error };
-      throw error;
+        await waitOut(limit);
+      }
     }
   }
 
@@ -48,7 +72,6 @@ export function createCache<T>({ load, maxAgeMs, now }: CacheOptions<T>): Cache<
       const known = entries.get(key);
       if (known !== undefined && (!known.isSettled || now() - known.startedAt < maxAgeMs))
         return known.answer;
-      if (limit !== undefined && limit.until > now()) return Promise.reject(limit.problem);
       if (entries.size >= MAX_ENTRIES) entries.clear();
       const entry: Entry<T> = { answer: call(key), startedAt: now(), isSettled: false };
       entries.set(key, entry);

@@ -72,7 +72,13 @@ function digestTitle({ all, total, more, disputed }: DigestHead): string {
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
 
+/** By its dates alone a name may be gone; the document knows deletions by a deletion only. */
+function isAssumedDeleted({ phase, watched }: Reminder): boolean {
+  return watched.deletedAt === undefined && !canRenew(phase);
+}
+
 function headline(reminder: Reminder): string {
+  if (isAssumedDeleted(reminder)) return 'is past its grace, no deletion is known';
   switch (reminder.phase) {
     case 'registered':
       return `expires ${formatDays(reminder.daysLeft)}`;
@@ -88,7 +94,12 @@ function headline(reminder: Reminder): string {
   }
 }
 
-function groupTitle({ phase, daysLeft = 0 }: Group): string {
+function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
+  if (reminders.some(isAssumedDeleted)) {
+    return reminders.every(isAssumedDeleted)
+      ? ':sos: Past the grace, no deletion is known'
+      : ':sos: Deleted, or past the grace with no deletion known';
+  }
   switch (phase) {
     case 'registered':
       return daysLeft === 0
@@ -145,6 +156,11 @@ function sentences(reminder: Reminder): string[] {
   const expires = formatDay(reminder.expiryDay);
   const safe = reminder.lastSafeDay && formatDay(reminder.lastSafeDay);
   const restore = reminder.restoreUntil && formatDay(reminder.restoreUntil);
+  if (isAssumedDeleted(reminder) && reminder.phase !== 'redemption') {
+    return [
+      `is past its grace, and counts as ${reminder.phase === 'released' ? 'released' : 'about to be released'} out of caution: no deletion is known. By the document it has renewed itself; look at the domain service.`,
+    ];
+  }
   switch (reminder.phase) {
     case 'registered':
       return [

@@ -171,6 +171,7 @@ const LABELS: Readonly<Record<string, string>> = {
   status: 'Status',
   substatus: 'Substatus',
   user_mail_key: 'Mail key',
+  interface: 'Interface',
   parent: 'Superior user',
 };
 
@@ -204,6 +205,7 @@ function formatValue(field: string, value: unknown): string {
       .map((each) => escapeText(each))
       .join('\n');
   if (field === 'period' && typeof value === 'number') return count(value, 'year');
+  if (field === 'interface') return escapeText(String(value).toUpperCase());
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value)
       .filter(([, inner]) => inner !== undefined)

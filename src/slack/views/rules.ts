@@ -220,7 +220,8 @@ function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
       transfer.renews === true ? 'renews the name too' : undefined,
     ]),
     ...optional('Transfer lock', [
-      transfer.lockDays && `${count(transfer.lockDays, 'day')} after a registration or an owner change`,
+      transfer.lockDays &&
+        `${count(transfer.lockDays, 'day')} after a registration or an owner change; the document states none after a transfer, and does not tell how to set or lift one`,
     ]),
     ...optional('Contacts need', [zone.requiredContactFields.join(', ')]),
     ...optional('Premium names', [zone.premiumNames]),
@@ -296,7 +297,7 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
       [
         '*Registry*',
         `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
-        `• It has ${offers.join(', ')}. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+        `• It has ${offers.join(', ')}; the document does not tell how to ask for these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
         `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
       ].join('\n'),
     ),

@@ -51,18 +51,41 @@ export function approverError(id: string, problem: SlackApiError): string {
   return `I cannot look ${id} up. ${said} ${todo}`;
 }
 
+/** Codes of a channel that cannot be posted in, with why, to follow "cannot be posted:", and what to do. */
+function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
+  if (code === 'not_in_channel') {
+    return { why: 'I am not in this channel', todo: 'Invite me with /invite @Domain Steward' };
+  }
+  if (code === 'channel_not_found') {
+    return {
+      why: 'I see no channel of this id',
+      todo: 'Copy the id again; if the channel is private, invite me with /invite @Domain Steward',
+    };
+  }
+  if (code === 'is_archived') return { why: 'the channel is archived', todo: 'Choose another one' };
+  return code.startsWith('restricted_action')
+    ? {
+        why: 'only some people may',
+        todo: 'Have an admin of the workspace let me, or choose another channel',
+      }
+    : undefined;
+}
+
+/** Why reminders cannot be posted in their channel, and what to do about that; plain text. */
+export function reminderProblem(problem: SlackApiError): string {
+  const refusal = channelRefusal(problem.code ?? '');
+  if (refusal !== undefined) return `${refusal.why}. ${refusal.todo}.`;
+  const { said, todo } = formatSlackError(problem);
+  return `${said} ${todo}`;
+}
+
 /** Why nothing can be posted in a channel that was chosen; plain text. */
 export function channelError(problem: SlackApiError): string {
   const code = problem.code ?? '';
-  if (code === 'not_in_channel') {
-    return 'I cannot post there: I am not in this channel. Invite me with /invite @Domain Steward, then save again.';
-  }
-  if (code === 'channel_not_found') {
-    return 'I cannot post there: I see no channel of this id. Copy the id again; if the channel is private, invite me with /invite @Domain Steward.';
-  }
-  if (code === 'is_archived') return 'I cannot post there: the channel is archived. Choose another one.';
-  if (code.startsWith('restricted_action')) {
-    return 'I cannot post there: only some people may. Have an admin of the workspace let me, or choose another channel.';
+  const refusal = channelRefusal(code);
+  if (refusal !== undefined) {
+    const again = code === 'not_in_channel' ? ', then save again' : '';
+    return `I cannot post there: ${refusal.why}. ${refusal.todo}${again}.`;
   }
   const { said, todo } = formatSlackError(problem);
   return problem.kind === 'unreachable'

@@ -4,10 +4,12 @@ import { SlackApiError } from '../../../src/slack/platform/web.ts';
 
 let nowMs: number;
 let calls: string[];
+let waits: number[];
 let answer: (key: string) => Promise<string>;
 beforeEach(() => {
   nowMs = 0;
   calls = [];
+  waits = [];
   answer = async (key) => `${key} ${calls.length}`;
 });
 
@@ -15,6 +17,10 @@ const cacheOf = (maxAgeMs: number) =>
   createCache({
     maxAgeMs,
     now: () => nowMs,
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+      nowMs += milliseconds;
+    },
     load: (key: string) => {
       calls.push(key);
       return answer(key);
@@ -101,11 +107,56 @@ describe('a failure', () => {
     };
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     answer = async () => 'back';
-    nowMs = 29_999;
+    // Two seconds before its end it is waited out.
+    nowMs = 27_999;
     await expect(cache.get('b')).rejects.toThrow('rate_limited');
     expect(await cache.get('known')).toBe('known 1');
     expect(calls).toEqual(['known', 'a']);
     nowMs = 30_000;
     expect(await cache.get('b')).toBe('back');
+  });
+
+  /** The next calls are refused with these waits, then it answers again. */
+  const limitedFor = (...retryAfterMs: number[]) => {
+    answer = async () => {
+      const next = retryAfterMs.shift();
+      if (next === undefined) return 'back';
+      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: next });
+    };
+  };
+
+  it('for too many calls that ends within 2 seconds is waited out', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(1_000);
+    expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['back', 'back']);
+    expect(calls, 'one wait for all who asked').toEqual(['a', 'a']);
+    expect(waits).toEqual([1_001]);
+  });
+
+  it('for too many calls that met another call is waited out too', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(3_000);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    nowMs = 1_500;
+    expect(await cache.get('b')).toBe('back');
+    expect(waits).toEqual([1_501]);
+  });
+
+  it('for too many calls is waited out once, and not where it lasts longer', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(2_000, 1_000);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(waits).toEqual([2_001]);
+    nowMs += 1_001;
+    limitedFor(2_001);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(waits).toHaveLength(1);
+  });
+
+  it('for too many calls without a time to wait is met once more at most', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(0, 0, 0);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(calls).toHaveLength(2);
   });
 });

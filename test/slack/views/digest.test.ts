@@ -65,6 +65,31 @@ describe('the life of a name in the digest', () => {
     expect(pressed).toBe(button);
   });
 
+  test.each([
+    [-46, 'Past the grace, no deletion is known', /counts as deleted out of caution: none is known/],
+    [-76, 'Past the grace, no deletion is known', /counts as about to be released out of caution/],
+    [-81, 'Past the grace, no deletion is known', /counts as released out of caution/],
+  ])(
+    '%s days after its expiry, without a known deletion, nothing is said to be gone',
+    (days, title, words) => {
+      const text = shown(digestHead(head([named('cafe.rest', days)])));
+      expect(text).toContain(title);
+      expect(text).toMatch(words);
+      expect(text).not.toMatch(
+        /was deleted|can only be restored|cannot be brought back|free for anybody|is free/,
+      );
+    },
+  );
+
+  test('a name that was deleted and one that only may be stand under a title that says so', () => {
+    const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
+    const groups = head([named('cafe.rest', -46), deleted]).groups;
+    expect(groups, 'both are in one group').toHaveLength(1);
+    const text = shown(digestHead(head([named('cafe.rest', -46), deleted])));
+    expect(text).toContain('Deleted, or past the grace with no deletion known');
+    expect(text).toMatch(/gone\.rest.*was deleted\./);
+  });
+
   test('in a zone of which nothing is documented', () => {
     expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('not documented');
   });

@@ -261,3 +261,29 @@ describe('whatever people and the service say', () => {
     );
   });
 });
+
+it.each([
+  ['a password, over JSON', 'password', { mode: 'HTTP' }, false],
+  ['a password, over XML for what was asked', 'password', { mode: 'frame' }, true],
+  ['two factors, over XML always', 'two_factor', { mode: 'frame' }, true],
+] as const)(
+  'a redirect with %s: the card says which interface, and the reply what it can be found by',
+  (_how, method, typed, isXml) => {
+    const input = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain', ...typed };
+    const account = { id: 'a1', login: 'alice', method, context: 4 };
+    const order = sampleOrder('UNKNOWN', { task: 'redirect', input, account }, ['www.cafe.rest']);
+    const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
+    const card = JSON.stringify(orderCard(pending, { approvers: [] }));
+    expect(card.includes('over the service’s XML interface')).toBe(isXml);
+    const entry = {
+      kind: 'finished',
+      actor: 'system',
+      state: 'UNKNOWN',
+      version: 3,
+      at: ASKED_AT,
+      detail: {},
+    } as const;
+    const reply = JSON.stringify(orderReply(order, entry, ['U0BOB'], ASKED_AT));
+    expect(reply.includes('where a client transaction has no place')).toBe(isXml);
+  },
+);
