@@ -15,6 +15,7 @@ const SRC = join(ROOT, 'src');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   client: [],
   zones: [],
+  dns: [],
   'log.ts': [],
   'duration.ts': [],
   'cache.ts': [],
@@ -85,6 +86,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^pg-boss/, ['jobs']],
   [/^undici/, ['client', 'expiry', 'slack']],
   [/^fast-xml-parser/, ['client']],
+  [/^dns-packet/, ['dns']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
 ];

@@ -4,6 +4,8 @@ export {
   SANDBOX_NAMESERVERS,
   SANDBOX_TRANSFER,
 } from './accounts.ts';
+export type { DnsFault, RecordedQuestion } from './dns/faults.ts';
+export { type SandboxDns, type SandboxDnsOptions, startSandboxDns } from './dns/server.ts';
 export { type Fault, type FaultKind, isCarriedOut } from './faults.ts';
 export type { RecordedRequest } from './recorder.ts';
 export { type SandboxService, type SandboxServiceOptions, startSandboxService } from './server.ts';
