@@ -2,7 +2,7 @@ import type { Answer } from 'dns-packet';
 import { type ExchangeFailure, exchange } from './exchange.ts';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
-import { DNS_PORT, type DnsServer } from './servers.ts';
+import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 
 /** Why a question stayed without an answer. Nothing follows from it about the name. */
 export type DnsFailure =
@@ -53,8 +53,15 @@ export interface Referral {
   readonly ds: readonly DsRecord[];
 }
 
+/** The name stands for another one, whose records the nameserver did not give. */
+export interface Alias {
+  readonly kind: 'alias';
+  readonly target: string;
+  readonly authoritative: boolean;
+}
+
 /** What one nameserver says of itself. */
-export type NameserverAnswer<Data> = DnsAnswer<Data> | Referral;
+export type NameserverAnswer<Data> = DnsAnswer<Data> | Referral | Alias;
 
 /** Settings of a {@link DnsClient}. */
 export interface DnsClientOptions {
@@ -76,7 +83,7 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<DnsAnswer<RecordData[Type]>>;
-  /** Asks one nameserver for what it knows itself. Aliases are not followed. */
+  /** Asks one nameserver for what it knows itself. Aliases are followed as far as it tells. */
   queryNameserver<Type extends RecordType>(
     address: string,
     name: string,
@@ -115,9 +122,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       const server = { address, port: nameserverPort(address, servers) };
       const asked = await askInTurn({ name: dnsName(name), type, recursive: false }, [server], signal);
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
-      const read = readAnswer(asked.response, dnsName(name), type, new Set());
-      // An alias stands at the name in place of the records that were asked for.
-      return read.kind === 'alias' ? { kind: 'no_data', authoritative: asked.response.authoritative } : read;
+      return readAnswer(asked.response, dnsName(name), type, new Set());
     },
   };
 
@@ -161,10 +166,6 @@ function nameserverPort(address: string, servers: readonly DnsServer[]): number 
   return beside?.port ?? DNS_PORT;
 }
 
-function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1';
-}
-
 function failureOf(code: number): DnsFailure | undefined {
   switch (code) {
     case RESPONSE_CODES.ok:
@@ -179,15 +180,13 @@ function failureOf(code: number): DnsFailure | undefined {
   }
 }
 
-type Read<Data> = NameserverAnswer<Data> | { readonly kind: 'alias'; readonly target: string };
-
 /** Reads the records of one name and of its aliases, and nothing else of what a response brings along. */
 function readAnswer<Type extends RecordType>(
   response: Response,
   name: string,
   type: Type,
   seen: Set<string>,
-): Read<RecordData[Type]> {
+): NameserverAnswer<RecordData[Type]> {
   const { authoritative, answers } = response;
   let current = name;
   for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
@@ -202,7 +201,7 @@ function readAnswer<Type extends RecordType>(
     current = target;
   }
   if (response.code === RESPONSE_CODES.noSuchName) return { kind: 'no_such_name', authoritative };
-  if (current !== name) return { kind: 'alias', target: current };
+  if (current !== name) return { kind: 'alias', target: current, authoritative };
   return readReferral(response) ?? { kind: 'no_data', authoritative };
 }
 

@@ -36,6 +36,11 @@ export function parseDnsServers(text: string): ParsedDnsServers {
   return { ok: true, value: servers };
 }
 
+/** Whether an address is the machine's own. */
+export function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1';
+}
+
 /** The resolvers that the operating system uses. */
 export function systemDnsServers(): readonly DnsServer[] {
   return getServers().flatMap((entry) => parseServer(entry) ?? []);

@@ -50,8 +50,9 @@ describe('what is there', () => {
     });
   });
 
-  test('is asked for whatever the case of the name', async () => {
-    const { client } = await cafe();
+  test('is asked for and read whatever the case of the name', async () => {
+    const { dns, client } = await cafe();
+    dns.faults.set({ kind: 'other_case' });
     expect(await client.query('CAFE.Rest.', 'A')).toMatchObject({ kind: 'records' });
   });
 
@@ -214,9 +215,18 @@ describe('long answers', () => {
 
   test('that are larger than any honest one are not read', async () => {
     const { dns, client } = await cafe();
-    dns.faults.set({ kind: 'truncate', match: { transport: 'udp' } });
-    dns.faults.set({ kind: 'huge', match: { transport: 'tcp' } });
-    expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'too_large' });
+    const lines = Array.from({ length: 150 }, (_, n) => `@ TXT "${String(n).padStart(240, 'x')}"`);
+    dns.world.serve('cafe.rest', ['ns1.host.example'], lines);
+    expect(await client.query('cafe.rest', 'TXT')).toEqual({ kind: 'unanswered', failure: 'too_large' });
+    dns.world.serve('cafe.rest', ['ns1.host.example'], lines.slice(75));
+    expect(await client.query('cafe.rest', 'TXT')).toMatchObject({ kind: 'records' });
+  });
+
+  test('are asked for without EDNS where a server does not know it', async () => {
+    const { dns, client } = await cafe();
+    dns.faults.set({ kind: 'no_edns' });
+    expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
+    expect(dns.questions.map(({ udpPayloadSize }) => udpPayloadSize)).toEqual([1_232, undefined]);
   });
 
   test('with more records than a name needs are not kept', async () => {
@@ -284,6 +294,16 @@ describe('one nameserver', () => {
     expect(await client.queryNameserver(address, 'other.rest', 'A')).toEqual({
       kind: 'unanswered',
       failure: 'refused',
+    });
+  });
+
+  test('tells an alias whose records it does not give', async () => {
+    const { addresses, client } = await cafe();
+    const [address = ''] = addresses;
+    expect(await client.queryNameserver(address, 'shop.cafe.rest', 'A')).toEqual({
+      kind: 'alias',
+      target: 'shops.elsewhere.example',
+      authoritative: true,
     });
   });
 

@@ -10,6 +10,8 @@ export interface DnsFault {
     | /** The right answer without authority. */ 'not_authoritative'
     | /** UDP: an empty answer with the bit that says to ask over TCP. */ 'truncate'
     | /** The header of an answer, then nothing that can be read. */ 'garbage'
+    | /** The right answer, with the name in capitals. */ 'other_case'
+    | /** Questions with EDNS are refused as unreadable, as very old servers do. */ 'no_edns'
     | /** An answer with 2,000 records. */ 'huge'
     | /** Over TCP, the connection ends in the middle of the answer. */ 'cut';
   readonly match?: {

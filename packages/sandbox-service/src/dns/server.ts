@@ -40,7 +40,7 @@ interface Endpoint {
   readonly connections: Set<Socket>;
 }
 
-const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
+const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const PLAIN_UDP_BYTES = 512;
 const HUGE_RECORDS = 2_000;
 const ATTEMPTS_FOR_A_PORT = 20;
@@ -250,6 +250,18 @@ function spoiled(
       return question.transport === 'udp' ? [truncated(query)] : [right];
     case 'garbage':
       return [Buffer.concat([right.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
+    case 'other_case': {
+      const questions = (query.questions ?? []).map((each) => ({ ...each, name: each.name.toUpperCase() }));
+      const { answers, ...rest } = replyTo(desk, question);
+      const shouted = answers.map((each) => ({ ...each, name: each.name.toUpperCase() }));
+      return [packetOf({ ...query, questions }, question, { ...rest, answers: shouted })];
+    }
+    case 'no_edns':
+      return [
+        question.udpPayloadSize === undefined
+          ? right
+          : packetOf(query, question, { ...EMPTY, code: 'FORMERR' }),
+      ];
     case 'huge':
       return [packetOf(query, question, { ...EMPTY, answers: manyAddresses(question.name) })];
   }

@@ -10,7 +10,7 @@ import {
 
 /** What a server says to a question, before it is put into a packet. */
 export interface DnsReply {
-  readonly code: 'NOERROR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
+  readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
   readonly authoritative: boolean;
   readonly answers: readonly SandboxRecord[];
   readonly authorities: readonly SandboxRecord[];
