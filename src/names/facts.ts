@@ -27,7 +27,7 @@ export const REGISTRY_FACTS = [
 ] as const;
 
 /** What the DNS tells. */
-export const DNS_FACTS = [
+const DNS_FACTS = [
   /** As the zone above delegates it. */
   'parent_nameservers',
   /** As the name's own zone says. */
@@ -52,7 +52,21 @@ export const DNS_FACTS = [
   'certificate',
 ] as const;
 
-export type FactName = (typeof REGISTRY_FACTS)[number] | (typeof DNS_FACTS)[number];
+export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
+export type FactName = (typeof FACT_NAMES)[number];
+
+/** Facts whose change must be explained by an order. */
+export const ALARM_FACTS = [
+  'registration',
+  'registrar',
+  'statuses',
+  'registry_nameservers',
+  'secure_dns',
+  'owner',
+  'parent_nameservers',
+  'nameservers',
+  'ds',
+] as const satisfies readonly FactName[];
 
 /** Why something was not seen. Nothing follows from it about the name. */
 export type UnseenReason =
@@ -61,6 +75,8 @@ export type UnseenReason =
   | 'registry_unavailable'
   /** The registry's record does not tell it, or hides it. */
   | 'not_told'
+  /** Nobody has looked yet, or not for too long. */
+  | 'stale'
   /** No nameserver of the zone above was found. */
   | 'no_parent'
   /** Nothing answers at the address, or it does not speak TLS. */
