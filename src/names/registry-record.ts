@@ -63,7 +63,10 @@ export function observeRegistryRecord(body: unknown, name: string, at: Date): Ob
     facts: {
       registration: seen(['registered']),
       registrar: registrarOf(record.entities),
-      statuses: record.status === undefined ? ABSENT : seen(each(z.string(), record.status).map(statusOf)),
+      statuses:
+        record.status === undefined
+          ? unseen('not_told')
+          : seen(each(z.string(), record.status).map(statusOf)),
       registry_nameservers:
         record.nameservers === undefined
           ? unseen('not_told')

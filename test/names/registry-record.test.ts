@@ -94,12 +94,13 @@ describe('a record', () => {
   });
 
   test('what it leaves out is unseen, not absent', () => {
-    const { secureDNS: _s, nameservers: _n, entities: _e, ...bare } = RECORD;
+    const { secureDNS: _s, nameservers: _n, entities: _e, status: _t, ...bare } = RECORD;
     const unseen = { state: 'unseen', reason: 'not_told' };
     expect(factsOf(bare)).toMatchObject({
       secure_dns: unseen,
       registry_nameservers: unseen,
       registrar: unseen,
+      statuses: unseen,
       owner: unseen,
     });
     expect(factsOf({ ...RECORD, secureDNS: {} }).secure_dns).toEqual(unseen);
