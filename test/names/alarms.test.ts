@@ -199,6 +199,24 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual(['unregistered']);
   });
 
+  test('the next change of the same fact is another one, however soon', () => {
+    const name = new Watched();
+    name.change({ ds: ['2 13 2 cd'] });
+    name.watch(1);
+    name.change({ ds: ['3 13 2 ef'] });
+    name.watch(1);
+    expect(name.raised.map(({ event }) => event.after)).toEqual([['2 13 2 cd'], ['3 13 2 ef']]);
+  });
+
+  test('other nameservers at another source are another change', () => {
+    const name = new Watched();
+    name.change({ parent_nameservers: ['ns1.thief.example'] });
+    name.watch(1);
+    name.change({ registry_nameservers: ['ns1.other-thief.example'] });
+    name.watch(1);
+    expect(name.kinds).toEqual(['nameservers', 'nameservers']);
+  });
+
   test('another change back is another one', () => {
     const name = new Watched();
     name.change({ registrar: ['iana:999', 'name:Thief'] });

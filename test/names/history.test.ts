@@ -74,6 +74,12 @@ describe('a value', () => {
     expect(look(['a', 'b', 'b', 'b', 'b', 'b'], 'mx', {}, 20_000).told).toEqual(['a→b']);
   });
 
+  test('that comes late is passed over', () => {
+    const { history } = look(['a', 'a', 'a']);
+    const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: seen(['b']) } };
+    expect(mergeObservation(history, late)).toEqual({ history, changes: [] });
+  });
+
   test('that comes back soon needs more looks each time', () => {
     expect(look(['a', 'b', 'b', 'a', 'a', 'a']).told).toEqual(['a→b']);
     expect(look(['a', 'b', 'b', 'a', 'a', 'a', 'a']).told).toEqual(['a→b', 'b→a']);
