@@ -86,7 +86,7 @@ const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** A mail server that says that there is none (RFC 7505). */
 const NO_MAIL = '0 .';
 const TRANSFER_LOCKS: readonly string[] = ['client transfer prohibited', 'server transfer prohibited'];
-/** Items of one severity stand in this order. */
+/** From the worst on; no item stands before one of a worse severity. */
 const CODES: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
@@ -180,10 +180,7 @@ function keyOf(item: ImpactItem): string {
 }
 
 function byWorst(a: ImpactItem, b: ImpactItem): number {
-  return (
-    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
-    CODES.indexOf(a.code) - CODES.indexOf(b.code)
-  );
+  return CODES.indexOf(a.code) - CODES.indexOf(b.code);
 }
 
 /** What becomes of what lives on the name. */
