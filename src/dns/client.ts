@@ -15,6 +15,8 @@ export type DnsFailure =
   | 'alias_loop'
   | 'private_address'
   | 'no_servers'
+  /** The name is too long to be asked for, or has characters that no host name has. */
+  | 'invalid_name'
   /** Any other code of the server. */
   | 'unexpected_code';
 
@@ -95,6 +97,9 @@ export interface DnsClient {
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_ROUNDS = 2;
 const MAX_ALIASES = 8;
+/** RFC 1035, 2.3.4. */
+const MAX_NAME = 253;
+const LABEL = /^[a-z0-9_-]{1,63}$/;
 /** No name needs more of one type; what has more is not kept. */
 const MAX_RECORDS = 200;
 
@@ -107,6 +112,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       let current = dnsName(name);
       const seen = new Set<string>();
       while (seen.size <= MAX_ALIASES && !seen.has(current)) {
+        if (!isAskable(current)) return { kind: 'unanswered', failure: 'invalid_name' };
         seen.add(current);
         const asked = await askInTurn({ name: current, type, recursive: true }, servers, signal);
         if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
@@ -118,6 +124,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
     async queryNameserver(address, name, type, signal) {
+      if (!isAskable(dnsName(name))) return { kind: 'unanswered', failure: 'invalid_name' };
       if (!mayConnect(address)) return { kind: 'unanswered', failure: 'private_address' };
       const server = { address, port: nameserverPort(address, servers) };
       const asked = await askInTurn({ name: dnsName(name), type, recursive: false }, [server], signal);
@@ -153,6 +160,12 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
     const failure = failureOf(result.response.code);
     return failure === undefined ? { response: result.response } : { failure };
   }
+}
+
+/** Aliases and hosts come out of other people's records, where a label may hold anything. */
+function isAskable(name: string): boolean {
+  const labels = name.split('.');
+  return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
 }
 
 /**

@@ -43,7 +43,7 @@ function emptyList(): { count: number; names: string[] } {
 }
 
 /** Whether a host is a name or stands below it. */
-export function isUnder(host: string, name: string): boolean {
+function isUnder(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { DnsFailure } from '../dns/client.ts';
 
 /*
@@ -93,6 +94,8 @@ export type Fact =
 
 export type Facts = { readonly [Name in FactName]?: Fact };
 
+const MAX_TEXT = 500;
+
 /** One look at a name. A fact that is missing was not looked for. */
 export interface Observation {
   /** In ASCII. */
@@ -105,8 +108,20 @@ export const ABSENT: Fact = { state: 'absent' };
 
 /** A fact out of its texts in any order; none of them says that it is absent. */
 export function seen(texts: readonly string[]): Fact {
-  const value = [...new Set(texts)].sort();
+  const value = [...new Set(texts.map(storable))].sort();
   return value.length === 0 ? ABSENT : { state: 'seen', value };
+}
+
+/**
+ * Anybody can put anything into the records of a name: what cannot be stored or shown is replaced, and of what is too
+ * long the beginning is kept, with a digest of all, so that a change behind it is one all the same.
+ */
+function storable(text: string): string {
+  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  if (clean.length <= MAX_TEXT) return clean;
+  const beginning = [...clean].slice(0, MAX_TEXT).join('');
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return `${beginning}… ${digest}`;
 }
 
 export function unseen(reason: UnseenReason): Fact {
@@ -149,7 +164,7 @@ function isSameOwner(one: FactValue, other: FactValue): boolean {
 }
 
 /** The part of a value behind its label. */
-export function partOf(value: FactValue, label: string): string | undefined {
+function partOf(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }
 

@@ -143,7 +143,7 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
 }
 
 /** What an answer says of a fact. */
-export function factOf<Data>(
+function factOf<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
 ): Fact {
@@ -173,7 +173,7 @@ export function policyTexts(records: readonly string[], version: string): string
     .filter((record) => record.toLowerCase().startsWith(version));
 }
 
-export function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
+function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
   return `${keyTag} ${algorithm} ${digestType} ${digest.toLowerCase()}`;
 }
 

@@ -133,6 +133,19 @@ describe('what nobody says', () => {
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'no_servers' });
   });
 
+  test.each([
+    ['a label that is too long', `${'x'.repeat(64)}.rest`],
+    ['a name that is too long', `${'x.'.repeat(130)}rest`],
+    ['letters that are no host name’s', 'caf\u00e9.rest'],
+    ['nothing between two dots', 'cafe..rest'],
+  ])('%s is not asked for', async (_case, name) => {
+    const { dns, client } = await cafe();
+    const answer = { kind: 'unanswered', failure: 'invalid_name' };
+    expect(await client.query(name, 'A')).toEqual(answer);
+    expect(await client.queryNameserver('127.0.0.1', name, 'A')).toEqual(answer);
+    expect(dns.questions).toEqual([]);
+  });
+
   test('a signal gives the question up', async () => {
     const { dns, client } = await cafe({ timeoutMs: 60_000 });
     dns.faults.set({ kind: 'silence' });

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { certificateDaysLeft, readCertificate } from '../../src/names/certificate.ts';
-import { seen } from '../../src/names/facts.ts';
+import { factValue, seen } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createReachability, isSandbox } from '../../src/names/reachability.ts';
 import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
@@ -66,6 +66,23 @@ describe('a look by DNS', () => {
     expect(asked).toEqual([['198.51.100.7', '198.51.100.8']]);
   });
 
+  test('keeps nothing that cannot be stored, and of what is long the beginning', async () => {
+    const { dns, facts } = await arrange();
+    const long = (end: string) => [
+      `@ TXT "v=spf1 ${'x'.repeat(200)}" "${'y'.repeat(240)}" "${'z'.repeat(200)}${end}"`,
+    ];
+    dns.world.serve(
+      'cafe.rest',
+      ['ns1.host.example'],
+      [...long('1'), '_dmarc TXT "v=DMARC1; p=\u0000\u202enone"'],
+    );
+    const { spf, dmarc } = await facts();
+    expect(dmarc).toEqual(seen(['v=DMARC1; p=\ufffd\ufffdnone']));
+    expect(factValue(spf)?.[0]).toHaveLength(518);
+    dns.world.serve('cafe.rest', ['ns1.host.example'], long('2'));
+    expect((await facts()).spf).not.toEqual(spf);
+  });
+
   test('gives the same when the records come in another order and case', async () => {
     const { dns, facts } = await arrange();
     const before = await facts();
@@ -80,7 +97,7 @@ describe('a look by DNS', () => {
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
     expect(await facts()).toMatchObject({
       ds: seen(['12345 13 2 abcd']),
-      dnskey: seen([expect.stringMatching(/^257 13 \d+ [0-9a-f]{16}$/)]),
+      dnskey: { state: 'seen', value: [expect.stringMatching(/^257 13 \d+ [0-9a-f]{16}$/)] },
     });
   });
 
