@@ -1,24 +1,27 @@
 import type { Answer } from 'dns-packet';
-import { type ExchangeFailure, exchange } from './exchange.ts';
+import { EXCHANGE_FAILURES, exchange } from './exchange.ts';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 
 /** Why a question stayed without an answer. Nothing follows from it about the name. */
-export type DnsFailure =
-  | ExchangeFailure
-  /** The server could not find out (SERVFAIL), or does not answer such questions (REFUSED). */
-  | 'server_failure'
-  | 'refused'
+export const DNS_FAILURES = [
+  ...EXCHANGE_FAILURES,
+  /** The server could not find out (SERVFAIL). */
+  'server_failure',
+  /** The server does not answer such questions (REFUSED). */
+  'refused',
   /** Names servers that may know, where an answer was wanted. */
-  | 'referral'
-  | 'alias_loop'
-  | 'private_address'
-  | 'no_servers'
+  'referral',
+  'alias_loop',
+  'private_address',
+  'no_servers',
   /** The name is too long to be asked for, or has characters that no host name has. */
-  | 'invalid_name'
+  'invalid_name',
   /** Any other code of the server. */
-  | 'unexpected_code';
+  'unexpected_code',
+] as const;
+export type DnsFailure = (typeof DNS_FAILURES)[number];
 
 /** Records of the name that was asked for, or of what it is an alias of. */
 export interface FoundRecords<Data> {

@@ -5,7 +5,8 @@ import { encodeQuestion, type Question, type Response, readResponse } from './me
 import type { DnsServer } from './servers.ts';
 
 /** Why a server gave no response that can be used. */
-export type ExchangeFailure = 'timeout' | 'unreachable' | 'malformed' | 'too_large';
+export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_large'] as const;
+export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
 
 /** What asking one server once gave. */
 export type Exchanged =

@@ -8,15 +8,17 @@ import type { FactChange, NameHistory } from './history.ts';
  */
 
 /** What can happen to a name that people must hear of. */
-export type AlarmKind =
-  | 'registrar'
-  | 'nameservers'
-  | 'ds'
-  | 'lock_gone'
-  | 'owner'
-  | 'pending_transfer'
-  | 'pending_delete'
-  | 'unregistered';
+export const ALARM_KINDS = [
+  'registrar',
+  'nameservers',
+  'ds',
+  'lock_gone',
+  'owner',
+  'pending_transfer',
+  'pending_delete',
+  'unregistered',
+] as const;
+export type AlarmKind = (typeof ALARM_KINDS)[number];
 
 /** One happening, as a fact has shown it. */
 export interface NameEvent {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DnsFailure } from '../dns/client.ts';
+import { DNS_FAILURES } from '../dns/client.ts';
 
 /*
  * What can be known of a name. Values are lists of texts in a normal form (lower case, sorted, each once), so that two
@@ -70,18 +70,20 @@ export const ALARM_FACTS = [
 ] as const satisfies readonly FactName[];
 
 /** Why something was not seen. Nothing follows from it about the name. */
-export type UnseenReason =
-  | DnsFailure
+export const UNSEEN_REASONS = [
+  ...DNS_FAILURES,
   /** The registry did not answer, or its record cannot be read. */
-  | 'registry_unavailable'
+  'registry_unavailable',
   /** The registry's record does not tell it, or hides it. */
-  | 'not_told'
+  'not_told',
   /** Nobody has looked yet, or not for too long. */
-  | 'stale'
+  'stale',
   /** No nameserver of the zone above was found. */
-  | 'no_parent'
+  'no_parent',
   /** Nothing answers at the address, or it does not speak TLS. */
-  | 'no_tls';
+  'no_tls',
+] as const;
+export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 
 /** A value that is there; never empty. */
 export type FactValue = readonly string[];

@@ -9,7 +9,7 @@ import {
   reconcile,
   transferCountdown,
 } from '../../src/names/alarms.ts';
-import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import fc from '../support/properties.ts';
 
@@ -72,7 +72,10 @@ class Watched {
   look(otherwise: Facts = {}): void {
     const at = new Date(this.now);
     const facts: { [Name in FactName]?: Fact } = {};
-    for (const [fact, value] of Object.entries(this.state)) facts[fact as FactName] = seen(value);
+    for (const fact of FACT_NAMES) {
+      const value = this.state[fact];
+      if (value !== undefined) facts[fact] = seen(value);
+    }
     const merged = mergeObservation(this.history, {
       name: 'cafe.rest',
       at,
