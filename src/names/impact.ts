@@ -8,7 +8,8 @@ import type { NameserverCheck } from './nameserver-check.ts';
  */
 
 /** What is to be done to a name, by what it does to it. */
-export type ImpactTask = 'delete' | 'lapse' | 'nameservers' | 'change_of_owner' | 'authcode';
+export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'change_of_owner', 'authcode'] as const;
+export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
 /** From the worst on. */
 export const SEVERITIES = [

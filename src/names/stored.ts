@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { ALARM_KINDS, type LedgerEntry } from './alarms.ts';
+import { DEPENDENCIES } from './dependents.ts';
 import { FACT_NAMES, type FactName, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
+import { IMPACT_TASKS, type Impact, SEVERITIES } from './impact.ts';
 
 /*
  * Reads what was kept of a name as JSON, where moments are texts. What a later version has kept and this one does not
@@ -51,4 +53,63 @@ export function readLedger(stored: unknown): LedgerEntry[] {
       const { kind, after, facts, firstSeen, orderId } = ledgerEntry.parse(entry);
       return { kind, after, facts, firstSeen, orderId };
     });
+}
+
+const texts = z.array(z.string());
+const severity = z.enum(SEVERITIES);
+const certainty = z.enum(['yes', 'no', 'unknown']);
+const hostsItem = z.object({
+  code: z.enum([
+    'new_nameservers_without_address',
+    'new_nameservers_silent',
+    'new_nameservers_not_authoritative',
+    'new_nameservers_unseen',
+    'ds_does_not_fit',
+    'ds_unseen',
+  ]),
+  severity,
+  hosts: texts,
+});
+const plainItem = z.object({
+  code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
+  severity,
+});
+const impactItem = z.discriminatedUnion('code', [
+  hostsItem,
+  plainItem,
+  z.object({
+    code: z.literal('records_differ'),
+    severity,
+    fact: factName,
+    hosts: texts,
+    now: value,
+    there: value,
+  }),
+  z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts: z.array(factName) }),
+  z.object({ code: z.literal('mail'), severity, servers: texts }),
+  z.object({ code: z.literal('website'), severity, addresses: texts }),
+  z.object({
+    code: z.literal('dependents'),
+    severity,
+    by: z.enum(DEPENDENCIES),
+    count: z.int(),
+    names: texts,
+  }),
+  z.object({ code: z.literal('unseen'), severity, reason, facts: z.array(factName) }),
+]);
+const impact = z.object({
+  task: z.enum(IMPACT_TASKS),
+  items: z.array(impactItem),
+  isInUse: certainty,
+  areNewNameserversReady: certainty.optional(),
+});
+
+/**
+ * What an order was asked for with.
+ *
+ * @returns undefined when it cannot be read: then nobody knows what was told, and the whole impact is news.
+ */
+export function readImpact(stored: unknown): Impact | undefined {
+  const read = impact.safeParse(stored).data;
+  return read && { ...read, areNewNameserversReady: read.areNewNameserversReady };
 }

@@ -3,6 +3,7 @@ import { type Dependents, findDependents } from '../../src/names/dependents.ts';
 import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import {
   compareImpacts,
+  IMPACT_TASKS,
   type ImpactInput,
   type ImpactItem,
   type ImpactTask,
@@ -32,7 +33,6 @@ const READY: NameserverCheck = {
   unseen: [],
   ds: 'unsigned',
 };
-const TASKS: readonly ImpactTask[] = ['delete', 'lapse', 'nameservers', 'change_of_owner', 'authcode'];
 
 function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
   return impactOf({ task, facts: EMPTY, dependents: NOBODY, checks: [READY], ...more });
@@ -245,7 +245,7 @@ describe('for all facts', () => {
     ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
   });
   const input: fc.Arbitrary<ImpactInput> = fc.record({
-    task: fc.constantFrom(...TASKS),
+    task: fc.constantFrom(...IMPACT_TASKS),
     facts,
     dependents: fc.constantFrom(NOBODY, undefined),
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),

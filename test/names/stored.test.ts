@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { type LedgerEntry, reconcile } from '../../src/names/alarms.ts';
 import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { readHistory, readLedger } from '../../src/names/stored.ts';
+import { compareImpacts, IMPACT_TASKS, impactOf } from '../../src/names/impact.ts';
+import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
+import { readHistory, readImpact, readLedger } from '../../src/names/stored.ts';
 import fc from '../support/properties.ts';
 
 const START = new Date('2026-11-22T00:00:00Z');
@@ -60,5 +62,40 @@ describe('what is known of a name', () => {
     expect(() => readHistory({ mx: { past: 'none' } })).toThrow();
     expect(() => readLedger({})).toThrow();
     expect(() => readLedger([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }])).toThrow();
+  });
+});
+
+describe('an impact', () => {
+  const check: fc.Arbitrary<NameserverCheck> = fc.record({
+    host: fc.constantFrom('ns1', 'ns2', 'ns3'),
+    state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
+    differences: fc.constantFrom([], [{ fact: 'mx' as const, now: ['10 a.example'], there: [] }]),
+    unseen: fc.subarray<FactName>(['mx', 'a']),
+    ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
+  });
+  const some = { count: 12, names: ['one.rest'] };
+
+  test('comes back from JSON as it was', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...IMPACT_TASKS),
+        fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)),
+        fc.constantFrom({ nameservers: some, mail: some, redirects: some }, undefined),
+        fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
+        (task, facts, dependents, checks) => {
+          const impact = impactOf({ task, facts: Object.fromEntries(facts), dependents, checks });
+          const read = readImpact(kept(impact));
+          expect(read).toEqual(impact);
+          if (read !== undefined) {
+            expect(compareImpacts(impact, read)).toEqual({ appeared: [], gone: [], changed: [] });
+          }
+        },
+      ),
+    );
+  });
+
+  test('that cannot be read is not known', () => {
+    expect(readImpact({ task: 'delete' })).toBeUndefined();
+    expect(readImpact(null)).toBeUndefined();
   });
 });
