@@ -185,6 +185,15 @@ describe('what no order explains is raised once', () => {
     expect(young.kinds).toEqual(['lock_gone']);
   });
 
+  test('the lock of a registrar is named, however young the name is', () => {
+    const name = new Watched();
+    name.change({ registered_at: [new Date(name.now).toISOString()] });
+    name.watch(1);
+    name.change({ statuses: ['active', 'client delete prohibited'] });
+    name.watch(1);
+    expect(name.kinds).toEqual(['lock_gone']);
+  });
+
   test('a name that goes and comes back is told of once', () => {
     const name = new Watched();
     const before = name.state;
