@@ -17,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   service: ['http'],
   zones: [],
   rdap: ['http'],
+  dns: [],
   'log.ts': [],
   'duration.ts': [],
   money: [],
@@ -29,6 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   accounts: ['service', 'log.ts'],
   orders: ['accounts', 'service', 'zones', 'config.ts', 'log.ts'],
   expiry: ['accounts', 'rdap', 'service', 'zones', 'orders', 'config.ts', 'log.ts'],
+  names: ['dns', 'http', 'rdap'],
   'crash-points.ts': ['orders'],
   // The use cases' edges: none of them knows another.
   jobs: ['orders', 'log.ts'],
@@ -104,6 +106,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^pg-boss/, ['jobs']],
   [/^undici/, ['http', 'service', 'rdap', 'slack', 'slack/platform']],
   [/^fast-xml-parser/, ['service']],
+  [/^dns-packet/, ['dns']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
   [/^yaml$/, ['policy']],

@@ -4,7 +4,11 @@ export {
   SANDBOX_NAMESERVERS,
   SANDBOX_TRANSFER,
 } from './accounts.ts';
+export type { DnsFault, RecordedQuestion } from './dns/faults.ts';
+export { type SandboxDns, type SandboxDnsOptions, startSandboxDns } from './dns/server.ts';
 export { type Fault, type FaultKind, isCarriedOut } from './faults.ts';
 export type { RecordedRequest } from './recorder.ts';
+export type { RegistryPatch } from './registry-script.ts';
 export { type SandboxService, type SandboxServiceOptions, startSandboxService } from './server.ts';
+export { botchedMove, lapsedDelegation, type Scene, type StoryStep, setScene, theft } from './stories.ts';
 export type { SandboxTask, ServiceTask } from './tasks.ts';

@@ -3,6 +3,7 @@ import type { Answer } from './answer.ts';
 import type { Incoming, Plan } from './incoming.ts';
 import type { DomainStatus } from './lifecycle.ts';
 import type { Desk } from './operations/caller.ts';
+import { entitiesOf, type RegistryPatch } from './registry-script.ts';
 import type { DomainView } from './state.ts';
 
 /** The public directory beside the service (RFC 9082, RFC 9083) and the file that leads to it (RFC 9224). */
@@ -30,8 +31,9 @@ export function planRdap(desk: Desk, incoming: Incoming, path: string, origin: s
         return rdapError(405, 'method not allowed');
       if (isBootstrap) return answer(200, bootstrap(desk, origin));
       const domain = name === null ? undefined : desk.state.publicDomain(name);
-      if (domain === undefined) return rdapError(404, 'not found');
-      return answer(200, describe(domain, desk.clock.registry(), origin));
+      const patch = desk.registry.patchOf(domain?.name ?? '') ?? {};
+      if (domain === undefined || patch.isGone === true) return rdapError(404, 'not found');
+      return answer(200, describe(domain, patch, desk.clock.registry(), origin));
     },
   };
 }
@@ -49,7 +51,9 @@ function bootstrap(desk: Desk, origin: string): unknown {
   };
 }
 
-function describe(domain: DomainView, now: number, origin: string): unknown {
+function describe(domain: DomainView, patch: RegistryPatch, now: number, origin: string): unknown {
+  const { transferredAt = domain.transferredAt, deletedAt = domain.deletedAt } = patch;
+  const entities = entitiesOf(patch);
   const self = `${origin}/rdap/domain/${domain.name}`;
   const unicode = domainToUnicode(domain.name);
   return {
@@ -58,24 +62,27 @@ function describe(domain: DomainView, now: number, origin: string): unknown {
     handle: `${domain.name.toUpperCase()}-SANDBOX`,
     ldhName: domain.name,
     ...(unicode !== domain.name && { unicodeName: unicode }),
-    status: [
+    status: patch.statuses ?? [
       EPP_STATUS[domain.status],
       ...(domain.pendingTransfer === undefined ? [] : ['pending transfer']),
       ...(domain.transferLocked ? ['client transfer prohibited'] : []),
     ],
     events: [
       { eventAction: 'registration', eventDate: rfc3339(domain.created) },
-      { eventAction: 'expiration', eventDate: rfc3339(domain.expires) },
+      { eventAction: 'expiration', eventDate: rfc3339(patch.expires ?? domain.expires) },
       { eventAction: 'last changed', eventDate: rfc3339(domain.updated) },
-      ...(domain.transferredAt === undefined
+      ...(transferredAt === undefined
         ? []
-        : [{ eventAction: 'transfer', eventDate: rfc3339(domain.transferredAt) }]),
-      ...(domain.deletedAt === undefined
-        ? []
-        : [{ eventAction: 'deletion', eventDate: rfc3339(domain.deletedAt) }]),
+        : [{ eventAction: 'transfer', eventDate: rfc3339(transferredAt) }]),
+      ...(deletedAt === undefined ? [] : [{ eventAction: 'deletion', eventDate: rfc3339(deletedAt) }]),
       { eventAction: 'last update of RDAP database', eventDate: rfc3339(now) },
     ],
-    nameservers: domain.nameServers.map((server) => ({ objectClassName: 'nameserver', ldhName: server })),
+    nameservers: (patch.nameServers ?? domain.nameServers).map((server) => ({
+      objectClassName: 'nameserver',
+      ldhName: server,
+    })),
+    ...(entities.length > 0 && { entities }),
+    ...(patch.isSigned !== undefined && { secureDNS: { delegationSigned: patch.isSigned } }),
     links: [{ value: self, rel: 'self', href: self, type: 'application/rdap+json' }],
   };
 }

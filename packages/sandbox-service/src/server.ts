@@ -7,6 +7,7 @@ import type { Desk } from './operations/caller.ts';
 import { loadState, StateFile } from './persistence.ts';
 import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
 import type { UserSeed } from './records.ts';
+import { RegistryScript } from './registry-script.ts';
 import { seedState } from './seed.ts';
 import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
@@ -40,6 +41,8 @@ export interface SandboxService {
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
+  /** What public records show beside what people order. */
+  readonly registry: RegistryScript;
   close(): Promise<void>;
 }
 
@@ -50,7 +53,8 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   const data = kept ?? seedState(clock.registry(), options.users);
   const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
   const state = new SandboxState(data, clock, () => file?.changed());
-  const desk: Desk = { state, clock, sessions: new Sessions(clock.real) };
+  const registry = new RegistryScript();
+  const desk: Desk = { state, clock, registry, sessions: new Sessions(clock.real) };
   const recorder = new Recorder();
   const faults = new Faults();
   let origin = '';
@@ -79,6 +83,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
     state,
     sessions: desk.sessions,
     clock,
+    registry,
     async close() {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -33,6 +33,33 @@ describe('the directory beside the service', () => {
     expect(await rdap('domain/gone.rest')).toMatchObject({ status: 404, body: { errorCode: 404 } });
   });
 
+  it('shows what it is told to', async () => {
+    const { rdap, service } = await startBench();
+    service.registry.show('cafe.rest', {
+      registrar: { ianaId: '292', name: 'Example Registrar' },
+      statuses: ['pending transfer'],
+      owner: 'redacted',
+      nameServers: ['ns1.thief.example'],
+      isSigned: true,
+    });
+    service.registry.show('cafe.rest', { expires: START, transferredAt: START });
+    const { body } = await rdap('domain/cafe.rest');
+    expect(body).toMatchObject({
+      status: ['pending transfer'],
+      nameservers: [{ ldhName: 'ns1.thief.example' }],
+      secureDNS: { delegationSigned: true },
+      entities: [{ roles: ['registrar'], publicIds: [{ identifier: '292' }] }, { roles: ['registrant'] }],
+      events: expect.arrayContaining([
+        { eventAction: 'expiration', eventDate: new Date(START).toISOString() },
+        { eventAction: 'transfer', eventDate: new Date(START).toISOString() },
+      ]),
+    });
+    service.registry.show('cafe.rest', { isGone: true });
+    expect((await rdap('domain/cafe.rest')).status).toBe(404);
+    service.registry.clear('cafe.rest');
+    expect((await rdap('domain/cafe.rest')).body).not.toHaveProperty('entities');
+  });
+
   it('knows neither unknown names nor those of the demo system', async () => {
     const { rdap } = await startBench();
     expect((await rdap('domain/nobody.rest')).status).toBe(404);

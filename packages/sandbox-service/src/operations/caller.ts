@@ -1,4 +1,5 @@
 import type { SandboxClock } from '../clock.ts';
+import type { RegistryScript } from '../registry-script.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SandboxState } from '../state.ts';
 
@@ -14,4 +15,5 @@ export interface Desk {
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
+  readonly registry: RegistryScript;
 }

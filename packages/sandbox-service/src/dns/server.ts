@@ -1,0 +1,322 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+  AUTHORITATIVE_ANSWER,
+  type DecodedPacket,
+  decode,
+  encode,
+  RECURSION_AVAILABLE,
+  TRUNCATED_RESPONSE,
+} from 'dns-packet';
+import { type DnsFault, DnsFaults, type RecordedQuestion } from './faults.ts';
+import { type DnsReply, DnsWorld } from './world.ts';
+import type { SandboxRecord } from './zone.ts';
+
+export interface SandboxDnsOptions {
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** The registries' zones. */
+  readonly registries?: readonly string[];
+}
+
+/** A running DNS: a resolver, registries' nameservers and those that a test or a demo scripts. */
+export interface SandboxDns {
+  /** The resolver, as `DNS_SERVERS` takes it: `127.0.0.1:PORT`. */
+  readonly resolver: string;
+  /** All servers listen at this port, each at an address of its own in 127.0.0.0/8, which Linux has by itself. */
+  readonly port: number;
+  readonly world: DnsWorld;
+  readonly faults: DnsFaults;
+  /** Oldest first. */
+  readonly questions: readonly RecordedQuestion[];
+  /** Starts a nameserver. @returns its address */
+  addNameserver(host: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+interface Endpoint {
+  readonly udp: UdpSocket;
+  readonly tcp: Server;
+  readonly connections: Set<Socket>;
+}
+
+const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
+const PLAIN_UDP_BYTES = 512;
+const HUGE_RECORDS = 2_000;
+const ATTEMPTS_FOR_A_PORT = 20;
+
+/** Starts a DNS on the loopback interface, over UDP and TCP. */
+export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<SandboxDns> {
+  const world = new DnsWorld();
+  const faults = new DnsFaults();
+  const questions: RecordedQuestion[] = [];
+  const endpoints: Endpoint[] = [];
+  const desk: Desk = { world, faults, questions };
+  const port = await listenAtBoth(desk, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
+  let lastByte = 9;
+
+  async function addNameserver(host: string): Promise<string> {
+    const known = world.addressOf(host);
+    if (known !== undefined) return known;
+    lastByte += 1;
+    const address = `127.0.0.${lastByte}`;
+    world.addHost(host, address);
+    await listenAtBoth(desk, host, address, port, endpoints);
+    return address;
+  }
+
+  for (const zone of options.registries ?? ['rest', 'example']) {
+    const host = `a.nic.${zone}`;
+    await addNameserver(host);
+    world.addRegistry(zone, host);
+  }
+  return {
+    resolver: `127.0.0.1:${port}`,
+    port,
+    world,
+    faults,
+    questions,
+    addNameserver,
+    close: async () => {
+      await Promise.all(endpoints.map(closeEndpoint));
+    },
+  };
+}
+
+interface Desk {
+  readonly world: DnsWorld;
+  readonly faults: DnsFaults;
+  readonly questions: RecordedQuestion[];
+}
+
+/** UDP and TCP at the same port. A free port of one may be taken for the other: then another one is tried. */
+async function listenAtBoth(
+  desk: Desk,
+  server: string,
+  address: string,
+  port: number,
+  endpoints: Endpoint[],
+): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const udp = createSocket('udp4');
+    await new Promise<void>((resolve, reject) => {
+      udp.once('error', reject);
+      udp.bind(port, address, resolve);
+    });
+    const connections = new Set<Socket>();
+    const tcp = createServer((socket) => {
+      connections.add(socket);
+      socket.on('close', () => connections.delete(socket));
+      serveTcp(desk, server, socket);
+    });
+    const taken = udp.address().port;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        tcp.once('error', reject);
+        tcp.listen(taken, address, resolve);
+      });
+    } catch (error) {
+      udp.close();
+      if (port !== 0 || attempt === ATTEMPTS_FOR_A_PORT) throw error;
+      continue;
+    }
+    udp.on('message', (message, from) => serveUdp(desk, server, udp, message, from));
+    endpoints.push({ udp, tcp, connections });
+    return taken;
+  }
+}
+
+async function closeEndpoint({ udp, tcp, connections }: Endpoint): Promise<void> {
+  for (const socket of connections) socket.destroy();
+  await Promise.all([
+    new Promise<void>((resolve) => udp.close(resolve)),
+    new Promise<void>((resolve) => tcp.close(() => resolve())),
+  ]);
+}
+
+function serveUdp(desk: Desk, server: string, udp: UdpSocket, message: Buffer, from: RemoteInfo): void {
+  const query = read(message);
+  if (query === undefined) return;
+  const question = record(desk, server, 'udp', query, from.port);
+  const fault = desk.faults.strike(question);
+  const right = answer(desk, question, query);
+  const limit = question.udpPayloadSize ?? PLAIN_UDP_BYTES;
+  const send = (packet: Buffer) => udp.send(packet, from.port, from.address);
+  const fitting = right.length <= limit ? right : truncated(query);
+  if (fault?.kind === 'wrong_source') {
+    const stranger = createSocket('udp4');
+    stranger.bind(0, '127.0.0.1', () => {
+      stranger.send(answer(desk, question, query, 'forged'), from.port, from.address, () => {
+        stranger.close();
+        if (fault.thenRight) send(fitting);
+      });
+    });
+    return;
+  }
+  for (const packet of spoiled(desk, fault, question, query, fitting)) send(packet);
+}
+
+function serveTcp(desk: Desk, server: string, socket: Socket): void {
+  let received = Buffer.alloc(0);
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    if (received.length < 2 || received.length < received.readUInt16BE(0) + 2) return;
+    const query = read(received.subarray(2));
+    if (query === undefined) {
+      socket.destroy();
+      return;
+    }
+    const question = record(desk, server, 'tcp', query, socket.remotePort ?? 0);
+    const fault = desk.faults.strike(question);
+    const right = answer(desk, question, query);
+    for (const packet of spoiled(desk, fault, question, query, right)) {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(packet.length);
+      if (fault?.kind === 'cut') {
+        socket.end(Buffer.concat([length, packet.subarray(0, packet.length / 2)]));
+        return;
+      }
+      // In two parts, as networks deliver what is long.
+      socket.write(length);
+      socket.write(packet);
+    }
+  });
+}
+
+function read(message: Buffer): DecodedPacket | undefined {
+  try {
+    return decode(message);
+  } catch {
+    return undefined;
+  }
+}
+
+function record(
+  desk: Desk,
+  server: string,
+  transport: 'udp' | 'tcp',
+  query: DecodedPacket,
+  fromPort: number,
+): RecordedQuestion {
+  const [asked] = query.questions ?? [];
+  const edns = query.additionals?.find((each) => each.type === 'OPT');
+  const question = {
+    server,
+    transport,
+    id: query.id ?? 0,
+    name: asked?.name.toLowerCase() ?? '',
+    type: asked?.type ?? '',
+    recursionDesired: query.flag_rd,
+    udpPayloadSize: edns?.udpPayloadSize,
+    fromPort,
+  };
+  desk.questions.push(question);
+  return question;
+}
+
+/** The packets that are sent in place of the right one. */
+function spoiled(
+  desk: Desk,
+  fault: DnsFault | undefined,
+  question: RecordedQuestion,
+  query: DecodedPacket,
+  right: Buffer,
+): Buffer[] {
+  const then = fault?.thenRight ? [right] : [];
+  switch (fault?.kind) {
+    case undefined:
+    case 'cut':
+    case 'wrong_source':
+      return [right];
+    case 'silence':
+      return [];
+    case 'servfail':
+      return [packetOf(query, question, { ...EMPTY, code: 'SERVFAIL' })];
+    case 'refused':
+      return [packetOf(query, question, { ...EMPTY, code: 'REFUSED' })];
+    case 'wrong_id': {
+      const forged = answer(desk, question, query, 'forged');
+      forged.writeUInt16BE((question.id + 1) % 65_536, 0);
+      return [forged, ...then];
+    }
+    case 'wrong_question': {
+      const other = { ...query, questions: [{ name: 'other.example', type: 'A' as const }] };
+      return [answer(desk, question, other, 'forged'), ...then];
+    }
+    case 'not_authoritative':
+      return [packetOf(query, question, { ...replyTo(desk, question), authoritative: false })];
+    case 'truncate':
+      return question.transport === 'udp' ? [truncated(query)] : [right];
+    case 'garbage':
+      return [Buffer.concat([right.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
+    case 'other_case': {
+      const questions = (query.questions ?? []).map((each) => ({ ...each, name: each.name.toUpperCase() }));
+      const { answers, ...rest } = replyTo(desk, question);
+      const shouted = answers.map((each) => ({ ...each, name: each.name.toUpperCase() }));
+      return [packetOf({ ...query, questions }, question, { ...rest, answers: shouted })];
+    }
+    case 'no_edns':
+      return [
+        question.udpPayloadSize === undefined
+          ? right
+          : packetOf(query, question, { ...EMPTY, code: 'FORMERR' }),
+      ];
+    case 'huge':
+      return [packetOf(query, question, { ...EMPTY, answers: manyAddresses(question.name) })];
+  }
+}
+
+const EMPTY: DnsReply = {
+  code: 'NOERROR',
+  authoritative: false,
+  answers: [],
+  authorities: [],
+  additionals: [],
+};
+
+function manyAddresses(name: string): SandboxRecord[] {
+  return Array.from({ length: HUGE_RECORDS }, (_, n) => ({
+    name,
+    type: 'A' as const,
+    class: 'IN' as const,
+    ttl: 60,
+    data: `198.51.${Math.floor(n / 250)}.${n % 250}`,
+  }));
+}
+
+function replyTo(desk: Desk, { server, name, type }: RecordedQuestion): DnsReply {
+  return server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
+}
+
+/** @param forged everything is right but the data, which nobody may believe */
+function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
+  if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
+  const data = '203.0.113.66';
+  const answers = [{ name: question.name, type: 'A' as const, class: 'IN' as const, ttl: 60, data }];
+  return packetOf(query, question, { ...EMPTY, authoritative: true, answers });
+}
+
+function packetOf(query: DecodedPacket, { server }: RecordedQuestion, reply: DnsReply): Buffer {
+  return encode({
+    type: 'response',
+    id: query.id ?? 0,
+    flags:
+      RCODES[reply.code] |
+      (reply.authoritative ? AUTHORITATIVE_ANSWER : 0) |
+      (server === 'resolver' ? RECURSION_AVAILABLE : 0),
+    questions: query.questions ?? [],
+    answers: [...reply.answers],
+    authorities: [...reply.authorities],
+    additionals: [...reply.additionals],
+  });
+}
+
+function truncated(query: DecodedPacket): Buffer {
+  return encode({
+    type: 'response',
+    id: query.id ?? 0,
+    flags: TRUNCATED_RESPONSE,
+    questions: query.questions ?? [],
+  });
+}

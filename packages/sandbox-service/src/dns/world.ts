@@ -1,0 +1,187 @@
+import {
+  addressRecord,
+  defaultSoa,
+  isWithin,
+  nsRecord,
+  parseRecord,
+  type SandboxRecord,
+  type SandboxRecordType,
+} from './zone.ts';
+
+/** What a server says to a question, before it is put into a packet. */
+export interface DnsReply {
+  readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
+  readonly authoritative: boolean;
+  readonly answers: readonly SandboxRecord[];
+  readonly authorities: readonly SandboxRecord[];
+  readonly additionals: readonly SandboxRecord[];
+}
+
+interface Delegation {
+  readonly hosts: readonly string[];
+  readonly ds: readonly SandboxRecord[];
+}
+
+interface Zone {
+  readonly name: string;
+  readonly records: readonly SandboxRecord[];
+}
+
+const MAX_ALIASES = 16;
+
+/** The scripted part of the DNS: which names are delegated where, and what each nameserver holds. */
+export class DnsWorld {
+  /** Addresses of nameservers, by host name. */
+  readonly #addresses = new Map<string, string>();
+  /** Zones by nameserver. */
+  readonly #zones = new Map<string, Map<string, Zone>>();
+  readonly #delegations = new Map<string, Delegation>();
+  /** The nameserver of each registry's zone. */
+  readonly #registries = new Map<string, string>();
+
+  addHost(host: string, address: string): void {
+    this.#addresses.set(host, address);
+    this.#zones.set(host, new Map());
+  }
+
+  addressOf(host: string): string | undefined {
+    return this.#addresses.get(host);
+  }
+
+  addRegistry(zone: string, host: string): void {
+    this.#registries.set(zone, host);
+  }
+
+  /**
+   * Puts a zone on nameservers, in place of what they held of it.
+   *
+   * @param lines records as {@link parseRecord} reads them; SOA and NS are added where none is given
+   */
+  serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
+    const given = lines.map((line) => parseRecord(zone, line));
+    const has = (type: SandboxRecordType) =>
+      given.some((record) => record.type === type && record.name === zone);
+    const records = [
+      ...given,
+      ...(has('SOA') ? [] : [defaultSoa(zone, hosts[0] ?? zone)]),
+      ...(has('NS') ? [] : hosts.map((host) => nsRecord(zone, host))),
+    ];
+    for (const host of hosts) this.#held(host).set(zone, { name: zone, records });
+  }
+
+  /** Takes a zone off nameservers: they refuse questions about it from now on. */
+  drop(zone: string, hosts: readonly string[]): void {
+    for (const host of hosts) this.#held(host).delete(zone);
+  }
+
+  /** Has the registry delegate a name. @param ds values of DS records */
+  delegate(name: string, hosts: readonly string[], ds: readonly string[] = []): void {
+    this.#delegations.set(name, { hosts, ds: ds.map((value) => parseRecord(name, `@ DS ${value}`)) });
+  }
+
+  /** Has the registry take a name out of its zone. */
+  undelegate(name: string): void {
+    this.#delegations.delete(name);
+  }
+
+  /** What a resolver says that follows delegations and aliases. */
+  resolve(name: string, type: string): DnsReply {
+    const answers: SandboxRecord[] = [];
+    let current = name;
+    for (let aliases = 0; aliases < MAX_ALIASES; aliases += 1) {
+      const reply = this.#resolveOnce(current, type);
+      answers.push(...reply.answers);
+      const alias = reply.answers.find((record) => record.type === 'CNAME');
+      if (type === 'CNAME' || alias === undefined) return { ...reply, authoritative: false, answers };
+      current = String(alias.data).toLowerCase();
+    }
+    return reply('SERVFAIL');
+  }
+
+  /** What a nameserver says of itself. */
+  ask(host: string, name: string, type: string): DnsReply {
+    for (const [zone, registryHost] of this.#registries) {
+      if (registryHost === host && isWithin(name, zone)) return this.#askRegistry(zone, name, type);
+    }
+    const zone = [...(this.#zones.get(host)?.values() ?? [])]
+      .filter((held) => isWithin(name, held.name))
+      .sort((a, b) => b.name.length - a.name.length)[0];
+    return zone === undefined ? reply('REFUSED') : fromZone(zone, name, type);
+  }
+
+  #resolveOnce(name: string, type: string): DnsReply {
+    const address = this.#addresses.get(name);
+    if (address !== undefined && !this.#isDelegated(name)) {
+      return type === 'A' ? reply('NOERROR', { answers: [addressRecord(name, address)] }) : noData(name);
+    }
+    const cut = this.#delegationOf(name);
+    const zone = [...this.#registries.keys()].find((each) => isWithin(name, each));
+    if (cut === undefined || (type === 'DS' && cut === name)) {
+      return zone === undefined
+        ? reply('NXDOMAIN', { authorities: [defaultSoa('.', '.')] })
+        : this.#askRegistry(zone, name, type);
+    }
+    const hosts = this.#delegations.get(cut)?.hosts ?? [];
+    const host = hosts.find((each) => this.#zones.get(each)?.has(cut));
+    return host === undefined ? reply('SERVFAIL') : this.ask(host, name, type);
+  }
+
+  #askRegistry(zone: string, name: string, type: string): DnsReply {
+    const host = this.#registries.get(zone) ?? zone;
+    const soa = defaultSoa(zone, host);
+    const cut = this.#delegationOf(name);
+    const delegation = cut === undefined ? undefined : this.#delegations.get(cut);
+    if (cut !== undefined && delegation !== undefined && !(type === 'DS' && cut === name)) {
+      return reply('NOERROR', {
+        authorities: [...delegation.hosts.map((each) => nsRecord(cut, each)), ...delegation.ds],
+        additionals: delegation.hosts.flatMap((each) => {
+          const address = this.#addresses.get(each);
+          return address === undefined ? [] : [addressRecord(each, address)];
+        }),
+      });
+    }
+    if (delegation !== undefined) {
+      return reply('NOERROR', {
+        authoritative: true,
+        answers: delegation.ds,
+        authorities: delegation.ds.length > 0 ? [] : [soa],
+      });
+    }
+    return fromZone({ name: zone, records: [soa, nsRecord(zone, host)] }, name, type);
+  }
+
+  #delegationOf(name: string): string | undefined {
+    return [...this.#delegations.keys()]
+      .filter((each) => isWithin(name, each))
+      .sort((a, b) => b.length - a.length)[0];
+  }
+
+  #isDelegated(name: string): boolean {
+    return this.#delegationOf(name) !== undefined;
+  }
+
+  #held(host: string): Map<string, Zone> {
+    const held = this.#zones.get(host);
+    if (held === undefined) throw new Error(`scripting the sandbox’s DNS: there is no nameserver ${host}`);
+    return held;
+  }
+}
+
+function fromZone(zone: Zone, name: string, type: string): DnsReply {
+  const soa = zone.records.filter((record) => record.type === 'SOA' && record.name === zone.name);
+  const own = zone.records.filter((record) => record.name === name);
+  const alias = own.find((record) => record.type === 'CNAME');
+  const answers = alias === undefined ? own.filter((record) => record.type === type) : [alias];
+  if (answers.length > 0) return reply('NOERROR', { authoritative: true, answers });
+  const exists = zone.records.some((record) => isWithin(record.name, name));
+  return reply(exists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soa });
+}
+
+function noData(name: string): DnsReply {
+  return reply('NOERROR', { authorities: [defaultSoa(name, name)] });
+}
+
+/** A reply with nothing in it but what is given. */
+function reply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
+  return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
+}

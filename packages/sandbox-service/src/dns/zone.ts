@@ -1,0 +1,105 @@
+import type { Answer } from 'dns-packet';
+
+/** The record types that a scripted zone can hold. */
+export type SandboxRecordType =
+  | 'A'
+  | 'AAAA'
+  | 'CAA'
+  | 'CNAME'
+  | 'DNSKEY'
+  | 'DS'
+  | 'MX'
+  | 'NS'
+  | 'SOA'
+  | 'TXT';
+
+/** A record as it is sent. */
+export type SandboxRecord = Exclude<Answer, { readonly type: 'OPT' }> & { readonly type: string };
+
+const TTL_SECONDS = 60;
+
+/**
+ * Reads one line of a zone: owner, type, value, as a zone file (RFC 1035, 5) writes them. `@` is the zone itself.
+ *
+ * @param line such as `www A 192.0.2.1`, `@ MX 10 mail.cafe.rest` or `@ TXT "v=spf1 -all"`
+ * @throws Error when the line has another form
+ */
+export function parseRecord(zone: string, line: string): SandboxRecord {
+  const [, owner = '', type = '', value = ''] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(line.trim()) ?? [];
+  const label = owner.toLowerCase();
+  const name =
+    label === '@' ? zone : label === zone || label.endsWith(`.${zone}`) ? label : `${label}.${zone}`;
+  const record = recordOf(name, type, value.trim());
+  if (record === undefined) throw new Error(`reading a zone line of the sandbox: “${line}”`);
+  return record;
+}
+
+function recordOf(name: string, type: string, value: string): SandboxRecord | undefined {
+  const base = { name, ttl: TTL_SECONDS, class: 'IN' } as const;
+  const words = value.split(/\s+/);
+  const [first = '', second = '', third = ''] = words;
+  switch (type) {
+    case 'A':
+    case 'AAAA':
+    case 'CNAME':
+    case 'NS':
+      return { ...base, type, data: value };
+    case 'MX':
+      return { ...base, type, data: { preference: Number(first), exchange: second } };
+    case 'TXT': {
+      const strings = [...value.matchAll(/"([^"]*)"/g)].map(([, text = '']) => Buffer.from(text));
+      return { ...base, type, data: strings.length > 0 ? strings : [Buffer.from(value)] };
+    }
+    case 'CAA':
+      return second === 'issue' || second === 'issuewild' || second === 'iodef'
+        ? { ...base, type, data: { flags: Number(first), tag: second, value: third.replaceAll('"', '') } }
+        : undefined;
+    case 'DS': {
+      const digest = Buffer.from(words.slice(3).join(''), 'hex');
+      const [keyTag, algorithm, digestType] = [Number(first), Number(second), Number(third)];
+      return { ...base, type, data: { keyTag, algorithm, digestType, digest } };
+    }
+    case 'DNSKEY': {
+      const key = Buffer.from(words.slice(3).join(''), 'base64');
+      return { ...base, type, data: { flags: Number(first), algorithm: Number(third), key } };
+    }
+    case 'SOA':
+      return { ...base, type, data: { mname: first, rname: second, serial: Number(third), minimum: 60 } };
+    default:
+      return undefined;
+  }
+}
+
+/** The SOA record of a zone that has none of its own. */
+export function defaultSoa(zone: string, primary: string): SandboxRecord {
+  return {
+    name: zone,
+    ttl: TTL_SECONDS,
+    class: 'IN',
+    type: 'SOA',
+    data: {
+      mname: primary,
+      rname: `hostmaster.${zone}`,
+      serial: 1,
+      refresh: 3600,
+      retry: 600,
+      expire: 86_400,
+      minimum: 60,
+    },
+  };
+}
+
+/** An NS record. */
+export function nsRecord(zone: string, host: string): SandboxRecord {
+  return { name: zone, ttl: TTL_SECONDS, class: 'IN', type: 'NS', data: host };
+}
+
+/** An address record. */
+export function addressRecord(name: string, address: string): SandboxRecord {
+  return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
+}
+
+/** Whether a name is a zone's own or stands below it. */
+export function isWithin(name: string, zone: string): boolean {
+  return name === zone || name.endsWith(`.${zone}`);
+}

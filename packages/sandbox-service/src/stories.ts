@@ -1,0 +1,129 @@
+import { DAY } from './clock.ts';
+import type { SandboxDns } from './dns/server.ts';
+import type { SandboxService } from './server.ts';
+
+/** One thing that happens in a story. */
+export interface StoryStep {
+  /** Days since the story began. */
+  readonly day: number;
+  /** For people. */
+  readonly title: string;
+  /** Has it happen. */
+  readonly run: () => void;
+}
+
+/** Where a story takes place: a name that is registered at the sandbox, with mail and a website. */
+export interface Scene {
+  readonly service: Pick<SandboxService, 'registry' | 'clock' | 'state'>;
+  readonly dns: SandboxDns;
+  readonly name: string;
+}
+
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
+const THIEF_HOSTS = ['ns1.thief.example'];
+const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
+const OURS = { ianaId: '9998', name: 'Sandbox Registrar Ltd' };
+const THIEF = { ianaId: '9999', name: 'Elsewhere Registrar Inc.' };
+
+function linesOf(address: string): string[] {
+  return [
+    `@ A ${address}`,
+    'www A 198.51.100.7',
+    '@ MX 10 mail.host.example',
+    '@ TXT "v=spf1 mx -all"',
+    '_dmarc TXT "v=DMARC1; p=reject"',
+  ];
+}
+
+/** Puts the name where every story begins: locked, ours, delegated to nameservers that answer. */
+export async function setScene({ service, dns, name }: Scene): Promise<void> {
+  for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
+  dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
+  dns.world.delegate(name, HOSTS);
+  service.registry.show(name, {
+    registrar: OURS,
+    owner: { name: 'Anna Example', organization: 'Example GmbH' },
+    statuses: ['active', ...LOCKS],
+    nameServers: HOSTS,
+    isSigned: false,
+  });
+}
+
+/** The name is stolen: its locks go, it is transferred away, and its date moves forward as if it had been renewed. */
+export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
+  const { registry } = service;
+  return [
+    {
+      day: 1,
+      title: 'The locks are gone',
+      run: () => registry.show(name, { statuses: ['active'] }),
+    },
+    {
+      day: 2,
+      title: 'A transfer is under way',
+      run: () => registry.show(name, { statuses: ['active', 'pending transfer'] }),
+    },
+    {
+      day: 7,
+      title: 'The name is at another registrar, a year longer',
+      run: () => {
+        const now = service.clock.registry();
+        const expires = service.state.publicDomain(name)?.expires ?? now;
+        registry.show(name, {
+          registrar: THIEF,
+          statuses: ['active', ...LOCKS],
+          expires: expires + 365 * DAY,
+          transferredAt: now,
+        });
+      },
+    },
+    {
+      day: 8,
+      title: 'The thief’s nameservers answer for it',
+      run: () => {
+        dns.world.serve(name, THIEF_HOSTS, linesOf('203.0.113.66'));
+        dns.world.delegate(name, THIEF_HOSTS);
+        registry.show(name, { nameServers: THIEF_HOSTS, owner: 'redacted' });
+      },
+    },
+  ];
+}
+
+/** A move to nameservers that do not hold the name yet: it is gone from the DNS, until it is moved back. */
+export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[] {
+  return [
+    {
+      day: 1,
+      title: 'The name is delegated to nameservers that do not know it',
+      run: () => {
+        dns.world.delegate(name, NEW_HOSTS);
+        service.registry.show(name, { nameServers: NEW_HOSTS });
+      },
+    },
+    {
+      day: 2,
+      title: 'The name is moved back',
+      run: () => {
+        dns.world.delegate(name, HOSTS);
+        service.registry.show(name, { nameServers: HOSTS });
+      },
+    },
+  ];
+}
+
+/** The name's zone is dropped at its nameservers while the delegation stands; then somebody else sets one up there. */
+export function lapsedDelegation({ dns, name }: Scene): readonly StoryStep[] {
+  return [
+    {
+      day: 1,
+      title: 'The nameservers do not hold the name any more',
+      run: () => dns.world.drop(name, HOSTS),
+    },
+    {
+      day: 20,
+      title: 'A stranger has a zone of this name at the same nameservers',
+      run: () => dns.world.serve(name, HOSTS, ['@ A 203.0.113.66', '@ MX 10 mail.thief.example']),
+    },
+  ];
+}

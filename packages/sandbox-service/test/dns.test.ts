@@ -1,0 +1,85 @@
+import { Resolver } from 'node:dns/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type SandboxDns, startSandboxDns } from '../src/dns/server.ts';
+
+let dns: SandboxDns | undefined;
+
+afterEach(async () => {
+  await dns?.close();
+  dns = undefined;
+});
+
+/** A resolver of Node's at a server of the sandbox's: what another program than ours makes of it. */
+function nodeResolver(server: string): Resolver {
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+  resolver.setServers([server]);
+  return resolver;
+}
+
+async function start(): Promise<{ dns: SandboxDns; resolver: Resolver }> {
+  dns = await startSandboxDns();
+  await dns.addNameserver('ns1.host.example');
+  dns.world.serve(
+    'cafe.rest',
+    ['ns1.host.example'],
+    ['@ A 198.51.100.7', '@ MX 10 mail.cafe.rest', '@ TXT "v=spf1 -all"', 'www CNAME cafe.rest'],
+  );
+  dns.world.delegate('cafe.rest', ['ns1.host.example']);
+  return { dns, resolver: nodeResolver(dns.resolver) };
+}
+
+describe('the resolver', () => {
+  it('answers for what is scripted', async () => {
+    const { resolver } = await start();
+    expect(await resolver.resolve4('www.cafe.rest')).toEqual(['198.51.100.7']);
+    expect(await resolver.resolveMx('cafe.rest')).toEqual([{ priority: 10, exchange: 'mail.cafe.rest' }]);
+    expect(await resolver.resolveTxt('cafe.rest')).toEqual([['v=spf1 -all']]);
+    expect(await resolver.resolveNs('cafe.rest')).toEqual(['ns1.host.example']);
+    expect(await resolver.resolveNs('rest')).toEqual(['a.nic.rest']);
+    expect((await resolver.resolveSoa('cafe.rest')).nsname).toBe('ns1.host.example');
+  });
+
+  it('tells what is not there', async () => {
+    const { resolver } = await start();
+    await expect(resolver.resolve6('cafe.rest')).rejects.toMatchObject({ code: 'ENODATA' });
+    await expect(resolver.resolve4('nobody.rest')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it('fails where the nameservers do', async () => {
+    const { dns: started, resolver } = await start();
+    started.world.drop('cafe.rest', ['ns1.host.example']);
+    await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+    started.world.undelegate('cafe.rest');
+    await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it('gives long answers over TCP', async () => {
+    const { dns: started, resolver } = await start();
+    const long = Array.from({ length: 20 }, (_, n) => `@ TXT "${String(n).repeat(100)}"`);
+    started.world.serve('cafe.rest', ['ns1.host.example'], long);
+    expect(await resolver.resolveTxt('cafe.rest')).toHaveLength(20);
+    expect(started.questions.at(-1)?.transport).toBe('tcp');
+  });
+});
+
+describe('faults', () => {
+  it('strike what they match, as often as told', async () => {
+    const { dns: started, resolver } = await start();
+    started.faults.set({ kind: 'servfail', match: { name: 'cafe.rest', type: 'A' }, times: 1 });
+    expect(await resolver.resolveNs('cafe.rest')).toHaveLength(1);
+    await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+    expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
+  });
+
+  it('are not believed by another program either', async () => {
+    const { dns: started, resolver } = await start();
+    started.faults.set({ kind: 'wrong_id', thenRight: true });
+    expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
+  });
+});
+
+it('a line that is none is refused', async () => {
+  const { dns: started } = await start();
+  expect(() => started.world.serve('cafe.rest', ['ns1.host.example'], ['@ LOC here'])).toThrow('@ LOC here');
+  expect(() => started.world.serve('cafe.rest', ['nobody.example'], [])).toThrow('nobody.example');
+});

@@ -1,0 +1,238 @@
+import type { Answer } from 'dns-packet';
+import { EXCHANGE_FAILURES, exchange } from './exchange.ts';
+import { type Question, RESPONSE_CODES, type Response } from './message.ts';
+import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
+import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
+
+/** Why a question stayed without an answer. Nothing follows from it about the name. */
+export const DNS_FAILURES = [
+  ...EXCHANGE_FAILURES,
+  /** The server could not find out (SERVFAIL). */
+  'server_failure',
+  /** The server does not answer such questions (REFUSED). */
+  'refused',
+  /** Names servers that may know, where an answer was wanted. */
+  'referral',
+  'alias_loop',
+  'private_address',
+  'no_servers',
+  /** The name is too long to be asked for, or has characters that no host name has. */
+  'invalid_name',
+  /** Any other code of the server. */
+  'unexpected_code',
+] as const;
+export type DnsFailure = (typeof DNS_FAILURES)[number];
+
+/** Records of the name that was asked for, or of what it is an alias of. */
+export interface FoundRecords<Data> {
+  readonly kind: 'records';
+  readonly records: readonly Data[];
+  readonly authoritative: boolean;
+}
+
+/** The name is there and has no such record. */
+export interface NoData {
+  readonly kind: 'no_data';
+  readonly authoritative: boolean;
+}
+
+/** There is no such name. */
+export interface NoSuchName {
+  readonly kind: 'no_such_name';
+  readonly authoritative: boolean;
+}
+
+/** Nobody knows whether there is a record. */
+export interface Unanswered {
+  readonly kind: 'unanswered';
+  readonly failure: DnsFailure;
+}
+
+/** What the DNS says about a name. Only `no_data` and `no_such_name` say that something is not there. */
+export type DnsAnswer<Data> = FoundRecords<Data> | NoData | NoSuchName | Unanswered;
+
+/** A nameserver says that others are responsible. */
+export interface Referral {
+  readonly kind: 'referral';
+  readonly nameServers: readonly string[];
+  readonly ds: readonly DsRecord[];
+}
+
+/** The name stands for another one, whose records the nameserver did not give. */
+export interface Alias {
+  readonly kind: 'alias';
+  readonly target: string;
+  readonly authoritative: boolean;
+}
+
+/** What one nameserver says of itself. */
+export type NameserverAnswer<Data> = DnsAnswer<Data> | Referral | Alias;
+
+/** Settings of a {@link DnsClient}. */
+export interface DnsClientOptions {
+  /** Resolvers, in the order in which they are asked. */
+  readonly servers: readonly DnsServer[];
+  /** Whether a nameserver that a public record names may be asked at this address. */
+  readonly mayConnect: (address: string) => boolean;
+  /** For one server to answer, milliseconds. */
+  readonly timeoutMs?: number;
+  /** How often each server is asked before the question stays unanswered. */
+  readonly rounds?: number;
+}
+
+/** Asks the DNS. It throws nothing but the signal's reason. */
+export interface DnsClient {
+  /** Asks the resolvers, one after the other until one answers. */
+  query<Type extends RecordType>(
+    name: string,
+    type: Type,
+    signal?: AbortSignal,
+  ): Promise<DnsAnswer<RecordData[Type]>>;
+  /** Asks one nameserver for what it knows itself. Aliases are followed as far as it tells. */
+  queryNameserver<Type extends RecordType>(
+    address: string,
+    name: string,
+    type: Type,
+    signal?: AbortSignal,
+  ): Promise<NameserverAnswer<RecordData[Type]>>;
+}
+
+const DEFAULT_TIMEOUT_MS = 2_000;
+const DEFAULT_ROUNDS = 2;
+const MAX_ALIASES = 8;
+/** RFC 1035, 2.3.4. */
+const MAX_NAME = 253;
+const LABEL = /^[a-z0-9_-]{1,63}$/;
+/** No name needs more of one type; what has more is not kept. */
+const MAX_RECORDS = 200;
+
+/** Makes a client. It keeps nothing between two questions. */
+export function createDnsClient(options: DnsClientOptions): DnsClient {
+  const { servers, mayConnect, timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
+
+  return {
+    async query(name, type, signal) {
+      let current = dnsName(name);
+      const seen = new Set<string>();
+      while (seen.size <= MAX_ALIASES && !seen.has(current)) {
+        if (!isAskable(current)) return { kind: 'unanswered', failure: 'invalid_name' };
+        seen.add(current);
+        const asked = await askInTurn({ name: current, type, recursive: true }, servers, signal);
+        if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
+        const read = readAnswer(asked.response, current, type, seen);
+        if (read.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
+        if (read.kind !== 'alias') return read;
+        current = read.target;
+      }
+      return { kind: 'unanswered', failure: 'alias_loop' };
+    },
+    async queryNameserver(address, name, type, signal) {
+      if (!isAskable(dnsName(name))) return { kind: 'unanswered', failure: 'invalid_name' };
+      if (!mayConnect(address)) return { kind: 'unanswered', failure: 'private_address' };
+      const server = { address, port: nameserverPort(address, servers) };
+      const asked = await askInTurn({ name: dnsName(name), type, recursive: false }, [server], signal);
+      if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
+      return readAnswer(asked.response, dnsName(name), type, new Set());
+    },
+  };
+
+  async function askInTurn(
+    question: Question,
+    asked: readonly DnsServer[],
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly response: Response } | { readonly failure: DnsFailure }> {
+    let failure: DnsFailure = 'no_servers';
+    for (let round = 0; round < rounds; round += 1) {
+      for (const server of asked) {
+        const result = await ask(server, question, signal);
+        if ('response' in result) return result;
+        failure = result.failure;
+      }
+    }
+    return { failure };
+  }
+
+  async function ask(server: DnsServer, question: Question, signal: AbortSignal | undefined) {
+    signal?.throwIfAborted();
+    let result = await exchange(server, question, { timeoutMs, edns: true, signal });
+    // What servers say that know nothing of EDNS (RFC 6891, 7).
+    if (result.ok && result.response.code === RESPONSE_CODES.formatError) {
+      result = await exchange(server, question, { timeoutMs, edns: false, signal });
+    }
+    if (!result.ok) return { failure: result.failure };
+    const failure = failureOf(result.response.code);
+    return failure === undefined ? { response: result.response } : { failure };
+  }
+}
+
+/** Aliases and hosts come out of other people's records, where a label may hold anything. */
+function isAskable(name: string): boolean {
+  const labels = name.split('.');
+  return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
+}
+
+/**
+ * Nameservers listen at 53. Those of a sandbox stand on one machine with its resolver, at the port that the operator
+ * gave for it.
+ */
+function nameserverPort(address: string, servers: readonly DnsServer[]): number {
+  const beside = servers.find(
+    (server) => server.address === address || (isLoopback(server.address) && isLoopback(address)),
+  );
+  return beside?.port ?? DNS_PORT;
+}
+
+function failureOf(code: number): DnsFailure | undefined {
+  switch (code) {
+    case RESPONSE_CODES.ok:
+    case RESPONSE_CODES.noSuchName:
+      return undefined;
+    case RESPONSE_CODES.serverFailure:
+      return 'server_failure';
+    case RESPONSE_CODES.refused:
+      return 'refused';
+    default:
+      return 'unexpected_code';
+  }
+}
+
+/** Reads the records of one name and of its aliases, and nothing else of what a response brings along. */
+function readAnswer<Type extends RecordType>(
+  response: Response,
+  name: string,
+  type: Type,
+  seen: Set<string>,
+): NameserverAnswer<RecordData[Type]> {
+  const { authoritative, answers } = response;
+  let current = name;
+  for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
+    const own = answers.filter((record) => isOf(record, current));
+    const records = own.flatMap((record) => readRecord(type, record) ?? []);
+    if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
+    if (records.length > 0) return { kind: 'records', records, authoritative };
+    const target = own.flatMap((record) => (record.type === 'CNAME' ? dnsName(record.data) : []))[0];
+    if (target === undefined) break;
+    if (current !== name) seen.add(current);
+    if (seen.has(target)) return { kind: 'unanswered', failure: 'alias_loop' };
+    current = target;
+  }
+  if (response.code === RESPONSE_CODES.noSuchName) return { kind: 'no_such_name', authoritative };
+  if (current !== name) return { kind: 'alias', target: current, authoritative };
+  return readReferral(response) ?? { kind: 'no_data', authoritative };
+}
+
+/** A response without an answer that names other servers and is none of the zone itself (RFC 2308, 2.2). */
+function readReferral({ authoritative, authorities }: Response): Referral | undefined {
+  const hasSoa = authorities.some((record) => record.type === 'SOA');
+  const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
+  if (authoritative || hasSoa || nameServers.length === 0) return undefined;
+  return {
+    kind: 'referral',
+    nameServers,
+    ds: authorities.flatMap((record) => readRecord('DS', record) ?? []),
+  };
+}
+
+function isOf(record: Answer, name: string): boolean {
+  return 'class' in record && record.class === 'IN' && dnsName(record.name) === name;
+}

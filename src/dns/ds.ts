@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { type DnskeyRecord, type DsRecord, dnsName } from './records.ts';
+
+/** Digest types of RFC 4034, 4509 and 6605 that are still computed. */
+const DIGESTS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
+  1: 'sha1',
+  2: 'sha256',
+  4: 'sha384',
+};
+const PROTOCOL = 3;
+const ZONE_KEY_FLAG = 0x0100;
+const RSAMD5 = 1;
+
+/** Whether a DS belongs to a key; `unknown` where its digest cannot be computed. */
+export type DsMatch = 'match' | 'mismatch' | 'unknown';
+
+/** Whether one of a zone's keys is the one that a DS at the parent vouches for (RFC 4035, 5.2). */
+export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[]): DsMatch {
+  if (DIGESTS[ds.digestType] === undefined) return 'unknown';
+  const matches = keys.some(
+    (key) =>
+      (key.flags & ZONE_KEY_FLAG) !== 0 &&
+      key.algorithm === ds.algorithm &&
+      keyTagOf(key) === ds.keyTag &&
+      dsDigest(name, key, ds.digestType) === ds.digest.toLowerCase(),
+  );
+  return matches ? 'match' : 'mismatch';
+}
+
+/** The tag of a key (RFC 4034, appendix B). */
+export function keyTagOf(key: DnskeyRecord): number {
+  const data = keyData(key);
+  // Tags of the oldest algorithm are made otherwise (RFC 4034, B.1).
+  if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);
+  let sum = 0;
+  for (const [index, byte] of data.entries()) sum += index % 2 === 0 ? byte << 8 : byte;
+  return (sum + ((sum >> 16) & 0xffff)) & 0xffff;
+}
+
+/**
+ * The digest of a key (RFC 4034, 5.1.4; RFC 4509).
+ *
+ * @returns lower-case hexadecimal; undefined for a digest type that is not computed.
+ */
+export function dsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
+  const algorithm = DIGESTS[digestType];
+  if (algorithm === undefined) return undefined;
+  return createHash(algorithm).update(wireName(name)).update(keyData(key)).digest('hex');
+}
+
+function keyData({ flags, algorithm, key }: DnskeyRecord): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt16BE(flags, 0);
+  head.writeUInt8(PROTOCOL, 2);
+  head.writeUInt8(algorithm, 3);
+  return Buffer.concat([head, key]);
+}
+
+/** The canonical form of a name (RFC 4034, 6.2). */
+function wireName(name: string): Buffer {
+  const labels = dnsName(name)
+    .split('.')
+    .filter((label) => label !== '');
+  return Buffer.concat([
+    ...labels.map((label) => Buffer.concat([Buffer.from([Buffer.byteLength(label)]), Buffer.from(label)])),
+    Buffer.from([0]),
+  ]);
+}

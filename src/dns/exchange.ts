@@ -1,0 +1,124 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import { encodeQuestion, type Question, type Response, readResponse } from './message.ts';
+import type { DnsServer } from './servers.ts';
+
+/** Why a server gave no response that can be used. */
+export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_large'] as const;
+export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
+
+/** What asking one server once gave. */
+export type Exchanged =
+  | { readonly ok: true; readonly response: Response }
+  | { readonly ok: false; readonly failure: ExchangeFailure };
+
+/** How one server is asked. */
+export interface ExchangeOptions {
+  readonly timeoutMs: number;
+  readonly edns: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** More than any honest answer to the questions that are asked here. */
+const MAX_RESPONSE_BYTES = 32_768;
+const IDS = 65_536;
+
+/**
+ * Asks one server: over UDP, and over TCP when the response does not fit. A response counts only when it comes from
+ * the server that was asked, to the port that asked, with the id and the question that were sent; whatever else
+ * arrives is passed over and the wait goes on.
+ *
+ * @throws the signal's reason when it is aborted.
+ */
+export async function exchange(
+  server: DnsServer,
+  question: Question,
+  options: ExchangeOptions,
+): Promise<Exchanged> {
+  const overUdp = await exchangeUdp(server, question, options);
+  return overUdp.ok && overUdp.response.truncated ? exchangeTcp(server, question, options) : overUdp;
+}
+
+function exchangeUdp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
+  // The kernel chooses a random port, and a connected socket receives from the server that it is connected to alone.
+  const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
+  const id = randomInt(IDS);
+  return attempt(
+    options,
+    (settle) => {
+      socket.on('message', (packet) => {
+        const read = readResponse(packet, id, question);
+        if (read.kind === 'response') settle({ ok: true, response: read.response });
+        if (read.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
+      });
+      socket.on('error', () => settle({ ok: false, failure: 'unreachable' }));
+      socket.on('connect', () => {
+        socket.send(encodeQuestion(id, question, options.edns), (error) => {
+          if (error) settle({ ok: false, failure: 'unreachable' });
+        });
+      });
+      socket.connect(server.port, server.address);
+    },
+    () => socket.close(),
+  );
+}
+
+function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
+  const socket = connect({ host: server.address, port: server.port });
+  const id = randomInt(IDS);
+  return attempt(
+    options,
+    (settle) => {
+      let received = Buffer.alloc(0);
+      socket.on('connect', () => {
+        const packet = encodeQuestion(id, question, options.edns);
+        const length = Buffer.alloc(2);
+        length.writeUInt16BE(packet.length);
+        socket.write(Buffer.concat([length, packet]));
+      });
+      socket.on('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+        if (received.length < 2) return;
+        const length = received.readUInt16BE(0);
+        if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
+        if (received.length < length + 2) return;
+        // Nobody else can write to this connection: a response to something else is the server's mistake.
+        const read = readResponse(received.subarray(2, length + 2), id, question);
+        settle(
+          read.kind === 'response'
+            ? { ok: true, response: read.response }
+            : { ok: false, failure: 'malformed' },
+        );
+      });
+      socket.on('error', () => settle({ ok: false, failure: 'unreachable' }));
+      socket.on('close', () => settle({ ok: false, failure: 'malformed' }));
+    },
+    () => socket.destroy(),
+  );
+}
+
+/** Runs until it is settled, the time is up or the signal says so; cleans up in every case. */
+function attempt(
+  { timeoutMs, signal }: ExchangeOptions,
+  start: (settle: (result: Exchanged) => void) => void,
+  cleanUp: () => void,
+): Promise<Exchanged> {
+  return new Promise<Exchanged>((resolve, reject) => {
+    let isOver = false;
+    const end = (finish: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      cleanUp();
+      finish();
+    };
+    const settle = (result: Exchanged) => end(() => resolve(result));
+    const abort = () => end(() => reject(signal?.reason));
+    const timer = setTimeout(() => settle({ ok: false, failure: 'timeout' }), timeoutMs);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+    else start(settle);
+  });
+}

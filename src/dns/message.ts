@@ -1,0 +1,89 @@
+import { type Answer, type DecodedPacket, decode, encode, RECURSION_DESIRED } from 'dns-packet';
+import { dnsName, type RecordType } from './records.ts';
+
+/** A question to one server. */
+export interface Question {
+  readonly name: string;
+  readonly type: RecordType;
+  /** The server shall find the answer elsewhere when it does not have it. */
+  readonly recursive: boolean;
+}
+
+/** A response that belongs to its question. */
+export interface Response {
+  /** RFC 1035, 4.1.1. */
+  readonly code: number;
+  readonly authoritative: boolean;
+  readonly truncated: boolean;
+  readonly answers: readonly Answer[];
+  readonly authorities: readonly Answer[];
+}
+
+/** What a packet is to whoever waits for a response. */
+export type ReadResponse =
+  | { readonly kind: 'response'; readonly response: Response }
+  /** Has the right id and cannot be read. */
+  | { readonly kind: 'malformed' }
+  /** Is a response to something that was not asked, so nobody knows who made it. */
+  | { readonly kind: 'foreign' };
+
+/** Fits every network without fragments (DNS Flag Day 2020). */
+const UDP_PAYLOAD_BYTES = 1_232;
+const HEADER_BYTES = 12;
+const CODE_MASK = 0x0f;
+
+export const RESPONSE_CODES = { ok: 0, formatError: 1, serverFailure: 2, noSuchName: 3, refused: 5 } as const;
+
+/** The packet of a question. @param edns says how long an answer over UDP may be (RFC 6891) */
+export function encodeQuestion(id: number, { name, type, recursive }: Question, edns: boolean): Buffer {
+  const option = {
+    type: 'OPT' as const,
+    name: '.',
+    udpPayloadSize: UDP_PAYLOAD_BYTES,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: 0,
+    flag_do: false,
+    options: [],
+  };
+  return encode({
+    type: 'query',
+    id,
+    flags: recursive ? RECURSION_DESIRED : 0,
+    questions: [{ name, type, class: 'IN' }],
+    additionals: edns ? [option] : [],
+  });
+}
+
+/** Reads a packet that came from the server that was asked (RFC 5452, 9.1). */
+export function readResponse(packet: Buffer, id: number, question: Question): ReadResponse {
+  if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
+  let decoded: DecodedPacket;
+  try {
+    decoded = decode(packet);
+  } catch {
+    return { kind: 'malformed' };
+  }
+  if (!decoded.flag_qr || !isSameQuestion(decoded, question)) return { kind: 'foreign' };
+  return {
+    kind: 'response',
+    response: {
+      code: (decoded.flags ?? 0) & CODE_MASK,
+      authoritative: decoded.flag_aa,
+      truncated: decoded.flag_tc,
+      answers: decoded.answers ?? [],
+      authorities: decoded.authorities ?? [],
+    },
+  };
+}
+
+function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Question): boolean {
+  const [asked, ...more] = questions;
+  return (
+    asked !== undefined &&
+    more.length === 0 &&
+    asked.type === type &&
+    asked.class === 'IN' &&
+    dnsName(asked.name) === dnsName(name)
+  );
+}

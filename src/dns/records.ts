@@ -1,0 +1,81 @@
+import type { Answer } from 'dns-packet';
+
+/** The record types that can be asked for. */
+export const RECORD_TYPES = ['A', 'AAAA', 'CAA', 'DNSKEY', 'DS', 'MX', 'NS', 'SOA', 'TXT'] as const;
+export type RecordType = (typeof RECORD_TYPES)[number];
+
+/** A delegation signer (RFC 4034, 5). */
+export interface DsRecord {
+  readonly keyTag: number;
+  readonly algorithm: number;
+  readonly digestType: number;
+  /** Lower-case hexadecimal. */
+  readonly digest: string;
+}
+
+/** A zone's key (RFC 4034, 2). */
+export interface DnskeyRecord {
+  readonly flags: number;
+  readonly algorithm: number;
+  readonly key: Buffer;
+}
+
+/** The data of a record, by its type. Names are in lower case, without the dot at the end. */
+export interface RecordData {
+  readonly A: string;
+  readonly AAAA: string;
+  readonly CAA: { readonly critical: boolean; readonly tag: string; readonly value: string };
+  readonly DNSKEY: DnskeyRecord;
+  readonly DS: DsRecord;
+  readonly MX: { readonly preference: number; readonly exchange: string };
+  readonly NS: string;
+  readonly SOA: { readonly primary: string; readonly contact: string; readonly serial: number };
+  /** The strings of one record, joined. */
+  readonly TXT: string;
+}
+
+type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[Type] | undefined };
+
+const READERS: Readers = {
+  A: (record) => (record.type === 'A' ? record.data : undefined),
+  AAAA: (record) => (record.type === 'AAAA' ? record.data.toLowerCase() : undefined),
+  NS: (record) => (record.type === 'NS' ? dnsName(record.data) : undefined),
+  MX: (record) =>
+    record.type === 'MX'
+      ? { preference: record.data.preference ?? 0, exchange: dnsName(record.data.exchange) }
+      : undefined,
+  TXT: (record) => (record.type === 'TXT' ? [record.data].flat().map(String).join('') : undefined),
+  CAA: (record) =>
+    record.type === 'CAA'
+      ? {
+          critical: record.data.issuerCritical === true,
+          tag: record.data.tag.toLowerCase(),
+          value: record.data.value,
+        }
+      : undefined,
+  SOA: (record) =>
+    record.type === 'SOA'
+      ? {
+          primary: dnsName(record.data.mname),
+          contact: dnsName(record.data.rname),
+          serial: record.data.serial ?? 0,
+        }
+      : undefined,
+  DS: (record) =>
+    record.type === 'DS' ? { ...record.data, digest: record.data.digest.toString('hex') } : undefined,
+  DNSKEY: (record) => (record.type === 'DNSKEY' ? record.data : undefined),
+};
+
+/** The data of a record; undefined when it is of another type. */
+export function readRecord<Type extends RecordType>(
+  type: Type,
+  record: Answer,
+): RecordData[Type] | undefined {
+  return READERS[type](record);
+}
+
+/** A name as it is compared: lower case, without the dot at the end. */
+export function dnsName(name: string): string {
+  const bare = name.toLowerCase().replace(/\.$/, '');
+  return bare === '' ? '.' : bare;
+}

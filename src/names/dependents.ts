@@ -1,0 +1,55 @@
+/** How a name can hang on another one. */
+export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
+export type Dependency = (typeof DEPENDENCIES)[number];
+
+/** Where a watched name leads. */
+export interface DependentName {
+  /** In ASCII. */
+  readonly name: string;
+  readonly nameServers: readonly string[];
+  readonly mailServers: readonly string[];
+  /** Hosts, web addresses or e-mail addresses. */
+  readonly redirectTargets: readonly string[];
+}
+
+/** Names that hang on another one: how many, and the first of them. */
+export type Dependents = {
+  readonly [Kind in Dependency]: { readonly count: number; readonly names: readonly string[] };
+};
+
+const MAX_NAMES = 10;
+
+/** The names that stop working when a name does: their nameservers, mail servers or redirect targets stand under it. */
+export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
+  const found = { nameservers: emptyList(), mail: emptyList(), redirects: emptyList() };
+  for (const other of watched) {
+    if (other.name === name) continue;
+    const hosts: Readonly<Record<Dependency, readonly string[]>> = {
+      nameservers: other.nameServers,
+      mail: other.mailServers,
+      redirects: other.redirectTargets.map(hostOfTarget),
+    };
+    for (const kind of DEPENDENCIES) {
+      if (!hosts[kind].some((host) => isUnder(host, name))) continue;
+      found[kind].count += 1;
+      if (found[kind].names.length < MAX_NAMES) found[kind].names.push(other.name);
+    }
+  }
+  return found;
+}
+
+function emptyList(): { count: number; names: string[] } {
+  return { count: 0, names: [] };
+}
+
+/** Whether a host is a name or stands below it. */
+function isUnder(host: string, name: string): boolean {
+  return host === name || host.endsWith(`.${name}`);
+}
+
+function hostOfTarget(target: string): string {
+  const text = target.trim().toLowerCase();
+  if (/^[^/]+@[^/]+$/.test(text)) return text.slice(text.lastIndexOf('@') + 1);
+  const address = text.includes('://') ? text : `http://${text}`;
+  return URL.canParse(address) ? new URL(address).hostname : '';
+}

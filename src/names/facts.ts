@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { DNS_FAILURES } from '../dns/client.ts';
+
+/*
+ * What can be known of a name. Values are lists of texts in a normal form (lower case, sorted, each once), so that two
+ * looks at the same thing give the same value whatever order or case the answer had.
+ */
+
+/** What a registry's record tells. */
+export const REGISTRY_FACTS = [
+  /** `registered`; absent when the registry knows no such name. */
+  'registration',
+  /** `iana:292` and `name:Example Registrar`, each as far as it is told. */
+  'registrar',
+  /** In the words of RFC 8056, such as `client transfer prohibited`. */
+  'statuses',
+  'registry_nameservers',
+  /** `signed`; absent when the registry says that the delegation is not. */
+  'secure_dns',
+  /** Fingerprints of the registrant's fields that can be seen, such as `org:5f2c…`. */
+  'owner',
+  'registered_at',
+  'expires_at',
+  'registrar_expires_at',
+  'updated_at',
+  'transferred_at',
+  'deleted_at',
+] as const;
+
+/** What the DNS tells. */
+const DNS_FACTS = [
+  /** As the zone above delegates it. */
+  'parent_nameservers',
+  /** As the name's own zone says. */
+  'nameservers',
+  /** Primary nameserver and contact; the serial is left out, because it changes with every edit. */
+  'soa',
+  'a',
+  'aaaa',
+  'www_a',
+  'www_aaaa',
+  /** `10 mail.example`. */
+  'mx',
+  /** `0 issue letsencrypt.org`. */
+  'caa',
+  'spf',
+  'dmarc',
+  /** Key tag, algorithm, digest type and digest. */
+  'ds',
+  /** Flags, algorithm, key tag and the beginning of the key's SHA-256. */
+  'dnskey',
+  /** When the certificate of `https://name` ends (ISO 8601). */
+  'certificate',
+] as const;
+
+export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
+export type FactName = (typeof FACT_NAMES)[number];
+
+/** Facts whose change must be explained by an order. */
+export const ALARM_FACTS = [
+  'registration',
+  'registrar',
+  'statuses',
+  'registry_nameservers',
+  'secure_dns',
+  'owner',
+  'parent_nameservers',
+  'nameservers',
+  'ds',
+] as const satisfies readonly FactName[];
+
+/** Why something was not seen. Nothing follows from it about the name. */
+export const UNSEEN_REASONS = [
+  ...DNS_FAILURES,
+  /** The registry did not answer, or its record cannot be read. */
+  'registry_unavailable',
+  /** The registry's record does not tell it, or hides it. */
+  'not_told',
+  /** Nobody has looked yet, or not for too long. */
+  'stale',
+  /** No nameserver of the zone above was found. */
+  'no_parent',
+  /** Nothing answers at the address, or it does not speak TLS. */
+  'no_tls',
+] as const;
+export type UnseenReason = (typeof UNSEEN_REASONS)[number];
+
+/** A value that is there; never empty. */
+export type FactValue = readonly string[];
+
+/** What one look gave: a value, that there is none, or that nobody knows. */
+export type Fact =
+  | { readonly state: 'seen'; readonly value: FactValue }
+  | { readonly state: 'absent' }
+  | { readonly state: 'unseen'; readonly reason: UnseenReason };
+
+export type Facts = { readonly [Name in FactName]?: Fact };
+
+const MAX_TEXT = 500;
+
+/** One look at a name. A fact that is missing was not looked for. */
+export interface Observation {
+  /** In ASCII. */
+  readonly name: string;
+  readonly at: Date;
+  readonly facts: Facts;
+}
+
+export const ABSENT: Fact = { state: 'absent' };
+
+/** A fact out of its texts in any order; none of them says that it is absent. */
+export function seen(texts: readonly string[]): Fact {
+  const value = [...new Set(texts.map(storable))].sort();
+  return value.length === 0 ? ABSENT : { state: 'seen', value };
+}
+
+/**
+ * Anybody can put anything into the records of a name: what cannot be stored or shown is replaced, and of what is too
+ * long the beginning is kept, with a digest of all, so that a change behind it is one all the same.
+ */
+function storable(text: string): string {
+  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  if (clean.length <= MAX_TEXT) return clean;
+  const beginning = [...clean].slice(0, MAX_TEXT).join('');
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return `${beginning}… ${digest}`;
+}
+
+export function unseen(reason: UnseenReason): Fact {
+  return { state: 'unseen', reason };
+}
+
+/** The value of a fact: empty when it is absent, undefined when it was not seen. */
+export function factValue(fact: Fact | undefined): FactValue | undefined {
+  if (fact?.state === 'seen') return fact.value;
+  return fact?.state === 'absent' ? [] : undefined;
+}
+
+/** Whether two values mean the same. An empty value says that the fact is absent. */
+export function isSameValue(fact: FactName, one: FactValue, other: FactValue): boolean {
+  if (fact === 'registrar' && one.length > 0 && other.length > 0) return isSameRegistrar(one, other);
+  if (fact === 'owner' && one.length > 0 && other.length > 0) return isSameOwner(one, other);
+  return one.length === other.length && one.every((text, index) => text === other[index]);
+}
+
+/** A value after the same one was seen again: of an owner, what is hidden now was seen before. */
+export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
+  if (fact !== 'owner') return now;
+  const fields = new Map([...before, ...now].map((text) => [fieldOf(text), text]));
+  return [...fields.values()].sort();
+}
+
+/** By IANA's number where both have one: a registrar may change its name. Else by name, without punctuation. */
+function isSameRegistrar(one: FactValue, other: FactValue): boolean {
+  const [oneId, otherId] = [partOf(one, 'iana'), partOf(other, 'iana')];
+  if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
+  const [oneName, otherName] = [partOf(one, 'name'), partOf(other, 'name')];
+  // One told only its number, the other only its name: nothing shows that they differ.
+  return oneName === undefined || otherName === undefined || comparable(oneName) === comparable(otherName);
+}
+
+/** By the fields that can be seen in both: registries hide and show them as they like. */
+function isSameOwner(one: FactValue, other: FactValue): boolean {
+  const fields = new Map(one.map((text) => [fieldOf(text), text]));
+  return other.every((text) => (fields.get(fieldOf(text)) ?? text) === text);
+}
+
+/** The part of a value behind its label. */
+function partOf(value: FactValue, label: string): string | undefined {
+  return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
+}
+
+function fieldOf(text: string): string {
+  return text.slice(0, text.indexOf(':'));
+}
+
+function comparable(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}

@@ -1,0 +1,182 @@
+import {
+  ALARM_FACTS,
+  FACT_NAMES,
+  type FactName,
+  type Facts,
+  type FactValue,
+  factValue,
+  isSameValue,
+  mergeSameValue,
+  type Observation,
+  seen,
+  type UnseenReason,
+  unseen,
+} from './facts.ts';
+
+/*
+ * What is known of a name, out of many looks at it. One look proves nothing: registries and resolvers answer with old
+ * data now and then, so a value counts when two looks in a row have shown it.
+ */
+
+/** A value that was seen. An empty one says that the fact was absent. */
+export interface KnownValue {
+  readonly value: FactValue;
+  readonly firstSeen: Date;
+  readonly lastSeen: Date;
+}
+
+/** A value that differs from the one that counts, until enough looks have shown it. */
+export interface Candidate extends KnownValue {
+  readonly sightings: number;
+}
+
+/** What is known of one fact. */
+export interface KnownFact {
+  readonly current: KnownValue | undefined;
+  readonly candidate: Candidate | undefined;
+  /** What it was before, the latest first. */
+  readonly past: readonly KnownValue[];
+  /** The latest look could not see it. */
+  readonly unseen: { readonly reason: UnseenReason; readonly since: Date } | undefined;
+}
+
+export type NameHistory = { readonly [Name in FactName]?: KnownFact };
+
+/** A fact has changed, by two sightings. */
+export interface FactChange {
+  readonly fact: FactName;
+  readonly before: FactValue;
+  readonly after: FactValue;
+  /** The change happened between these two moments. */
+  readonly lastSeenBefore: Date;
+  readonly firstSeenAfter: Date;
+}
+
+/** A name after one more look. */
+export interface Merged {
+  readonly history: NameHistory;
+  readonly changes: readonly FactChange[];
+}
+
+const MAX_PAST = 20;
+const SIGHTINGS_NEEDED = 2;
+const MAX_SIGHTINGS_NEEDED = 16;
+/** Two looks closer together may be answered out of one cache. */
+const MIN_BETWEEN_SIGHTINGS_MS = 60_000;
+/** A value that comes back within this time is one that goes back and forth. */
+const FLAP_WINDOW_MS = 7 * 86_400_000;
+
+const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
+
+/**
+ * Takes a look into what is known of a name. The first value that is seen of a fact counts at once; another one counts
+ * after two looks in a row, more of them when the fact has had that value shortly before. Looks that come late or twice
+ * change nothing.
+ */
+export function mergeObservation(history: NameHistory, observation: Observation): Merged {
+  const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
+  const changes: FactChange[] = [];
+  for (const [fact, looked] of entriesOf(observation.facts)) {
+    const known = merged[fact] ?? NOTHING_KNOWN;
+    if (observation.at.getTime() < lastLook(known)) continue;
+    const value = factValue(looked);
+    if (value === undefined) {
+      const reason = looked.state === 'unseen' ? looked.reason : 'not_told';
+      merged[fact] = { ...known, unseen: { reason, since: known.unseen?.since ?? observation.at } };
+      continue;
+    }
+    const { after, change } = mergeValue(fact, known, value, observation.at);
+    merged[fact] = after;
+    if (change !== undefined) changes.push(change);
+  }
+  return { history: merged, changes };
+}
+
+/**
+ * The facts as they count at a moment.
+ *
+ * @param maxAgeMs what was last seen longer ago is not known any more.
+ */
+export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
+  return Object.fromEntries(
+    entriesOf(history).map(([fact, { current, candidate, unseen: lost }]) => {
+      const fresh = [current, candidate].find(
+        (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
+      );
+      return [fact, fresh === undefined ? unseen(lost?.reason ?? 'stale') : seen(fresh.value)];
+    }),
+  );
+}
+
+/** Whether something of which people may have to hear waits for another look that shows it again. */
+export function isUnsettled(history: NameHistory): boolean {
+  return ALARM_FACTS.some((fact) => history[fact]?.candidate !== undefined);
+}
+
+function mergeValue(
+  fact: FactName,
+  known: KnownFact,
+  value: FactValue,
+  at: Date,
+): { readonly after: KnownFact; readonly change?: FactChange } {
+  const { current, past } = known;
+  if (current === undefined) {
+    return { after: { ...NOTHING_KNOWN, current: { value, firstSeen: at, lastSeen: at } } };
+  }
+  if (isSameValue(fact, current.value, value)) {
+    const seenAgain = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
+    return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
+  }
+  const candidate = sightAgain(fact, known.candidate, value, at);
+  if (candidate.sightings < sightingsNeeded(fact, past, value, at)) {
+    return { after: { current, candidate, past, unseen: undefined } };
+  }
+  const { sightings: _, ...confirmed } = candidate;
+  return {
+    after: {
+      current: confirmed,
+      candidate: undefined,
+      past: [current, ...past].slice(0, MAX_PAST),
+      unseen: undefined,
+    },
+    change: {
+      fact,
+      before: current.value,
+      after: confirmed.value,
+      lastSeenBefore: current.lastSeen,
+      firstSeenAfter: confirmed.firstSeen,
+    },
+  };
+}
+
+function sightAgain(fact: FactName, candidate: Candidate | undefined, value: FactValue, at: Date): Candidate {
+  if (candidate === undefined || !isSameValue(fact, candidate.value, value)) {
+    return { value, firstSeen: at, lastSeen: at, sightings: 1 };
+  }
+  if (at.getTime() - candidate.lastSeen.getTime() < MIN_BETWEEN_SIGHTINGS_MS) return candidate;
+  return {
+    ...candidate,
+    value: mergeSameValue(fact, candidate.value, value),
+    lastSeen: at,
+    sightings: candidate.sightings + 1,
+  };
+}
+
+/** Servers that answer by turns with two values would otherwise make a change of every second look. */
+function sightingsNeeded(fact: FactName, past: readonly KnownValue[], value: FactValue, at: Date): number {
+  const returns = past.filter(
+    (each) => isSameValue(fact, each.value, value) && at.getTime() - each.lastSeen.getTime() < FLAP_WINDOW_MS,
+  ).length;
+  return Math.min(SIGHTINGS_NEEDED * 2 ** returns, MAX_SIGHTINGS_NEEDED);
+}
+
+function lastLook({ current, candidate }: KnownFact): number {
+  return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
+}
+
+function entriesOf<Value>(record: { readonly [Name in FactName]?: Value }): [FactName, Value][] {
+  return FACT_NAMES.flatMap((fact) => {
+    const value = record[fact];
+    return value === undefined ? [] : [[fact, value]];
+  });
+}

@@ -1,0 +1,320 @@
+import { DEPENDENCIES, type Dependency, type Dependents } from './dependents.ts';
+import { type FactName, type Facts, type FactValue, factValue, type UnseenReason } from './facts.ts';
+import type { NameserverCheck } from './nameserver-check.ts';
+
+/*
+ * What hangs on a name when something is done to it: facts in, codes with values out, the worst first. What could not be
+ * seen is an item of its own and never counts as safe.
+ */
+
+/** What is to be done to a name, by what it does to it. */
+export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'change_of_owner', 'authcode'] as const;
+export type ImpactTask = (typeof IMPACT_TASKS)[number];
+
+/** From the worst on. */
+export const SEVERITIES = [
+  /** Will not work any more. */
+  'stops',
+  /** Goes along, and is lost if it goes wrong. */
+  'at_stake',
+  /** Nobody knows. */
+  'unseen',
+  'note',
+] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** One thing to know before deciding. */
+export type ImpactItem = { readonly severity: Severity } & (
+  | {
+      readonly code:
+        | 'new_nameservers_without_address'
+        | 'new_nameservers_silent'
+        | 'new_nameservers_not_authoritative'
+        | 'new_nameservers_unseen'
+        | 'ds_does_not_fit'
+        | 'ds_unseen';
+      readonly hosts: readonly string[];
+    }
+  | { /** Nobody has asked the new nameservers yet. */ readonly code: 'new_nameservers_unchecked' }
+  | {
+      readonly code: 'records_differ';
+      readonly fact: FactName;
+      readonly hosts: readonly string[];
+      readonly now: FactValue;
+      readonly there: FactValue;
+    }
+  | { readonly code: 'records_unseen'; readonly host: string; readonly facts: readonly FactName[] }
+  | { readonly code: 'mail'; readonly servers: readonly string[] }
+  | { readonly code: 'website'; readonly addresses: readonly string[] }
+  | {
+      readonly code: 'dependents';
+      readonly by: Dependency;
+      readonly count: number;
+      readonly names: readonly string[];
+    }
+  | { readonly code: 'dependents_unseen' }
+  | { readonly code: 'signed' }
+  | { /** No lock holds a transfer up. */ readonly code: 'no_transfer_lock' }
+  | { readonly code: 'unseen'; readonly reason: UnseenReason; readonly facts: readonly FactName[] }
+);
+
+export type Certainty = 'yes' | 'no' | 'unknown';
+
+/** What hangs on a name. */
+export interface Impact {
+  readonly task: ImpactTask;
+  readonly items: readonly ImpactItem[];
+  /** Mail, a website or other names live on it. */
+  readonly isInUse: Certainty;
+  /** The new nameservers answer for it, and the DS fits; undefined when none are to be set. */
+  readonly areNewNameserversReady: Certainty | undefined;
+}
+
+/** What an impact is computed from. */
+export interface ImpactInput {
+  readonly task: ImpactTask;
+  /** As they count now; a fact that is missing counts as not seen. */
+  readonly facts: Facts;
+  /** Undefined when it could not be found out. */
+  readonly dependents: Dependents | undefined;
+  /** Of task `nameservers`: what the new ones say; undefined while nobody has asked. */
+  readonly checks?: readonly NameserverCheck[] | undefined;
+}
+
+/** Facts that tell what lives on a name. */
+const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
+const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
+/** A mail server that says that there is none (RFC 7505). */
+const NO_MAIL = '0 .';
+const TRANSFER_LOCKS: readonly string[] = ['client transfer prohibited', 'server transfer prohibited'];
+/** From the worst on; no item stands before one of a worse severity. */
+const CODES: readonly ImpactItem['code'][] = [
+  'new_nameservers_not_authoritative',
+  'new_nameservers_silent',
+  'new_nameservers_without_address',
+  'ds_does_not_fit',
+  'records_differ',
+  'mail',
+  'website',
+  'dependents',
+  'new_nameservers_unchecked',
+  'new_nameservers_unseen',
+  'ds_unseen',
+  'records_unseen',
+  'dependents_unseen',
+  'unseen',
+  'no_transfer_lock',
+  'signed',
+];
+
+/** What hangs on a name when the task is carried out. */
+export function impactOf(input: ImpactInput): Impact {
+  const items = [
+    ...(input.task === 'nameservers' ? checkItems(input.checks) : []),
+    ...lifeItems(input),
+    ...dependentItems(input),
+    ...unseenItems(input),
+    ...lockItems(input),
+  ];
+  return {
+    task: input.task,
+    items: items.sort(byWorst),
+    isInUse: isInUse(input),
+    areNewNameserversReady: input.task === 'nameservers' ? areReady(input.checks) : undefined,
+  };
+}
+
+/**
+ * Whether the name must be typed again before the task is asked for: always where the name or its owner goes; of new
+ * nameservers, unless they are known to answer or nothing is known to live on the name.
+ */
+export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
+  switch (task) {
+    case 'delete':
+    case 'change_of_owner':
+      return true;
+    case 'nameservers':
+      return ready !== 'yes' && inUse !== 'no';
+    case 'lapse':
+    case 'authcode':
+      return false;
+  }
+}
+
+/** What has changed between two impacts of one task, such as between asking and approving. */
+export interface ImpactDifference {
+  readonly appeared: readonly ImpactItem[];
+  readonly gone: readonly ImpactItem[];
+  readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
+}
+
+/** Compares two impacts; both worst first, as is the result. */
+export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
+  const was = new Map(before.items.map((item) => [keyOf(item), item]));
+  const is = new Map(after.items.map((item) => [keyOf(item), item]));
+  return {
+    appeared: after.items.filter((item) => !was.has(keyOf(item))),
+    gone: before.items.filter((item) => !is.has(keyOf(item))),
+    changed: after.items.flatMap((item) => {
+      const earlier = was.get(keyOf(item));
+      return earlier === undefined || JSON.stringify(earlier) === JSON.stringify(item)
+        ? []
+        : { before: earlier, after: item };
+    }),
+  };
+}
+
+/** What an item is about: two of one impact never are about the same. */
+function keyOf(item: ImpactItem): string {
+  switch (item.code) {
+    case 'records_differ':
+      return `${item.code} ${item.fact} ${item.there.join(' ')}`;
+    case 'records_unseen':
+      return `${item.code} ${item.host}`;
+    case 'dependents':
+      return `${item.code} ${item.by}`;
+    case 'unseen':
+      return `${item.code} ${item.reason}`;
+    default:
+      return item.code;
+  }
+}
+
+function byWorst(a: ImpactItem, b: ImpactItem): number {
+  return CODES.indexOf(a.code) - CODES.indexOf(b.code);
+}
+
+/** What becomes of what lives on the name. */
+function severityOfLife({ task, checks }: ImpactInput): Severity {
+  if (task === 'delete' || task === 'lapse') return 'stops';
+  return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
+}
+
+function lifeItems(input: ImpactInput): ImpactItem[] {
+  const severity = severityOfLife(input);
+  const servers = mailServers(input.facts) ?? [];
+  const addresses = [...new Set(WEB.flatMap((fact) => factValue(input.facts[fact]) ?? []))].sort();
+  const isSigned = (factValue(input.facts.ds) ?? []).length > 0;
+  return [
+    ...(servers.length > 0 ? [{ code: 'mail' as const, severity, servers }] : []),
+    ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses }] : []),
+    ...(isSigned ? [{ code: 'signed' as const, severity: 'note' as const }] : []),
+  ];
+}
+
+/** Hosts that take mail for the name; undefined when that was not seen. */
+function mailServers({ mx }: Facts): string[] | undefined {
+  return factValue(mx)
+    ?.filter((text) => text !== NO_MAIL)
+    .map((text) => text.slice(text.indexOf(' ') + 1));
+}
+
+function dependentItems(input: ImpactInput): ImpactItem[] {
+  const { dependents } = input;
+  if (dependents === undefined) return [{ code: 'dependents_unseen', severity: 'unseen' }];
+  const severity = severityOfLife(input);
+  return DEPENDENCIES.flatMap((by) =>
+    dependents[by].count === 0 ? [] : { code: 'dependents' as const, severity, by, ...dependents[by] },
+  );
+}
+
+function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
+  const wanted = [
+    ...LIFE,
+    ...(task === 'nameservers' ? (['ds'] as const) : []),
+    ...(task === 'authcode' || task === 'change_of_owner' ? (['statuses'] as const) : []),
+  ];
+  const byReason = new Map<UnseenReason, FactName[]>();
+  for (const name of wanted) {
+    const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
+    if (fact.state !== 'unseen') continue;
+    byReason.set(fact.reason, [...(byReason.get(fact.reason) ?? []), name]);
+  }
+  return [...byReason].map(([reason, names]) => ({
+    code: 'unseen',
+    severity: 'unseen',
+    reason,
+    facts: names,
+  }));
+}
+
+/** Whoever has the auth code can move a name that nothing locks. */
+function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
+  const statuses = factValue(facts.statuses);
+  const matters = task === 'authcode' || task === 'change_of_owner';
+  const isLocked = statuses?.some((status) => TRANSFER_LOCKS.includes(status));
+  return matters && isLocked === false ? [{ code: 'no_transfer_lock', severity: 'note' }] : [];
+}
+
+function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[] {
+  if (checks === undefined || checks.length === 0) {
+    return [{ code: 'new_nameservers_unchecked', severity: 'unseen' }];
+  }
+  const hostsWhere = (holds: (check: NameserverCheck) => boolean) =>
+    checks.filter(holds).map(({ host }) => host);
+  const groups = [
+    {
+      code: 'new_nameservers_not_authoritative' as const,
+      severity: 'stops' as const,
+      hosts: hostsWhere(({ state }) => state === 'not_authoritative'),
+    },
+    {
+      code: 'new_nameservers_silent' as const,
+      severity: 'stops' as const,
+      hosts: hostsWhere(({ state }) => state === 'no_answer'),
+    },
+    {
+      code: 'new_nameservers_without_address' as const,
+      severity: 'stops' as const,
+      hosts: hostsWhere(({ state }) => state === 'no_address'),
+    },
+    {
+      code: 'new_nameservers_unseen' as const,
+      severity: 'unseen' as const,
+      hosts: hostsWhere(({ state }) => state === 'unseen'),
+    },
+    {
+      code: 'ds_does_not_fit' as const,
+      severity: 'stops' as const,
+      hosts: hostsWhere(({ ds }) => ds === 'mismatch'),
+    },
+    {
+      code: 'ds_unseen' as const,
+      severity: 'unseen' as const,
+      hosts: hostsWhere(({ state, ds }) => state === 'authoritative' && ds === 'unknown'),
+    },
+  ];
+  return [...groups.filter(({ hosts }) => hosts.length > 0), ...recordItems(checks)];
+}
+
+/** Nameservers that have a record in the same way are told together. */
+function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
+  const differing = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
+  for (const { host, differences } of checks) {
+    for (const { fact, now, there } of differences) {
+      const key = `${fact} ${there.join(' ')}`;
+      const hosts = [...(differing.get(key)?.hosts ?? []), host];
+      differing.set(key, { code: 'records_differ', severity: 'stops', fact, hosts, now, there });
+    }
+  }
+  const unseen = checks.flatMap(({ host, state, unseen: facts }) =>
+    state === 'authoritative' && facts.length > 0
+      ? { code: 'records_unseen' as const, severity: 'unseen' as const, host, facts }
+      : [],
+  );
+  return [...differing.values(), ...unseen];
+}
+
+function isInUse({ facts, dependents }: ImpactInput): Certainty {
+  const counts = DEPENDENCIES.map((by) => dependents?.[by].count);
+  const lives = [...WEB.map((fact) => factValue(facts[fact])?.length), mailServers(facts)?.length, ...counts];
+  if (lives.some((count) => count !== undefined && count > 0)) return 'yes';
+  return lives.includes(undefined) ? 'unknown' : 'no';
+}
+
+function areReady(checks: readonly NameserverCheck[] | undefined): Certainty {
+  if (checks === undefined || checks.length === 0) return 'unknown';
+  const broken: readonly NameserverCheck['state'][] = ['not_authoritative', 'no_answer', 'no_address'];
+  if (checks.some(({ state, ds }) => broken.includes(state) || ds === 'mismatch')) return 'no';
+  return checks.some(({ state, ds }) => state === 'unseen' || ds === 'unknown') ? 'unknown' : 'yes';
+}

@@ -1,0 +1,193 @@
+import type { DnsClient, DnsFailure, NameserverAnswer } from '../dns/client.ts';
+import { type DsMatch, matchDs } from '../dns/ds.ts';
+import type { RecordData, RecordType } from '../dns/records.ts';
+import {
+  ABSENT,
+  type Fact,
+  type FactName,
+  type Facts,
+  type FactValue,
+  factValue,
+  isSameValue,
+  seen,
+  unseen,
+} from './facts.ts';
+import { addressesOf, caaTexts, mxTexts, policyTexts } from './observe.ts';
+
+/** What a nameserver that is to be used for a name says of it now. */
+export interface NameserverCheck {
+  readonly host: string;
+  readonly state:
+    | /** Answers for the name as one of its own. */ 'authoritative'
+    | /** Answers, and does not hold the name: resolvers would get nothing. */ 'not_authoritative'
+    | /** Has an address that does not answer. */ 'no_answer'
+    | /** Has no address. */ 'no_address'
+    | /** Could not be asked from here. */ 'unseen';
+  /** Records that differ from what the DNS shows now. */
+  readonly differences: readonly RecordDifference[];
+  /** Facts of which it is not known whether they are the same. */
+  readonly unseen: readonly FactName[];
+  /** Whether its keys fit the DS that stands at the zone above. */
+  readonly ds: DsMatch | 'unsigned';
+}
+
+/** A record that the new nameserver has otherwise. */
+export interface RecordDifference {
+  readonly fact: FactName;
+  readonly now: FactValue;
+  readonly there: FactValue;
+}
+
+/** What people would miss if the new nameservers did not have it. */
+const COMPARED = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
+type Compared = (typeof COMPARED)[number];
+
+const MAX_ADDRESSES = 2;
+const MAX_ALIASES = 4;
+
+type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
+
+/** A name, and what is known of it now. */
+export interface CheckedName {
+  readonly name: string;
+  readonly current: Facts;
+}
+
+/**
+ * Asks nameservers what they would answer for a name, before the name is moved to them.
+ *
+ * @throws only the signal's reason.
+ */
+export async function checkNameservers(
+  dns: Client,
+  checked: CheckedName,
+  hosts: readonly string[],
+  signal?: AbortSignal,
+): Promise<NameserverCheck[]> {
+  return Promise.all(hosts.map((host) => checkNameserver(dns, checked, host, signal)));
+}
+
+async function checkNameserver(
+  dns: Client,
+  checked: CheckedName,
+  host: string,
+  signal: AbortSignal | undefined,
+): Promise<NameserverCheck> {
+  const found = await findAddress(dns, checked.name, host, signal);
+  if ('state' in found) {
+    return { host, state: found.state, differences: [], unseen: [...COMPARED], ds: 'unknown' };
+  }
+  const ask = <Type extends RecordType>(name: string, type: Type) =>
+    dns.queryNameserver(found.address, name, type, signal);
+  const [there, ds] = await Promise.all([
+    recordsAt(dns, ask, checked.name, signal),
+    checkDs(dns, ask, checked.name, signal),
+  ]);
+  const compared = COMPARED.map((fact) => ({
+    fact,
+    now: factValue(checked.current[fact]),
+    there: factValue(there[fact]),
+  }));
+  return {
+    host,
+    state: 'authoritative',
+    differences: compared.flatMap(({ fact, now, there }) =>
+      now === undefined || there === undefined || isSameValue(fact, now, there) ? [] : { fact, now, there },
+    ),
+    unseen: compared.flatMap(({ fact, now, there }) =>
+      now === undefined || there === undefined ? fact : [],
+    ),
+    ds,
+  };
+}
+
+type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
+
+/** An address at which the host answers for the name with authority; else the best that is known of it. */
+async function findAddress(
+  dns: Client,
+  name: string,
+  host: string,
+  signal: AbortSignal | undefined,
+): Promise<
+  { readonly address: string } | { readonly state: Exclude<NameserverCheck['state'], 'authoritative'> }
+> {
+  const addresses = (await addressesOf(dns, [host], signal)).slice(0, MAX_ADDRESSES);
+  if (addresses.length === 0) {
+    const looked = await dns.query(host, 'A', signal);
+    return { state: looked.kind === 'unanswered' ? 'unseen' : 'no_address' };
+  }
+  let state: 'not_authoritative' | 'no_answer' | 'unseen' = 'no_answer';
+  for (const address of addresses) {
+    const answer = await dns.queryNameserver(address, name, 'SOA', signal);
+    if (answer.kind === 'records' && answer.authoritative) return { address };
+    if (answer.kind !== 'unanswered' || SAYS_NO.has(answer.failure)) state = 'not_authoritative';
+    else if (answer.failure === 'private_address') state = 'unseen';
+  }
+  return { state };
+}
+
+/** Failures that are an answer: the server is there and does not hold the name. */
+const SAYS_NO: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
+
+async function recordsAt(
+  dns: Client,
+  ask: Ask,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Record<Compared, Fact>> {
+  const look = async <Type extends RecordType>(
+    host: string,
+    type: Type,
+    toTexts: (records: readonly RecordData[Type][]) => readonly string[],
+  ): Promise<Fact> => {
+    let current = host;
+    for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
+      const isOurs = current === name || current.endsWith(`.${name}`);
+      const answer = isOurs ? await ask(current, type) : await dns.query(current, type, signal);
+      switch (answer.kind) {
+        case 'records':
+          return seen(toTexts(answer.records));
+        case 'no_data':
+        case 'no_such_name':
+          return ABSENT;
+        case 'referral':
+          return unseen('referral');
+        case 'unanswered':
+          return unseen(answer.failure);
+        case 'alias':
+          current = answer.target;
+      }
+    }
+    return unseen('alias_loop');
+  };
+  const same = (records: readonly string[]) => records;
+  const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
+    look(name, 'A', same),
+    look(name, 'AAAA', same),
+    look(`www.${name}`, 'A', same),
+    look(`www.${name}`, 'AAAA', same),
+    look(name, 'MX', mxTexts),
+    look(name, 'CAA', caaTexts),
+    look(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
+    look(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
+  ]);
+  return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
+}
+
+/** A DS that no key of the new nameservers fits makes the name unreachable for everybody who validates. */
+async function checkDs(
+  dns: Client,
+  ask: Ask,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<NameserverCheck['ds']> {
+  const ds = await dns.query(name, 'DS', signal);
+  if (ds.kind === 'unanswered') return 'unknown';
+  if (ds.kind !== 'records') return 'unsigned';
+  const keys = await ask(name, 'DNSKEY');
+  if (keys.kind === 'unanswered' || keys.kind === 'referral') return 'unknown';
+  const there = keys.kind === 'records' ? keys.records : [];
+  const matches = ds.records.map((record) => matchDs(name, record, there));
+  return (['match', 'unknown'] as const).find((match) => matches.includes(match)) ?? 'mismatch';
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import type { DnsAnswer, DnsClient } from '../dns/client.ts';
+import { keyTagOf } from '../dns/ds.ts';
+import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../dns/records.ts';
+import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
+
+/** What a look at a name works with. */
+export interface ObserverDeps {
+  readonly dns: DnsClient;
+  /** The certificate of `https://name` at these addresses. */
+  readonly readCertificate: (
+    name: string,
+    addresses: readonly string[],
+    signal: AbortSignal | undefined,
+  ) => Promise<Fact>;
+  readonly now: () => Date;
+}
+
+/** Looks names up in the DNS. */
+export interface DnsObserver {
+  /** One look at a name. @throws only the signal's reason */
+  observe(name: string, signal?: AbortSignal): Promise<Observation>;
+}
+
+const PARENTS_KEPT_MS = 3_600_000;
+const MAX_PARENTS = 2_000;
+const PARENTS_ASKED = 2;
+const KEY_DIGEST_LENGTH = 16;
+
+type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
+
+/** Makes an observer. It remembers for an hour where the nameservers of the zones above are. */
+export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): DnsObserver {
+  const parents = new Map<string, { readonly addresses: readonly string[]; readonly until: number }>();
+
+  return {
+    async observe(name, signal) {
+      const at = now();
+      const [records, parentNameservers] = await Promise.all([
+        observeRecords(dns, name, signal),
+        observeParent(name, signal),
+      ]);
+      const addresses = [factValue(records.a), factValue(records.aaaa)].flatMap((value) => value ?? []);
+      const certificate = await observeCertificate(records, name, addresses, signal);
+      return { name, at, facts: { ...records, parent_nameservers: parentNameservers, certificate } };
+    },
+  };
+
+  function observeCertificate(
+    { a, aaaa }: Facts,
+    name: string,
+    addresses: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<Fact> | Fact {
+    if (addresses.length > 0) return readCertificate(name, addresses, signal);
+    return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
+  }
+
+  /** The zone above is asked itself: a resolver would tell what the name's own nameservers say. */
+  async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
+    let fact = unseen('no_parent');
+    for (const address of (await parentAddresses(name, signal)).slice(0, PARENTS_ASKED)) {
+      const answer = await dns.queryNameserver(address, name, 'NS', signal);
+      switch (answer.kind) {
+        case 'referral':
+          return seen(answer.nameServers);
+        case 'records':
+          return seen(answer.records);
+        case 'no_such_name':
+        case 'no_data':
+          if (answer.authoritative) return ABSENT;
+          break;
+        case 'alias':
+          break;
+        case 'unanswered':
+          fact = unseen(answer.failure);
+      }
+    }
+    return fact;
+  }
+
+  async function parentAddresses(name: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+    const labels = name.split('.');
+    for (let cut = 1; cut < labels.length; cut += 1) {
+      const zone = labels.slice(cut).join('.');
+      const kept = parents.get(zone);
+      if (kept !== undefined && kept.until > now().getTime()) return kept.addresses;
+      const servers = await dns.query(zone, 'NS', signal);
+      if (servers.kind === 'unanswered') return [];
+      if (servers.kind !== 'records') continue;
+      const addresses = await addressesOf(dns, servers.records.slice(0, PARENTS_ASKED), signal);
+      if (addresses.length > 0) {
+        if (parents.size >= MAX_PARENTS) parents.clear();
+        parents.set(zone, { addresses, until: now().getTime() + PARENTS_KEPT_MS });
+      }
+      return addresses;
+    }
+    return [];
+  }
+}
+
+/** The addresses of hosts, IPv4 first: those without any are left out. */
+export async function addressesOf(
+  dns: Client,
+  hosts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const found = await Promise.all(
+    hosts.map(async (host) => {
+      const v4 = await dns.query(host, 'A', signal);
+      if (v4.kind === 'records') return v4.records;
+      const v6 = await dns.query(host, 'AAAA', signal);
+      return v6.kind === 'records' ? v6.records : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The records of a name as facts. */
+async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
+  const look = async <Type extends RecordType>(
+    host: string,
+    type: Type,
+    toTexts: (records: readonly RecordData[Type][]) => readonly string[],
+  ): Promise<Fact> => factOf(await dns.query(host, type, signal), toTexts);
+  const same = (records: readonly string[]) => records;
+
+  const [nameservers, soa, a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc, ds, dnskey] = await Promise.all([
+    look(name, 'NS', same),
+    look(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
+    look(name, 'A', same),
+    look(name, 'AAAA', same),
+    look(`www.${name}`, 'A', same),
+    look(`www.${name}`, 'AAAA', same),
+    look(name, 'MX', mxTexts),
+    look(name, 'CAA', caaTexts),
+    look(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
+    look(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
+    look(name, 'DS', (records) => records.map(dsText)),
+    look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
+  ]);
+  return { nameservers, soa, a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc, ds, dnskey };
+}
+
+/** What an answer says of a fact. */
+function factOf<Data>(
+  answer: DnsAnswer<Data>,
+  toTexts: (records: readonly Data[]) => readonly string[],
+): Fact {
+  switch (answer.kind) {
+    case 'records':
+      return seen(toTexts(answer.records));
+    case 'no_data':
+    case 'no_such_name':
+      return ABSENT;
+    case 'unanswered':
+      return unseen(answer.failure);
+  }
+}
+
+export function mxTexts(records: readonly RecordData['MX'][]): string[] {
+  return records.map(({ preference, exchange }) => `${preference} ${exchange}`);
+}
+
+export function caaTexts(records: readonly RecordData['CAA'][]): string[] {
+  return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
+}
+
+/** The texts of a policy among other texts of the name, such as proofs for other services. */
+export function policyTexts(records: readonly string[], version: string): string[] {
+  return records
+    .map((record) => record.trim().replace(/\s+/g, ' '))
+    .filter((record) => record.toLowerCase().startsWith(version));
+}
+
+function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
+  return `${keyTag} ${algorithm} ${digestType} ${digest.toLowerCase()}`;
+}
+
+function dnskeyText(record: DnskeyRecord): string {
+  const digest = createHash('sha256').update(record.key).digest('hex').slice(0, KEY_DIGEST_LENGTH);
+  return `${record.flags} ${record.algorithm} ${keyTagOf(record)} ${digest}`;
+}

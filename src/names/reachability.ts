@@ -1,0 +1,32 @@
+import type { DnsServer } from '../dns/servers.ts';
+import { DNS_PORT, isLoopback } from '../dns/servers.ts';
+import { createAddressGuard, PrivateAddressError } from '../http/public-address.ts';
+
+/**
+ * Decides which addresses that public records name may be connected to: public ones only. Anybody may point a name at
+ * an address of the network that the bot runs in.
+ *
+ * @param allowLoopback also the machine itself, where a sandbox has its servers.
+ */
+export function createReachability(allowLoopback: boolean): (address: string) => boolean {
+  const guard = createAddressGuard(new URL(allowLoopback ? 'http://127.0.0.1/' : 'http://nobody.invalid/'));
+  return (address) => {
+    try {
+      guard.check(new URL(address.includes(':') ? `http://[${address}]/` : `http://${address}/`));
+      return true;
+    } catch (error) {
+      if (error instanceof PrivateAddressError) return false;
+      throw error;
+    }
+  };
+}
+
+/**
+ * Whether the resolvers that the operator set are a sandbox's: on the loopback, at a port of their own. Resolvers at
+ * port 53 of the loopback are those of ordinary systems and of containers, and open nothing.
+ *
+ * @param configured the setting; never what the operating system uses by itself.
+ */
+export function isSandbox(configured: readonly DnsServer[]): boolean {
+  return configured.some(({ address, port }) => isLoopback(address) && port !== DNS_PORT);
+}

@@ -1,0 +1,111 @@
+import { isUnsettled, type NameHistory } from './history.ts';
+
+/*
+ * When a name is looked at next. What can be lost soon is looked at every few hours; the rest daily by DNS and weekly at
+ * its registry. No registry is asked more often than its budget allows, however many names there are.
+ */
+
+/** What the next look at a name depends on. */
+export interface ScheduledName {
+  /** When its registration ends, as far as it is known. */
+  readonly endsAt: Date | undefined;
+  /** Tagged `guarded`. */
+  readonly guarded: boolean;
+  /** An order of it is open, or something about it is about to change. */
+  readonly inMotion: boolean;
+  /** Something was seen once and waits for its second look. */
+  readonly unsettled: boolean;
+}
+
+export type LookKind = 'dns' | 'registry';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Before its end, and after it, until it is released. */
+const NEAR_MS = 60 * DAY_MS;
+const AFTER_END_MS = 120 * DAY_MS;
+const UNSETTLED_MS = 30 * MINUTE_MS;
+const URGENT_MS = 4 * HOUR_MS;
+const ROUTINE_MS: Readonly<Record<LookKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
+/** Looks are taken earlier by up to this part, so that a list is not due at once. */
+const SPREAD = 0.2;
+/** Words of registries for what is about to change. */
+const MOVING_STATUS = /^pending |^redemption period$/;
+
+/** Whether a name goes before others. */
+export function isUrgent(name: ScheduledName, now: Date): boolean {
+  return name.guarded || name.inMotion || name.unsettled || isNearEnd(name, now);
+}
+
+/**
+ * When a name is to be looked at again.
+ *
+ * @param random from 0 to below 1.
+ */
+export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random: number): Date {
+  if (name.unsettled) return later(now, UNSETTLED_MS, random);
+  if (isUrgent(name, now)) return later(now, URGENT_MS, random);
+  const next = later(now, ROUTINE_MS[kind], random);
+  const nearFrom = name.endsAt === undefined ? Number.POSITIVE_INFINITY : name.endsAt.getTime() - NEAR_MS;
+  return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
+}
+
+/** Whether what was seen says that something goes on with a name: a status, or a value that waits for a second look. */
+export function motionOf(history: NameHistory): Pick<ScheduledName, 'inMotion' | 'unsettled'> {
+  const { current, candidate } = history.statuses ?? {};
+  const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
+  return {
+    inMotion: statuses.some((status) => MOVING_STATUS.test(status)),
+    unsettled: isUnsettled(history),
+  };
+}
+
+function isNearEnd({ endsAt }: ScheduledName, now: Date): boolean {
+  if (endsAt === undefined) return false;
+  const left = endsAt.getTime() - now.getTime();
+  return left <= NEAR_MS && left > -AFTER_END_MS;
+}
+
+function later(now: Date, ms: number, random: number): Date {
+  return new Date(now.getTime() + ms * (1 - random * SPREAD));
+}
+
+/** Gives looks their moments. */
+export interface LookPlanner {
+  /**
+   * The moment of a look that is due: now, or as soon as the budget of the host allows.
+   *
+   * @param host whose budget it uses: a registry's server, or the resolvers.
+   */
+  reserve(host: string, urgent: boolean, now: Date): Date;
+}
+
+/** How often a host may be asked. */
+export interface LookBudget {
+  /** Looks an hour, of all kinds together. */
+  readonly perHour: number;
+}
+
+/** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind a million others. */
+const URGENT_SHARE = 0.5;
+
+/**
+ * Makes a planner. It remembers two moments a host and nothing of the names, so that a million of them take no memory:
+ * looks are to be reserved in the order in which they fall due.
+ */
+export function createLookPlanner(budgetOf: (host: string) => LookBudget): LookPlanner {
+  const lanes = new Map<string, { urgent: number; routine: number }>();
+  return {
+    reserve(host, urgent, now) {
+      const lane = lanes.get(host) ?? { urgent: 0, routine: 0 };
+      const { perHour } = budgetOf(host);
+      const which = urgent ? 'urgent' : 'routine';
+      const share = urgent ? URGENT_SHARE : 1 - URGENT_SHARE;
+      const at = Math.max(now.getTime(), lane[which]);
+      lane[which] = at + HOUR_MS / (perHour * share);
+      lanes.set(host, lane);
+      return new Date(at);
+    },
+  };
+}

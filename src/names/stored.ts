@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { ALARM_KINDS, type LedgerEntry } from './alarms.ts';
+import { DEPENDENCIES } from './dependents.ts';
+import { FACT_NAMES, type FactName, UNSEEN_REASONS } from './facts.ts';
+import type { KnownFact, NameHistory } from './history.ts';
+import { IMPACT_TASKS, type Impact, SEVERITIES } from './impact.ts';
+
+/*
+ * Reads what was kept of a name as JSON, where moments are texts. What a later version has kept and this one does not
+ * know is left out.
+ */
+
+const moment = z.iso.datetime().transform((text) => new Date(text));
+const value = z.array(z.string());
+const knownValue = z.object({ value, firstSeen: moment, lastSeen: moment });
+const reason = z.enum(UNSEEN_REASONS).catch('stale');
+const knownFact = z.object({
+  current: knownValue.optional(),
+  candidate: knownValue.extend({ sightings: z.int().positive() }).optional(),
+  past: z.array(knownValue),
+  unseen: z.object({ reason, since: moment }).optional(),
+});
+const storedHistory = z.record(z.string(), z.unknown());
+const factName = z.enum(FACT_NAMES);
+const ledgerEntry = z.object({
+  kind: z.enum(ALARM_KINDS),
+  after: value,
+  facts: z.array(factName),
+  firstSeen: moment,
+  orderId: z.string().optional(),
+});
+const knownLedgerEntry = z.object({ kind: z.enum(ALARM_KINDS), facts: z.array(factName) });
+
+/** @throws ZodError when what was kept is no history. */
+export function readHistory(stored: unknown): NameHistory {
+  const kept = storedHistory.parse(stored);
+  const history: { [Name in FactName]?: KnownFact } = {};
+  for (const fact of FACT_NAMES) {
+    if (kept[fact] === undefined) continue;
+    const { current, candidate, past, unseen } = knownFact.parse(kept[fact]);
+    history[fact] = { current, candidate, past, unseen };
+  }
+  return history;
+}
+
+/** @throws ZodError when what was kept is no ledger. */
+export function readLedger(stored: unknown): LedgerEntry[] {
+  return z
+    .array(z.unknown())
+    .parse(stored)
+    .filter((entry) => knownLedgerEntry.safeParse(entry).success)
+    .map((entry) => {
+      const { kind, after, facts, firstSeen, orderId } = ledgerEntry.parse(entry);
+      return { kind, after, facts, firstSeen, orderId };
+    });
+}
+
+const texts = z.array(z.string());
+const severity = z.enum(SEVERITIES);
+const certainty = z.enum(['yes', 'no', 'unknown']);
+const hostsItem = z.object({
+  code: z.enum([
+    'new_nameservers_without_address',
+    'new_nameservers_silent',
+    'new_nameservers_not_authoritative',
+    'new_nameservers_unseen',
+    'ds_does_not_fit',
+    'ds_unseen',
+  ]),
+  severity,
+  hosts: texts,
+});
+const plainItem = z.object({
+  code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
+  severity,
+});
+const impactItem = z.discriminatedUnion('code', [
+  hostsItem,
+  plainItem,
+  z.object({
+    code: z.literal('records_differ'),
+    severity,
+    fact: factName,
+    hosts: texts,
+    now: value,
+    there: value,
+  }),
+  z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts: z.array(factName) }),
+  z.object({ code: z.literal('mail'), severity, servers: texts }),
+  z.object({ code: z.literal('website'), severity, addresses: texts }),
+  z.object({
+    code: z.literal('dependents'),
+    severity,
+    by: z.enum(DEPENDENCIES),
+    count: z.int(),
+    names: texts,
+  }),
+  z.object({ code: z.literal('unseen'), severity, reason, facts: z.array(factName) }),
+]);
+const impact = z.object({
+  task: z.enum(IMPACT_TASKS),
+  items: z.array(impactItem),
+  isInUse: certainty,
+  areNewNameserversReady: certainty.optional(),
+});
+
+/**
+ * What an order was asked for with.
+ *
+ * @returns undefined when it cannot be read: then nobody knows what was told, and the whole impact is news.
+ */
+export function readImpact(stored: unknown): Impact | undefined {
+  const read = impact.safeParse(stored).data;
+  return read && { ...read, areNewNameserversReady: read.areNewNameserversReady };
+}

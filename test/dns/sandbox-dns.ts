@@ -1,0 +1,44 @@
+import { type SandboxDns, type SandboxDnsOptions, startSandboxDns } from '@domain-steward/sandbox-service';
+import { afterEach } from 'vitest';
+import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../src/dns/client.ts';
+import { parseDnsServers } from '../../src/dns/servers.ts';
+
+const open: SandboxDns[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((dns) => dns.close()));
+});
+
+/** A DNS of the sandbox's, closed after the test. */
+export async function startDns(options: SandboxDnsOptions = {}): Promise<SandboxDns> {
+  const dns = await startSandboxDns(options);
+  open.push(dns);
+  return dns;
+}
+
+/** A client that asks the sandbox's resolver, and nameservers on the loopback. */
+export function clientFor(dns: SandboxDns, options: Partial<DnsClientOptions> = {}): DnsClient {
+  const parsed = parseDnsServers(dns.resolver);
+  if (!parsed.ok) throw new Error(parsed.issue);
+  return createDnsClient({
+    servers: parsed.value,
+    mayConnect: (address) => address.startsWith('127.'),
+    timeoutMs: 5_000,
+    rounds: 1,
+    ...options,
+  });
+}
+
+/** Delegates a name to two nameservers that hold its zone. @returns the addresses of the nameservers */
+export async function serveName(
+  dns: SandboxDns,
+  name: string,
+  lines: readonly string[],
+  hosts: readonly string[] = [`ns1.host.example`, `ns2.host.example`],
+): Promise<string[]> {
+  const addresses: string[] = [];
+  for (const host of hosts) addresses.push(await dns.addNameserver(host));
+  dns.world.serve(name, hosts, lines);
+  dns.world.delegate(name, hosts);
+  return addresses;
+}

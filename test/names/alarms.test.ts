@@ -1,0 +1,615 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type AlarmKind,
+  classifyDateMove,
+  type LedgerEntry,
+  type NameOrder,
+  type NameTask,
+  type RaisedAlarm,
+  reconcile,
+  transferCountdown,
+} from '../../src/names/alarms.ts';
+import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import fc from '../support/properties.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2026, 0, 1);
+const ACTIVE = ['active', 'client transfer prohibited', 'client delete prohibited'];
+
+type State = { [Name in FactName]?: readonly string[] };
+
+/** A name as its registry and the DNS have it, and what the bot makes of looking at it. */
+class Watched {
+  now = START;
+  history: NameHistory = {};
+  ledger: readonly LedgerEntry[] = [];
+  readonly orders: NameOrder[] = [];
+  readonly raised: RaisedAlarm[] = [];
+  readonly explained: { kind: AlarmKind; orderId: string }[] = [];
+  readonly joined: AlarmKind[] = [];
+  state: State = {
+    registration: ['registered'],
+    registrar: ['iana:292', 'name:Ours'],
+    statuses: ACTIVE,
+    registry_nameservers: ['ns1.a.example', 'ns2.a.example'],
+    parent_nameservers: ['ns1.a.example', 'ns2.a.example'],
+    nameservers: ['ns1.a.example', 'ns2.a.example'],
+    secure_dns: ['signed'],
+    ds: ['1 13 2 ab'],
+    owner: ['fn:1', 'org:1'],
+    registered_at: ['2020-01-01T00:00:00.000Z'],
+    expires_at: ['2026-06-01T00:00:00.000Z'],
+    transferred_at: [],
+  };
+
+  constructor() {
+    this.look();
+    this.pass(HOUR);
+    this.look();
+  }
+
+  pass(ms: number): void {
+    this.now += ms;
+  }
+
+  change(state: State): void {
+    this.state = { ...this.state, ...state };
+  }
+
+  setNameservers(...servers: readonly string[]): void {
+    this.change({ registry_nameservers: servers, parent_nameservers: servers, nameservers: servers });
+  }
+
+  order(task: NameTask, more: Partial<NameOrder> = {}): string {
+    const id = `O${this.orders.length + 1}`;
+    this.orders.push({ id, task, state: 'succeeded', sentAt: new Date(this.now), ...more });
+    return id;
+  }
+
+  /** One look; facts that are named otherwise are shown so this once. */
+  look(otherwise: Facts = {}): void {
+    const at = new Date(this.now);
+    const facts: { [Name in FactName]?: Fact } = {};
+    for (const fact of FACT_NAMES) {
+      const value = this.state[fact];
+      if (value !== undefined) facts[fact] = seen(value);
+    }
+    const merged = mergeObservation(this.history, {
+      name: 'cafe.rest',
+      at,
+      facts: { ...facts, ...otherwise },
+    });
+    const { history, changes } = merged;
+    const found = reconcile({ changes, history, orders: this.orders, ledger: this.ledger });
+    this.history = history;
+    this.ledger = found.ledger;
+    this.raised.push(...found.raised);
+    this.explained.push(...found.explained.map(({ event, orderId }) => ({ kind: event.kind, orderId })));
+    this.joined.push(...found.joined.map(({ kind }) => kind));
+  }
+
+  /** Days of looks, several a day. */
+  watch(days = 1, everyMs = 6 * HOUR): void {
+    for (let ms = 0; ms < days * DAY; ms += everyMs) {
+      this.pass(everyMs);
+      this.look();
+    }
+  }
+
+  get kinds(): AlarmKind[] {
+    return this.raised.map(({ event }) => event.kind);
+  }
+}
+
+describe('what no order explains is raised once', () => {
+  test.each<[AlarmKind, State]>([
+    ['registrar', { registrar: ['iana:999', 'name:Thief'] }],
+    ['ds', { ds: ['2 13 2 cd'] }],
+    ['ds', { ds: [], secure_dns: [] }],
+    ['lock_gone', { statuses: ['active', 'client delete prohibited'] }],
+    ['owner', { owner: ['fn:2', 'org:1'] }],
+    ['pending_transfer', { statuses: [...ACTIVE, 'pending transfer'] }],
+    ['pending_delete', { statuses: [...ACTIVE, 'redemption period'] }],
+    ['pending_delete', { statuses: [...ACTIVE, 'pending delete'] }],
+    ['unregistered', { registration: [], registrar: [], statuses: [], registry_nameservers: [], owner: [] }],
+  ])('%s', (kind, state) => {
+    const name = new Watched();
+    name.change(state);
+    name.watch(20);
+    expect(name.kinds).toEqual([kind]);
+    expect(name.explained).toEqual([]);
+  });
+
+  test('nameservers, though three sources show them one after the other', () => {
+    const name = new Watched();
+    const rogue = ['ns1.thief.example'];
+    name.change({ parent_nameservers: rogue });
+    name.watch(1);
+    name.change({ nameservers: rogue });
+    name.watch(2);
+    name.change({ registry_nameservers: rogue });
+    name.watch(2);
+    expect(name.kinds).toEqual(['nameservers']);
+    expect(name.joined).toEqual(['nameservers', 'nameservers']);
+    expect(name.raised[0]?.event).toMatchObject({ before: ['ns1.a.example', 'ns2.a.example'], after: rogue });
+  });
+
+  test('only after two looks have shown it', () => {
+    const name = new Watched();
+    name.pass(HOUR);
+    name.look({ registrar: seen(['iana:999']), ds: seen([]) });
+    name.watch(1);
+    name.change({ registrar: ['iana:999', 'name:Thief'] });
+    name.pass(HOUR);
+    name.look();
+    expect(name.kinds).toEqual([]);
+    name.pass(HOUR);
+    name.look();
+    expect(name.kinds).toEqual(['registrar']);
+  });
+
+  test('a deletion goes on to its end as one', () => {
+    const name = new Watched();
+    name.change({ statuses: ['redemption period'], secure_dns: [], ds: [] });
+    name.setNameservers();
+    name.watch(30);
+    name.change({ statuses: ['pending delete'] });
+    name.watch(5);
+    name.change({ registration: [], registrar: [], statuses: [], owner: [], expires_at: [] });
+    name.watch(5);
+    // The locks went with the deletion; people hear which.
+    expect(name.kinds).toEqual(['lock_gone', 'lock_gone', 'pending_delete']);
+  });
+
+  test('each lock that is gone is named, and one that a registry sets for a while is not', () => {
+    const name = new Watched();
+    name.change({ statuses: ['active'] });
+    name.watch(1);
+    expect(name.raised.map(({ event }) => event.after)).toEqual([
+      ['client transfer prohibited'],
+      ['client delete prohibited'],
+    ]);
+    const young = new Watched();
+    young.change({ statuses: [...ACTIVE, 'server transfer prohibited'] });
+    young.change({ transferred_at: [new Date(young.now).toISOString()] });
+    young.watch(60, DAY);
+    young.change({ statuses: ACTIVE });
+    young.watch(2);
+    expect(young.kinds).toEqual([]);
+    young.change({ statuses: [...ACTIVE, 'server transfer prohibited'] });
+    young.watch(30, DAY);
+    young.change({ statuses: ACTIVE });
+    young.watch(2);
+    expect(young.kinds).toEqual(['lock_gone']);
+  });
+
+  test('the lock of a registrar is named, however young the name is', () => {
+    const name = new Watched();
+    name.change({ registered_at: [new Date(name.now).toISOString()] });
+    name.watch(1);
+    name.change({ statuses: ['active', 'client delete prohibited'] });
+    name.watch(1);
+    expect(name.kinds).toEqual(['lock_gone']);
+  });
+
+  test('a name that goes and comes back is told of once', () => {
+    const name = new Watched();
+    const before = name.state;
+    name.change({
+      registration: [],
+      registrar: [],
+      statuses: [],
+      registry_nameservers: [],
+      owner: [],
+      secure_dns: [],
+    });
+    name.watch(2);
+    name.state = before;
+    name.watch(5);
+    expect(name.kinds).toEqual(['unregistered']);
+  });
+
+  test('the next change of the same fact is another one, however soon', () => {
+    const name = new Watched();
+    name.change({ ds: ['2 13 2 cd'] });
+    name.watch(1);
+    name.change({ ds: ['3 13 2 ef'] });
+    name.watch(1);
+    expect(name.raised.map(({ event }) => event.after)).toEqual([['2 13 2 cd'], ['3 13 2 ef']]);
+  });
+
+  test('other nameservers at another source are another change', () => {
+    const name = new Watched();
+    name.change({ parent_nameservers: ['ns1.thief.example'] });
+    name.watch(1);
+    name.change({ registry_nameservers: ['ns1.other-thief.example'] });
+    name.watch(1);
+    expect(name.kinds).toEqual(['nameservers', 'nameservers']);
+  });
+
+  test('another change back is another one', () => {
+    const name = new Watched();
+    name.change({ registrar: ['iana:999', 'name:Thief'] });
+    name.watch(2);
+    name.change({ registrar: ['iana:292', 'name:Ours'] });
+    name.watch(4);
+    expect(name.kinds).toEqual(['registrar', 'registrar']);
+  });
+
+  test('a registrar and an owner that come back with a registration are not told besides', () => {
+    const name = new Watched();
+    name.change({ registrar: [], owner: [] });
+    name.watch(2);
+    name.change({ registrar: ['iana:5'], owner: ['fn:5'] });
+    name.watch(5);
+    expect(name.kinds).toEqual([]);
+  });
+
+  test('a registrar that has a new name only is not another one', () => {
+    const name = new Watched();
+    name.change({ registrar: ['iana:292', 'name:Ours Renamed'] });
+    name.watch(5);
+    expect(name.kinds).toEqual([]);
+  });
+});
+
+describe('an order explains', () => {
+  test('the nameservers that it asked for, wherever they show, and nothing else', () => {
+    const name = new Watched();
+    const id = name.order('nameservers', { nameServers: ['ns1.b.example', 'ns2.b.example'] });
+    name.setNameservers('ns2.b.example', 'ns1.b.example');
+    name.watch(3);
+    expect(name.kinds).toEqual([]);
+    expect(name.explained).toEqual([{ kind: 'nameservers', orderId: id }]);
+    expect(name.joined).toEqual(['nameservers', 'nameservers']);
+    name.setNameservers('ns1.b.example', 'ns1.thief.example');
+    name.watch(3);
+    expect(name.kinds).toEqual(['nameservers']);
+    expect(name.raised[0]?.orderIds).toEqual([id]);
+  });
+
+  test('no theft that rides along with a move', () => {
+    const name = new Watched();
+    name.order('nameservers', { nameServers: ['ns1.b.example'] });
+    name.change({ nameservers: ['ns1.b.example', 'ns9.b.example'] });
+    name.watch(1);
+    name.change({ parent_nameservers: ['ns1.b.example', 'ns1.thief.example'] });
+    name.watch(1);
+    expect(name.explained).toHaveLength(1);
+    expect(name.kinds).toEqual(['nameservers']);
+  });
+
+  test('the loss of the DS with a move, and no new DS', () => {
+    const name = new Watched();
+    name.order('nameservers', { nameServers: ['ns1.b.example'] });
+    name.setNameservers('ns1.b.example');
+    name.change({ ds: [], secure_dns: [] });
+    name.watch(2);
+    expect(name.kinds).toEqual([]);
+    const other = new Watched();
+    other.order('nameservers', { nameServers: ['ns1.b.example'] });
+    other.setNameservers('ns1.b.example');
+    other.change({ ds: ['2 13 2 cd'] });
+    other.watch(2);
+    expect(other.kinds).toEqual(['ds']);
+  });
+
+  test('a transfer to us with all that comes with it', () => {
+    const name = new Watched();
+    const id = name.order('transfer', { nameServers: ['ns1.b.example'] });
+    name.change({ statuses: ['active', 'pending transfer'] });
+    name.watch(6);
+    name.setNameservers('ns1.b.example');
+    name.change({ registrar: ['iana:1'], statuses: ['active'], owner: ['fn:9'], ds: [], secure_dns: [] });
+    name.watch(3);
+    expect(name.kinds).toEqual([]);
+    expect(new Set(name.explained.map(({ orderId }) => orderId))).toEqual(new Set([id]));
+  });
+
+  test('a deletion, a change of the owner, the lock that an auth code takes away', () => {
+    const deleted = new Watched();
+    deleted.order('delete');
+    deleted.change({ statuses: ['redemption period'], ds: [], secure_dns: [] });
+    deleted.setNameservers();
+    deleted.watch(30);
+    deleted.change({ registration: [], registrar: [], statuses: [], owner: [] });
+    deleted.watch(5);
+    expect(deleted.kinds).toEqual([]);
+
+    const owned = new Watched();
+    owned.order('owner');
+    owned.watch(10);
+    owned.change({ owner: ['fn:2', 'org:2'] });
+    owned.watch(2);
+    expect(owned.kinds).toEqual([]);
+
+    const unlocked = new Watched();
+    unlocked.order('authcode');
+    unlocked.change({ statuses: ['active'] });
+    unlocked.watch(2);
+    expect(unlocked.raised.map(({ event }) => event.after)).toEqual([['client delete prohibited']]);
+  });
+
+  test('no transfer away: whoever has the auth code may be anybody', () => {
+    const name = new Watched();
+    const id = name.order('authcode');
+    name.change({ statuses: [...ACTIVE, 'pending transfer'] });
+    name.watch(2);
+    expect(name.raised).toMatchObject([{ event: { kind: 'pending_transfer' }, orderIds: [id] }]);
+  });
+
+  test('what was decided to lapse', () => {
+    const name = new Watched();
+    name.order('lapse');
+    name.watch(80, DAY);
+    name.change({
+      statuses: ['redemption period', 'client transfer prohibited', 'client delete prohibited'],
+    });
+    name.setNameservers();
+    name.watch(20, DAY);
+    expect(name.kinds).toEqual([]);
+  });
+
+  test.each([
+    ['refused by the service', { state: 'refused' as const }],
+    ['of other nameservers', { nameServers: ['ns1.c.example'] }],
+    ['sent after the change was seen', { sentAt: new Date(START + 10 * DAY) }],
+    ['sent long before', { sentAt: new Date(START - 30 * DAY) }],
+  ])('nothing when it was %s', (_case, more) => {
+    const name = new Watched();
+    name.order('nameservers', { nameServers: ['ns1.b.example'], ...more });
+    name.setNameservers('ns1.b.example');
+    name.watch(3);
+    expect(name.kinds).toEqual(['nameservers']);
+  });
+
+  test('one change of a kind: the next one like it needs an order of its own', () => {
+    const name = new Watched();
+    name.order('owner');
+    name.change({ owner: ['fn:2', 'org:2'] });
+    name.watch(2);
+    name.change({ owner: ['fn:3', 'org:3'] });
+    name.watch(2);
+    expect(name.explained).toHaveLength(1);
+    expect(name.kinds).toEqual(['owner']);
+  });
+
+  test('the latest one that can, when several can', () => {
+    const name = new Watched();
+    name.order('owner');
+    name.pass(HOUR);
+    const later = name.order('owner', { state: 'unknown' });
+    name.change({ owner: ['fn:2', 'org:2'] });
+    name.watch(2);
+    expect(name.explained).toEqual([{ kind: 'owner', orderId: later }]);
+  });
+});
+
+describe('a date that moves forward', () => {
+  const RENEWED = { expires_at: ['2027-06-01T00:00:00.000Z'] };
+
+  test('is a renewal by itself, and earlier is neither', () => {
+    const name = new Watched();
+    expect(classifyDateMove(name.history)).toBeUndefined();
+    name.change(RENEWED);
+    name.watch(1);
+    expect(classifyDateMove(name.history)).toBe('renewal');
+    name.change({ expires_at: ['2026-05-01T00:00:00.000Z'] });
+    name.watch(1);
+    expect(classifyDateMove(name.history)).toBe('earlier');
+    expect(name.kinds).toEqual([]);
+  });
+
+  test('is a transfer together with the registrar, and raised with both dates', () => {
+    const name = new Watched();
+    name.change({ ...RENEWED, registrar: ['iana:999', 'name:Thief'] });
+    name.watch(1);
+    expect(classifyDateMove(name.history)).toBe('transfer');
+    expect(name.raised).toMatchObject([
+      {
+        event: {
+          kind: 'registrar',
+          expiry: { before: '2026-06-01T00:00:00.000Z', after: '2027-06-01T00:00:00.000Z' },
+        },
+      },
+    ]);
+  });
+
+  test('is a transfer too when the record shows the registrar later, or only the day of a transfer', () => {
+    const name = new Watched();
+    name.change(RENEWED);
+    name.watch(1);
+    name.pass(HOUR);
+    name.look({ registrar: seen(['iana:999']) });
+    expect(classifyDateMove(name.history)).toBe('unsettled');
+    name.change({ registrar: ['iana:999'] });
+    name.watch(1);
+    expect(classifyDateMove(name.history)).toBe('transfer');
+
+    const dated = new Watched();
+    dated.pass(DAY);
+    dated.change({ ...RENEWED, transferred_at: [new Date(dated.now).toISOString()] });
+    dated.watch(1);
+    expect(classifyDateMove(dated.history)).toBe('transfer');
+  });
+
+  test('is open while nobody sees the registrar, and a transfer of long ago does not count', () => {
+    const name = new Watched();
+    name.change({ registrar: ['iana:1'] });
+    name.watch(2);
+    name.watch(60, DAY);
+    name.change(RENEWED);
+    name.watch(1);
+    expect(classifyDateMove(name.history)).toBe('renewal');
+    name.pass(HOUR);
+    name.look({ registrar: unseen('not_told') });
+    expect(classifyDateMove(name.history)).toBe('unsettled');
+  });
+});
+
+test('a transfer under way counts down from when it cannot have been there', () => {
+  const name = new Watched();
+  const before = new Date(name.now);
+  name.change({ statuses: [...ACTIVE, 'pending transfer'] });
+  name.watch(1);
+  const [alarm] = name.raised;
+  if (alarm === undefined) throw new Error('there is no alarm');
+  const now = new Date(before.getTime() + 2 * DAY);
+  expect(transferCountdown(alarm.event, now)).toEqual({
+    goesThroughAt: new Date(before.getTime() + 5 * DAY),
+    msLeft: 3 * DAY,
+  });
+  expect(transferCountdown(alarm.event, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
+});
+
+test('a year of renewals, redaction and disorder raises nothing', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.nat(99)), fc.nat(330), (dice, renewalDay) => {
+      const name = new Watched();
+      const roll = () => dice.next().value ?? 0;
+      for (let day = 0; day < 365; day += 1) {
+        if (day === renewalDay) {
+          if (roll() < 50) name.order('renew');
+          name.change({ expires_at: ['2027-06-01T00:00:00.000Z'], statuses: [...ACTIVE, 'renew period'] });
+        }
+        if (day === renewalDay + 5) name.change({ statuses: ACTIVE });
+        if (day === 200) name.change({ statuses: [...(name.state.statuses ?? []), 'auto renew period'] });
+        if (day === 245) name.change({ statuses: ACTIVE });
+        name.pass(DAY);
+        const noise: { [Name in FactName]?: Fact } = {};
+        if (roll() < 20) noise.owner = seen(roll() < 50 ? ['org:1'] : ['fn:1']);
+        if (roll() < 20) noise.owner = unseen('not_told');
+        if (roll() < 10) noise.registrar = seen(['name:OURS.']);
+        if (roll() < 10) noise.registrar = unseen('registry_unavailable');
+        if (roll() < 10) noise.statuses = seen((name.state.statuses ?? []).toReversed());
+        if (roll() < 10) noise.ds = unseen('timeout');
+        // A stale answer now and then; never twice in a row, which nobody could tell from a change.
+        if (day % 2 === 0 && roll() < 5) noise.nameservers = seen(['old.a.example']);
+        if (day % 2 === 0 && roll() < 5) noise.registration = seen([]);
+        name.look(noise);
+      }
+      expect(name.kinds).toEqual([]);
+      expect(name.explained).toEqual([]);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+describe('a model: over every history', () => {
+  type Step =
+    | { readonly kind: 'order' | 'stray'; readonly what: Subject; readonly delayHours: number }
+    | { readonly kind: 'noise' };
+  type Subject = 'nameservers' | 'owner' | 'transfer' | 'ds' | 'lock';
+  const subject = fc.constantFrom<Subject>('nameservers', 'owner', 'transfer', 'ds', 'lock');
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.record({ kind: fc.constantFrom('order', 'stray'), what: subject, delayHours: fc.nat(30) }),
+    fc.record({ kind: fc.constant('noise' as const) }),
+  );
+
+  /** What the step changes, and which alarms it is worth when nobody asked for it. */
+  function stateOf(what: Subject, n: number, before: State): readonly [State, readonly AlarmKind[]] {
+    const servers = [`ns1.n${n}.example`, `ns2.n${n}.example`];
+    const delegation = {
+      registry_nameservers: servers,
+      parent_nameservers: servers,
+      nameservers: servers,
+    };
+    switch (what) {
+      case 'nameservers':
+        return [delegation, ['nameservers']];
+      case 'owner':
+        return [{ owner: [`fn:n${n}`, 'org:1'] }, ['owner']];
+      case 'transfer':
+        return [
+          { ...delegation, registrar: [`iana:${1000 + n}`], expires_at: [`${2030 + n}-01-01T00:00:00.000Z`] },
+          ['nameservers', 'registrar'],
+        ];
+      case 'ds':
+        return [{ ds: [`${n} 13 2 ab`] }, ['ds']];
+      case 'lock': {
+        const isLocked = before.statuses?.includes('client transfer prohibited') === true;
+        // Locking again is no alarm.
+        return [
+          { statuses: isLocked ? ['active'] : ['active', 'client transfer prohibited'] },
+          isLocked ? ['lock_gone'] : [],
+        ];
+      }
+    }
+  }
+
+  const TASKS: Partial<Record<Subject, NameTask>> = {
+    nameservers: 'nameservers',
+    owner: 'owner',
+    transfer: 'transfer',
+    lock: 'authcode',
+  };
+
+  test('each change is explained by exactly one order or raised exactly once', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const name = new Watched();
+        name.change({ statuses: ['active', 'client transfer prohibited'] });
+        name.watch(1);
+        const [before, raisedBefore] = [name.explained.length, name.raised.length];
+        const wanted = { raised: [] as string[], explained: [] as string[] };
+        for (const [index, each] of steps.entries()) {
+          const n = index + 2;
+          // What a change of long ago left behind must not explain the next one.
+          name.watch(25, DAY);
+          if (each.kind === 'noise') {
+            name.pass(HOUR);
+            name.look({
+              registrar: seen(['iana:5']),
+              ds: unseen('timeout'),
+              parent_nameservers: seen(['x.example']),
+            });
+            continue;
+          }
+          const [state, kinds] = stateOf(each.what, n, name.state);
+          const task = each.kind === 'order' ? TASKS[each.what] : undefined;
+          const servers = state.nameservers;
+          const orderId =
+            task === undefined
+              ? undefined
+              : name.order(task, servers === undefined ? {} : { nameServers: servers });
+          name.pass(each.delayHours * HOUR);
+          const { registry_nameservers: registry, ...dns } = state;
+          // The DNS shows it first, the registry's record days later.
+          name.change(dns);
+          name.watch(2);
+          if (registry !== undefined) name.change({ registry_nameservers: registry });
+          name.watch(2);
+          for (const kind of kinds) {
+            if (orderId === undefined) wanted.raised.push(kind);
+            else wanted.explained.push(`${kind} ${orderId}`);
+          }
+        }
+        expect(name.kinds.slice(raisedBefore).toSorted()).toEqual(wanted.raised.toSorted());
+        const explained = name.explained.slice(before).map(({ kind, orderId }) => `${kind} ${orderId}`);
+        expect(explained.toSorted()).toEqual(wanted.explained.toSorted());
+        expect(new Set(explained).size).toBe(explained.length);
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  test('what was given is not given again', () => {
+    fc.assert(
+      fc.property(subject, (what) => {
+        const name = new Watched();
+        name.change(stateOf(what, 2, name.state)[0]);
+        name.pass(HOUR);
+        name.look();
+        name.pass(HOUR);
+        name.look();
+        const raised = name.raised.length;
+        name.look();
+        name.look();
+        name.watch(30, DAY);
+        expect(name.raised.length).toBe(raised);
+      }),
+    );
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { type FactName, type FactValue, seen, unseen } from '../../src/names/facts.ts';
+import {
+  currentFacts,
+  type FactChange,
+  isUnsettled,
+  mergeObservation,
+  type NameHistory,
+} from '../../src/names/history.ts';
+import fc from '../support/properties.ts';
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2026, 10, 22);
+
+/** What looks one after the other make of a fact. A value, nothing (`''`) or not seen (`?`), an hour apart. */
+function look(values: readonly string[], fact: FactName = 'mx', before: NameHistory = {}, everyMs = HOUR) {
+  let history = before;
+  const changes: FactChange[] = [];
+  for (const [n, value] of values.entries()) {
+    const at = new Date(START + n * everyMs);
+    const looked = value === '?' ? unseen('timeout') : seen(value === '' ? [] : [value]);
+    const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: { [fact]: looked } });
+    history = merged.history;
+    changes.push(...merged.changes);
+  }
+  const told = changes.map(({ before: was, after }) => `${was.join()}→${after.join()}`);
+  return { history, changes, told, known: history[fact] };
+}
+
+describe('a value', () => {
+  test('counts at its first sight, with when it was first and last seen', () => {
+    const { known, told } = look(['a', 'a', 'a']);
+    expect(told).toEqual([]);
+    expect(known?.current).toEqual({
+      value: ['a'],
+      firstSeen: new Date(START),
+      lastSeen: new Date(START + 2 * HOUR),
+    });
+  });
+
+  test('changes after two sightings in a row, and what it was is kept', () => {
+    expect(look(['a', 'b']).told).toEqual([]);
+    const { changes, known } = look(['a', 'b', 'b', 'b']);
+    expect(changes).toEqual([
+      {
+        fact: 'mx',
+        before: ['a'],
+        after: ['b'],
+        lastSeenBefore: new Date(START),
+        firstSeenAfter: new Date(START + HOUR),
+      },
+    ]);
+    expect(known?.past.map(({ value }) => value)).toEqual([['a']]);
+  });
+
+  test.each([
+    [['a', 'b', 'a', 'b', 'a'], []],
+    [['a', 'b', 'c', 'd', 'e'], []],
+    [['a', 'b', '?', 'b'], ['a→b']],
+    [['a', '?', '?', 'a'], []],
+    [['a', '?', '?', '?', '?'], []],
+    [['a', '', ''], ['a→']],
+    [['', 'b', 'b'], ['→b']],
+    [
+      ['a', 'b', 'b', 'c', 'c'],
+      ['a→b', 'b→c'],
+    ],
+  ])('of the looks %j makes the changes %j', (values, told) => {
+    expect(look(values).told).toEqual(told);
+  });
+
+  test('two looks within a minute are one sighting', () => {
+    expect(look(['a', 'b', 'b'], 'mx', {}, 20_000).told).toEqual([]);
+    expect(look(['a', 'b', 'b', 'b', 'b', 'b'], 'mx', {}, 20_000).told).toEqual(['a→b']);
+  });
+
+  test('that comes late is passed over', () => {
+    const { history } = look(['a', 'a', 'a']);
+    const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: seen(['b']) } };
+    expect(mergeObservation(history, late)).toEqual({ history, changes: [] });
+  });
+
+  test('that comes back soon needs more looks each time', () => {
+    expect(look(['a', 'b', 'b', 'a', 'a', 'a']).told).toEqual(['a→b']);
+    expect(look(['a', 'b', 'b', 'a', 'a', 'a', 'a']).told).toEqual(['a→b', 'b→a']);
+    const byTurns = Array.from({ length: 100 }, (_, n) => (n % 6 < 3 ? 'a' : 'b'));
+    expect(look(byTurns).told).toEqual(['a→b']);
+  });
+
+  test('that comes back after a week needs two looks again', () => {
+    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 9 * 24 * HOUR).told).toEqual(['a→b', 'b→a']);
+  });
+
+  test('that hides fields of the owner is no change, and another owner is', () => {
+    const owner = (at: number, ...value: string[]) => ({
+      name: 'cafe.rest',
+      at: new Date(START + at * HOUR),
+      facts: { owner: seen(value) },
+    });
+    let history: NameHistory = {};
+    const told: (readonly FactValue[])[] = [];
+    for (const observation of [
+      owner(0, 'fn:1', 'org:1'),
+      owner(1, 'org:1'),
+      owner(2, 'org:1'),
+      owner(3, 'fn:1'),
+      owner(4, 'fn:2'),
+      owner(5, 'fn:2', 'org:2'),
+    ]) {
+      const merged = mergeObservation(history, observation);
+      history = merged.history;
+      told.push(...merged.changes.map(({ before, after }) => [before, after]));
+    }
+    expect(told).toEqual([
+      [
+        ['fn:1', 'org:1'],
+        ['fn:2', 'org:2'],
+      ],
+    ]);
+  });
+});
+
+describe('for every sequence of looks', () => {
+  const values = fc.array(fc.constantFrom('a', 'b', 'c', '', '?'), { maxLength: 40 });
+
+  test('the changes lead from the first value to the one that counts, without a gap', () => {
+    fc.assert(
+      fc.property(values, (looks) => {
+        const { changes, known } = look(looks);
+        const first = looks.find((value) => value !== '?');
+        let current: FactValue = first === undefined || first === '' ? [] : [first];
+        for (const { before, after } of changes) {
+          expect(before).toEqual(current);
+          current = [...after];
+        }
+        expect(known?.current?.value ?? []).toEqual(current);
+      }),
+    );
+  });
+
+  test('no value counts that two looks in a row have not shown', () => {
+    fc.assert(
+      fc.property(values, (looks) => {
+        const real = looks.filter((value) => value !== '?');
+        const twice = new Set(real.filter((value, n) => value === real[n - 1]));
+        for (const { after } of look(looks).changes) expect(twice).toContain(after.join());
+      }),
+    );
+  });
+
+  test('what is not seen changes nothing', () => {
+    fc.assert(
+      fc.property(values, (looks) => {
+        expect(look(looks).told).toEqual(look(looks.filter((value) => value !== '?')).told);
+      }),
+    );
+  });
+
+  test('looks that come twice or late change nothing', () => {
+    fc.assert(
+      fc.property(values, fc.nat(39), (looks, n) => {
+        const { history } = look(looks);
+        const value = looks[n] ?? '?';
+        const again = {
+          name: 'cafe.rest',
+          at: new Date(START + n * HOUR),
+          facts: { mx: value === '?' ? unseen('timeout') : seen(value === '' ? [] : [value]) },
+        };
+        const merged = mergeObservation(history, again);
+        if (n < looks.length) expect(merged.changes).toEqual([]);
+        expect(mergeObservation(merged.history, again).changes).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('what counts at a moment', () => {
+  test('is what was seen lately; the rest is unseen with its reason', () => {
+    const { history } = look(['a', '?']);
+    const known = look([''], 'caa', history).history;
+    const now = new Date(START + HOUR);
+    expect(currentFacts(known, now, 24 * HOUR)).toEqual({ mx: seen(['a']), caa: { state: 'absent' } });
+    expect(currentFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
+      mx: { state: 'unseen', reason: 'timeout' },
+      caa: { state: 'unseen', reason: 'stale' },
+    });
+    // Shown once, while what counts has not been seen for too long.
+    const moving = look(['a', '?', '?', 'b'], 'a').history;
+    expect(currentFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({ a: seen(['b']) });
+    expect(currentFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({ a: seen(['a']) });
+    expect(currentFacts(look(['?']).history, now, HOUR)).toEqual({
+      mx: { state: 'unseen', reason: 'timeout' },
+    });
+  });
+
+  test('is unsettled while a value waits for its second look', () => {
+    expect(isUnsettled(look(['a', 'b'], 'ds').history)).toBe(true);
+    expect(isUnsettled(look(['a', 'b', 'b'], 'ds').history)).toBe(false);
+    expect(isUnsettled(look(['a', 'b', 'a'], 'ds').history)).toBe(false);
+    // Addresses that change with every look are nothing to wait for.
+    expect(isUnsettled(look(['a', 'b'], 'a').history)).toBe(false);
+  });
+});

@@ -1,0 +1,306 @@
+import { describe, expect, test } from 'vitest';
+import { type Dependents, findDependents } from '../../src/names/dependents.ts';
+import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import {
+  compareImpacts,
+  IMPACT_TASKS,
+  type ImpactInput,
+  type ImpactItem,
+  type ImpactTask,
+  impactOf,
+  needsTypedName,
+  SEVERITIES,
+} from '../../src/names/impact.ts';
+import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
+import fc from '../support/properties.ts';
+
+const NONE: Fact = { state: 'absent' };
+const EMPTY: Facts = { a: NONE, aaaa: NONE, www_a: NONE, www_aaaa: NONE, mx: NONE, ds: NONE, statuses: NONE };
+const IN_USE: Facts = {
+  ...EMPTY,
+  a: seen(['198.51.100.7']),
+  mx: seen(['10 mail.example', '20 b.mail.example']),
+};
+const NOBODY: Dependents = {
+  nameservers: { count: 0, names: [] },
+  mail: { count: 0, names: [] },
+  redirects: { count: 0, names: [] },
+};
+const READY: NameserverCheck = {
+  host: 'ns1.new.example',
+  state: 'authoritative',
+  differences: [],
+  unseen: [],
+  ds: 'unsigned',
+};
+
+function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
+  return impactOf({ task, facts: EMPTY, dependents: NOBODY, checks: [READY], ...more });
+}
+
+function told(items: readonly ImpactItem[]): string[] {
+  return items.map(({ code, severity }) => `${severity} ${code}`);
+}
+
+describe('what lives on a name', () => {
+  test.each<[ImpactTask, string]>([
+    ['delete', 'stops'],
+    ['lapse', 'stops'],
+    ['nameservers', 'at_stake'],
+    ['change_of_owner', 'at_stake'],
+    ['authcode', 'at_stake'],
+  ])('before %s: it %s', (task, severity) => {
+    const { items, isInUse } = impact(task, { facts: IN_USE });
+    expect(isInUse).toBe('yes');
+    expect(items).toContainEqual({ code: 'mail', severity, servers: ['mail.example', 'b.mail.example'] });
+    expect(items).toContainEqual({ code: 'website', severity, addresses: ['198.51.100.7'] });
+  });
+
+  test('is nothing when nothing is there, and a server that takes no mail is none', () => {
+    expect(impact('delete')).toMatchObject({ items: [], isInUse: 'no' });
+    expect(impact('delete', { facts: { ...EMPTY, mx: seen(['0 .']) } })).toMatchObject({
+      items: [],
+      isInUse: 'no',
+    });
+    expect(impact('delete', { facts: { ...EMPTY, www_aaaa: seen(['2001:db8::1']) } }).isInUse).toBe('yes');
+  });
+
+  test('that could not be seen is said as unseen, never as safe', () => {
+    const facts = { ...EMPTY, mx: unseen('timeout'), a: unseen('timeout'), aaaa: unseen('refused') };
+    const { items, isInUse } = impact('delete', { facts });
+    expect(items).toEqual([
+      { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['a', 'mx'] },
+      { code: 'unseen', severity: 'unseen', reason: 'refused', facts: ['aaaa'] },
+    ]);
+    expect(isInUse).toBe('unknown');
+    expect(impact('delete', { facts: {} })).toMatchObject({
+      isInUse: 'unknown',
+      items: [{ reason: 'stale', facts: ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] }],
+    });
+    expect(impact('delete', { dependents: undefined })).toMatchObject({
+      isInUse: 'unknown',
+      items: [{ code: 'dependents_unseen', severity: 'unseen' }],
+    });
+  });
+});
+
+describe('names that hang on another', () => {
+  const other = (name: string, more: object = {}) => ({
+    name,
+    nameServers: [],
+    mailServers: [],
+    redirectTargets: [],
+    ...more,
+  });
+
+  test('are found by nameservers, mail servers and redirects under it', () => {
+    expect(
+      findDependents('cafe.rest', [
+        other('cafe.rest', { nameServers: ['ns1.cafe.rest'] }),
+        other('one.rest', { nameServers: ['ns1.cafe.rest', 'ns2.else.example'], mailServers: ['cafe.rest'] }),
+        other('two.rest', { nameServers: ['ns1.notcafe.rest'], mailServers: ['mx.cafe.rest.evil.example'] }),
+        other('three.rest', { redirectTargets: ['https://WWW.cafe.rest/menu'] }),
+        other('four.rest', { redirectTargets: ['anna@cafe.rest'] }),
+        other('five.rest', { redirectTargets: ['cafe.rest/menu?x=@elsewhere.example', '%%%'] }),
+        other('six.rest', { redirectTargets: ['https://else.example/cafe.rest'] }),
+      ]),
+    ).toEqual({
+      nameservers: { count: 1, names: ['one.rest'] },
+      mail: { count: 1, names: ['one.rest'] },
+      redirects: { count: 3, names: ['three.rest', 'four.rest', 'five.rest'] },
+    });
+  });
+
+  test('are counted in full and named in part', () => {
+    const many = Array.from({ length: 40 }, (_, n) =>
+      other(`n${n}.rest`, { nameServers: ['ns1.cafe.rest'] }),
+    );
+    const dependents = findDependents('cafe.rest', many);
+    expect(dependents.nameservers).toMatchObject({
+      count: 40,
+      names: expect.objectContaining({ length: 10 }),
+    });
+    expect(impact('delete', { dependents }).items).toMatchObject([
+      { code: 'dependents', severity: 'stops', by: 'nameservers', count: 40 },
+    ]);
+    expect(impact('delete', { dependents }).isInUse).toBe('yes');
+  });
+});
+
+describe('new nameservers', () => {
+  test.each<[Partial<NameserverCheck>, string, string]>([
+    [{ state: 'not_authoritative' }, 'stops new_nameservers_not_authoritative', 'no'],
+    [{ state: 'no_answer' }, 'stops new_nameservers_silent', 'no'],
+    [{ state: 'no_address' }, 'stops new_nameservers_without_address', 'no'],
+    [{ ds: 'mismatch' }, 'stops ds_does_not_fit', 'no'],
+    [{ state: 'unseen' }, 'unseen new_nameservers_unseen', 'unknown'],
+    [{ ds: 'unknown' }, 'unseen ds_unseen', 'unknown'],
+    [{ unseen: ['mx'] }, 'unseen records_unseen', 'yes'],
+    [{ differences: [{ fact: 'mx', now: ['10 a.example'], there: [] }] }, 'stops records_differ', 'yes'],
+  ])('%j: %s', (check, line, ready) => {
+    const bad = { ...READY, host: 'ns2.new.example', ...check };
+    const { items, areNewNameserversReady } = impact('nameservers', { checks: [READY, bad] });
+    expect(told(items)).toEqual([line]);
+    expect(JSON.stringify(items)).toContain('ns2.new.example');
+    expect(JSON.stringify(items)).not.toContain('ns1.new.example');
+    expect(areNewNameserversReady).toBe(ready);
+  });
+
+  test('that nobody has asked are not ready', () => {
+    expect(impact('nameservers', { checks: undefined })).toMatchObject({
+      areNewNameserversReady: 'unknown',
+      items: [{ code: 'new_nameservers_unchecked', severity: 'unseen' }],
+    });
+    expect(impact('nameservers', { checks: [] }).areNewNameserversReady).toBe('unknown');
+    expect(impact('delete').areNewNameserversReady).toBeUndefined();
+  });
+
+  test('with the same other records are told together', () => {
+    const differences = [{ fact: 'a' as const, now: ['198.51.100.7'], there: ['198.51.100.9'] }];
+    const checks = ['ns1', 'ns2'].map((host) => ({ ...READY, host, differences }));
+    expect(impact('nameservers', { checks }).items).toEqual([
+      {
+        code: 'records_differ',
+        severity: 'stops',
+        fact: 'a',
+        hosts: ['ns1', 'ns2'],
+        now: ['198.51.100.7'],
+        there: ['198.51.100.9'],
+      },
+    ]);
+  });
+
+  test('that do not answer take down what lives on the name', () => {
+    const { items } = impact('nameservers', { facts: IN_USE, checks: [{ ...READY, state: 'no_answer' }] });
+    expect(told(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
+  });
+});
+
+test('a name that nothing locks is told where it can leave', () => {
+  const locked = { ...EMPTY, statuses: seen(['client transfer prohibited']) };
+  expect(told(impact('authcode').items)).toEqual(['note no_transfer_lock']);
+  expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
+  expect(told(impact('delete').items)).toEqual([]);
+  expect(told(impact('authcode', { facts: { ...EMPTY, statuses: unseen('not_told') } }).items)).toEqual([
+    'unseen unseen',
+  ]);
+});
+
+describe('the name is typed again', () => {
+  const silent = { ...READY, state: 'no_answer' as const };
+  test.each([
+    ['always before a deletion', impact('delete'), true],
+    ['always before a change of the owner', impact('change_of_owner'), true],
+    ['not before new nameservers that answer', impact('nameservers', { facts: IN_USE }), false],
+    ['not when nothing lives on it', impact('nameservers', { checks: [silent] }), false],
+    ['when new nameservers do not answer', impact('nameservers', { facts: IN_USE, checks: [silent] }), true],
+    ['when nobody has asked them', impact('nameservers', { facts: IN_USE, checks: undefined }), true],
+    ['when nobody knows what lives on it', impact('nameservers', { facts: {}, checks: [silent] }), true],
+    ['not before an auth code', impact('authcode', { facts: IN_USE }), false],
+  ])('%s', (_case, given, typed) => {
+    expect(needsTypedName(given)).toBe(typed);
+  });
+});
+
+describe('between asking and approving', () => {
+  test('what appeared, went and changed is told', () => {
+    const asked = impact('delete', { facts: { ...IN_USE, aaaa: unseen('timeout') } });
+    const facts = { ...EMPTY, mx: seen(['10 other.example']), ds: seen(['1 13 2 ab']) };
+    const now = impact('delete', { facts });
+    expect(compareImpacts(asked, now)).toEqual({
+      appeared: [{ code: 'signed', severity: 'note' }],
+      gone: [
+        { code: 'website', severity: 'stops', addresses: ['198.51.100.7'] },
+        { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['aaaa'] },
+      ],
+      changed: [
+        {
+          before: { code: 'mail', severity: 'stops', servers: ['mail.example', 'b.mail.example'] },
+          after: { code: 'mail', severity: 'stops', servers: ['other.example'] },
+        },
+      ],
+    });
+  });
+});
+
+describe('for all facts', () => {
+  const fact: fc.Arbitrary<Fact> = fc.oneof(
+    fc.constant(NONE),
+    fc.constantFrom(unseen('timeout'), unseen('refused')),
+    fc.uniqueArray(fc.constantFrom('10 a.example', '0 .', '198.51.100.7'), { minLength: 1 }).map(seen),
+  );
+  const facts = fc.record<Record<'a' | 'aaaa' | 'www_a' | 'www_aaaa' | 'mx' | 'ds', Fact>>({
+    a: fact,
+    aaaa: fact,
+    www_a: fact,
+    www_aaaa: fact,
+    mx: fact,
+    ds: fact,
+  });
+  const check: fc.Arbitrary<NameserverCheck> = fc.record({
+    host: fc.constantFrom('ns1', 'ns2', 'ns3'),
+    state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
+    differences: fc.constant([]),
+    unseen: fc.subarray<FactName>(['mx', 'a']),
+    ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
+  });
+  const input: fc.Arbitrary<ImpactInput> = fc.record({
+    task: fc.constantFrom(...IMPACT_TASKS),
+    facts,
+    dependents: fc.constantFrom(NOBODY, undefined),
+    checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
+  });
+
+  test('the worst stands first', () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const ranks = impactOf(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
+        expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  test('whatever was not seen is said', () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const { items } = impactOf(given);
+        const said = items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
+        for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] as const) {
+          expect(said.includes(name)).toBe(given.facts[name]?.state === 'unseen');
+        }
+      }),
+    );
+  });
+
+  test('nothing is called unused or ready that was not seen to be', () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const { isInUse, areNewNameserversReady } = impactOf(given);
+        if (isInUse === 'no') {
+          expect(given.dependents).toBeDefined();
+          for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa'] as const) {
+            expect(given.facts[name]).toEqual(NONE);
+          }
+          expect(given.facts.mx?.state).not.toBe('unseen');
+        }
+        if (areNewNameserversReady === 'yes') {
+          expect(given.checks?.every(({ state }) => state === 'authoritative')).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('an impact differs from itself in nothing, and both ways round by the same', () => {
+    fc.assert(
+      fc.property(input, input, (one, other) => {
+        const [before, after] = [impactOf(one), impactOf({ ...other, task: one.task })];
+        expect(compareImpacts(before, before)).toEqual({ appeared: [], gone: [], changed: [] });
+        const forth = compareImpacts(before, after);
+        const back = compareImpacts(after, before);
+        expect(back.gone).toEqual(forth.appeared);
+        expect(back.appeared).toEqual(forth.gone);
+        expect(back.changed.length).toBe(forth.changed.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import type { SandboxDns } from '@domain-steward/sandbox-service';
+import { describe, expect, test } from 'vitest';
+import { dsDigest, keyTagOf } from '../../src/dns/ds.ts';
+import { type Facts, seen } from '../../src/names/facts.ts';
+import { checkNameservers } from '../../src/names/nameserver-check.ts';
+import { createDnsObserver } from '../../src/names/observe.ts';
+import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+
+const LINES = ['@ A 198.51.100.7', '@ MX 10 mail.example', 'www CNAME cafe.rest', '@ TXT "v=spf1 -all"'];
+const KEY = { flags: 257, algorithm: 13, key: Buffer.from('a key of sixty-four bytes in a real zone') };
+const DNSKEY = `@ DNSKEY 257 3 13 ${KEY.key.toString('base64')}`;
+const DS = `${keyTagOf(KEY)} 13 2 ${dsDigest('cafe.rest', KEY, 2)}`;
+const SAME = { state: 'authoritative', differences: [], unseen: [], ds: 'unsigned' };
+
+async function arrange() {
+  const dns = await startDns();
+  await serveName(dns, 'cafe.rest', LINES);
+  await dns.addNameserver('ns1.new.example');
+  return dns;
+}
+
+async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.example'], more: Facts = {}) {
+  const client = clientFor(dns, { timeoutMs: 300 });
+  const observer = createDnsObserver({
+    dns: client,
+    now: () => new Date('2026-11-22T00:00:00Z'),
+    readCertificate: () => Promise.resolve(seen(['2027-01-01T00:00:00.000Z'])),
+  });
+  const { facts } = await observer.observe('cafe.rest');
+  return checkNameservers(client, { name: 'cafe.rest', current: { ...facts, ...more } }, hosts);
+}
+
+describe('new nameservers', () => {
+  test('that hold the same records are fine', async () => {
+    const dns = await arrange();
+    dns.world.serve('cafe.rest', ['ns1.new.example'], LINES);
+    expect(await check(dns)).toEqual([{ host: 'ns1.new.example', ...SAME }]);
+  });
+
+  test('that hold others are told with what differs', async () => {
+    const dns = await arrange();
+    dns.world.serve(
+      'cafe.rest',
+      ['ns1.new.example'],
+      ['@ A 198.51.100.9', 'www A 198.51.100.7', '@ TXT "v=spf1 -all"'],
+    );
+    const [found] = await check(dns);
+    expect(found).toMatchObject({
+      state: 'authoritative',
+      differences: [
+        { fact: 'a', now: ['198.51.100.7'], there: ['198.51.100.9'] },
+        { fact: 'mx', now: ['10 mail.example'], there: [] },
+      ],
+    });
+  });
+
+  test('follow aliases out of the name with the resolver', async () => {
+    const dns = await arrange();
+    await serveName(dns, 'pages.example', ['@ A 198.51.100.7'], ['ns1.pages.example']);
+    const lines = [...LINES.filter((line) => !line.startsWith('www')), 'www CNAME pages.example'];
+    dns.world.serve('cafe.rest', ['ns1.new.example'], lines);
+    expect(await check(dns)).toMatchObject([{ differences: [], unseen: [] }]);
+  });
+
+  test('that do not hold the name are told', async () => {
+    const dns = await arrange();
+    expect(await check(dns)).toMatchObject([{ state: 'not_authoritative', ds: 'unknown' }]);
+    dns.world.serve('cafe.rest', ['ns1.new.example'], LINES);
+    dns.faults.set({ kind: 'not_authoritative', match: { server: 'ns1.new.example' } });
+    expect(await check(dns)).toMatchObject([{ state: 'not_authoritative' }]);
+  });
+
+  test('that do not answer are told, and nothing is said of their records', async () => {
+    const dns = await arrange();
+    dns.faults.set({ kind: 'silence', match: { server: 'ns1.new.example' } });
+    const [found] = await check(dns);
+    expect(found).toMatchObject({ state: 'no_answer', differences: [], ds: 'unknown' });
+    expect(found?.unseen).toHaveLength(8);
+  });
+
+  test('without an address are told apart from those whose address cannot be seen', async () => {
+    const dns = await arrange();
+    dns.faults.set({ kind: 'servfail', match: { name: 'ns3.new.example' } });
+    expect(await check(dns, ['ns2.new.example', 'ns3.new.example'])).toMatchObject([
+      { host: 'ns2.new.example', state: 'no_address' },
+      { host: 'ns3.new.example', state: 'unseen' },
+    ]);
+  });
+
+  test('are compared with what was seen only', async () => {
+    const dns = await arrange();
+    dns.world.serve('cafe.rest', ['ns1.new.example'], []);
+    const [found] = await check(dns, ['ns1.new.example'], { mx: { state: 'unseen', reason: 'timeout' } });
+    expect(found?.unseen).toEqual(['mx']);
+    expect(found?.differences.map(({ fact }) => fact)).toEqual(['a', 'www_a', 'spf']);
+  });
+});
+
+describe('the DS at the parent', () => {
+  async function signed(lines: readonly string[]) {
+    const dns = await arrange();
+    dns.world.delegate('cafe.rest', ['ns1.host.example'], [DS]);
+    dns.world.serve('cafe.rest', ['ns1.new.example'], [...LINES, ...lines]);
+    return dns;
+  }
+
+  test('fits the key of the new nameservers', async () => {
+    expect(await check(await signed([DNSKEY]))).toMatchObject([{ ds: 'match' }]);
+  });
+
+  test('does not fit another key, nor none', async () => {
+    expect(await check(await signed(['@ DNSKEY 257 3 13 QUJDRA==']))).toMatchObject([{ ds: 'mismatch' }]);
+    expect(await check(await signed([]))).toMatchObject([{ ds: 'mismatch' }]);
+  });
+
+  test('of which nothing can be seen is not called fine', async () => {
+    const unseenDs = await signed([DNSKEY]);
+    unseenDs.faults.set({ kind: 'servfail', match: { type: 'DS' } });
+    expect(await check(unseenDs)).toMatchObject([{ ds: 'unknown' }]);
+    const unseenKeys = await signed([DNSKEY]);
+    unseenKeys.faults.set({ kind: 'silence', match: { type: 'DNSKEY', server: 'ns1.new.example' } });
+    expect(await check(unseenKeys)).toMatchObject([{ ds: 'unknown' }]);
+  });
+});

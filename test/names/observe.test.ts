@@ -1,0 +1,248 @@
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { certificateDaysLeft, readCertificate } from '../../src/names/certificate.ts';
+import { factValue, seen } from '../../src/names/facts.ts';
+import { createDnsObserver } from '../../src/names/observe.ts';
+import { createReachability, isSandbox } from '../../src/names/reachability.ts';
+import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+
+const AT = new Date('2026-11-22T00:00:00Z');
+const LINES = [
+  '@ A 198.51.100.8',
+  '@ A 198.51.100.7',
+  '@ MX 20 b.mail.example',
+  '@ MX 10 A.Mail.example',
+  '@ TXT "google-site-verification=x"',
+  '@ TXT "v=spf1  include:_spf.example -all"',
+  '@ CAA 0 issue letsencrypt.org',
+  'www CNAME cafe.rest',
+  '_dmarc TXT "v=DMARC1; p=reject"',
+];
+
+async function arrange(lines: readonly string[] = LINES) {
+  const dns = await startDns();
+  await serveName(dns, 'cafe.rest', lines);
+  const asked: (readonly string[])[] = [];
+  let now = AT;
+  const observer = createDnsObserver({
+    dns: clientFor(dns, { timeoutMs: 300 }),
+    now: () => now,
+    readCertificate: (_name, addresses) => {
+      asked.push(addresses);
+      return Promise.resolve(seen(['2027-01-01T00:00:00.000Z']));
+    },
+  });
+  return {
+    dns,
+    asked,
+    pass: (ms: number) => {
+      now = new Date(now.getTime() + ms);
+    },
+    facts: async (name = 'cafe.rest') => (await observer.observe(name)).facts,
+  };
+}
+
+describe('a look by DNS', () => {
+  test('tells all that is there, in a normal form', async () => {
+    const { facts, asked } = await arrange();
+    expect(await facts()).toEqual({
+      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      soa: seen(['ns1.host.example hostmaster.cafe.rest']),
+      a: seen(['198.51.100.7', '198.51.100.8']),
+      aaaa: { state: 'absent' },
+      www_a: seen(['198.51.100.7', '198.51.100.8']),
+      www_aaaa: { state: 'absent' },
+      mx: seen(['10 a.mail.example', '20 b.mail.example']),
+      caa: seen(['0 issue letsencrypt.org']),
+      spf: seen(['v=spf1 include:_spf.example -all']),
+      dmarc: seen(['v=DMARC1; p=reject']),
+      ds: { state: 'absent' },
+      dnskey: { state: 'absent' },
+      certificate: seen(['2027-01-01T00:00:00.000Z']),
+    });
+    expect(asked).toEqual([['198.51.100.7', '198.51.100.8']]);
+  });
+
+  test('keeps nothing that cannot be stored, and of what is long the beginning', async () => {
+    const { dns, facts } = await arrange();
+    const long = (end: string) => [
+      `@ TXT "v=spf1 ${'x'.repeat(200)}" "${'y'.repeat(240)}" "${'z'.repeat(200)}${end}"`,
+    ];
+    dns.world.serve(
+      'cafe.rest',
+      ['ns1.host.example'],
+      [...long('1'), '_dmarc TXT "v=DMARC1; p=\u0000\u202enone"'],
+    );
+    const { spf, dmarc } = await facts();
+    expect(dmarc).toEqual(seen(['v=DMARC1; p=\ufffd\ufffdnone']));
+    expect(factValue(spf)?.[0]).toHaveLength(518);
+    dns.world.serve('cafe.rest', ['ns1.host.example'], long('2'));
+    expect((await facts()).spf).not.toEqual(spf);
+  });
+
+  test('gives the same when the records come in another order and case', async () => {
+    const { dns, facts } = await arrange();
+    const before = await facts();
+    const shuffled = LINES.toReversed().map((line) => line.replace('A.Mail.example', 'a.MAIL.Example'));
+    dns.world.serve('cafe.rest', ['ns1.host.example', 'ns2.host.example'], shuffled);
+    dns.world.delegate('cafe.rest', ['ns2.host.example', 'ns1.host.example']);
+    expect(await facts()).toEqual({ ...before, soa: seen(['ns1.host.example hostmaster.cafe.rest']) });
+  });
+
+  test('tells keys and what vouches for them', async () => {
+    const { dns, facts } = await arrange([...LINES, '@ DNSKEY 257 3 13 QUJDRA==']);
+    dns.world.delegate('cafe.rest', ['ns1.host.example'], ['12345 13 2 ABCD']);
+    expect(await facts()).toMatchObject({
+      ds: seen(['12345 13 2 abcd']),
+      dnskey: { state: 'seen', value: [expect.stringMatching(/^257 13 \d+ [0-9a-f]{16}$/)] },
+    });
+  });
+
+  test('tells the nameservers at the parent and at the name apart', async () => {
+    const { dns, facts } = await arrange();
+    dns.world.serve('cafe.rest', ['ns1.host.example'], ['@ NS ns9.host.example']);
+    expect(await facts()).toMatchObject({
+      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      nameservers: seen(['ns9.host.example']),
+    });
+  });
+
+  test('of a name that is not delegated finds nothing, and says so', async () => {
+    const { facts } = await arrange();
+    const found = await facts('nobody.rest');
+    expect(Object.values(found).every((fact) => fact.state === 'absent')).toBe(true);
+  });
+
+  test('what fails is unseen, the rest is seen', async () => {
+    const { dns, facts } = await arrange();
+    dns.faults.set({ kind: 'servfail', match: { type: 'MX' } });
+    dns.faults.set({ kind: 'silence', match: { server: 'a.nic.rest' } });
+    dns.faults.set({ kind: 'refused', match: { name: 'cafe.rest', type: 'A' } });
+    expect(await facts()).toMatchObject({
+      mx: { state: 'unseen', reason: 'server_failure' },
+      parent_nameservers: { state: 'unseen', reason: 'timeout' },
+      a: { state: 'unseen', reason: 'refused' },
+      // Nobody knows whether there is an address to connect to.
+      certificate: { state: 'unseen', reason: 'refused' },
+      spf: { state: 'seen' },
+    });
+  });
+
+  test('a lapsed zone at its nameservers is unseen, while the delegation stands', async () => {
+    const { dns, facts } = await arrange();
+    dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
+    expect(await facts()).toMatchObject({
+      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      nameservers: { state: 'unseen', reason: 'server_failure' },
+      mx: { state: 'unseen', reason: 'server_failure' },
+    });
+  });
+
+  test('finds the zone above once an hour', async () => {
+    const { dns, facts, pass } = await arrange();
+    await serveName(dns, 'bar.rest', []);
+    const looksAtZone = () => dns.questions.filter(({ name }) => name === 'rest').length;
+    await facts('cafe.rest');
+    await facts('bar.rest');
+    expect(looksAtZone()).toBe(1);
+    pass(3_600_001);
+    await facts('cafe.rest');
+    expect(looksAtZone()).toBe(2);
+  });
+});
+
+describe('a certificate', () => {
+  const folder = new URL('../support/tls/', import.meta.url);
+  const read = (file: string) => readFileSync(new URL(file, folder));
+  const closing: (() => void)[] = [];
+  afterEach(() => {
+    for (const close of closing.splice(0)) close();
+  });
+
+  function listen(server: ReturnType<typeof createTcpServer>): Promise<number> {
+    closing.push(() => server.close());
+    return new Promise((done) => {
+      server.listen(0, '127.0.0.1', () => done((server.address() as AddressInfo).port));
+    });
+  }
+
+  test('tells when it ends, trusted or not', async () => {
+    const names: string[] = [];
+    const options = { key: read('tls-test-key.pem'), cert: read('tls-test-cert.pem') };
+    const server = createServer(options, (socket) => {
+      if (typeof socket.servername === 'string') names.push(socket.servername);
+      socket.on('error', () => socket.destroy());
+    });
+    const port = await listen(server);
+    const fact = await readCertificate('cafe.rest', ['127.0.0.1'], { mayConnect: () => true, port });
+    expect(fact).toEqual(seen(['2120-01-01T00:00:00.000Z']));
+    expect(certificateDaysLeft('2027-01-01T00:00:00.000Z', new Date('2026-12-30T12:00:00Z'))).toBe(1);
+    expect(certificateDaysLeft('2027-01-01T00:00:00.000Z', new Date('2027-01-01T00:00:01Z'))).toBe(-1);
+  });
+
+  test('is unseen where nothing speaks TLS, and where nothing answers', async () => {
+    const rude = createTcpServer((socket) => socket.end('hello'));
+    const port = await listen(rude);
+    const options = { mayConnect: () => true, port };
+    expect(await readCertificate('cafe.rest', ['127.0.0.1'], options)).toEqual({
+      state: 'unseen',
+      reason: 'no_tls',
+    });
+    const silent = createTcpServer((socket) => socket.on('error', () => socket.destroy()));
+    const silentPort = await listen(silent);
+    expect(
+      await readCertificate('cafe.rest', ['127.0.0.1'], { ...options, port: silentPort, timeoutMs: 50 }),
+    ).toEqual({ state: 'unseen', reason: 'timeout' });
+  });
+
+  test('is not read at private addresses', async () => {
+    let connections = 0;
+    const port = await listen(
+      createTcpServer((socket) => {
+        connections += 1;
+        socket.destroy();
+      }),
+    );
+    const mayConnect = createReachability(false);
+    expect(await readCertificate('cafe.rest', ['127.0.0.1', '10.0.0.1'], { mayConnect, port })).toEqual({
+      state: 'unseen',
+      reason: 'private_address',
+    });
+    expect(connections).toBe(0);
+  });
+
+  test('is given up with the signal', async () => {
+    const silent = await listen(createTcpServer((socket) => socket.on('error', () => socket.destroy())));
+    const controller = new AbortController();
+    const options = { mayConnect: () => true, port: silent };
+    const reading = readCertificate('cafe.rest', ['127.0.0.1'], options, controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+  });
+});
+
+describe('what may be connected to', () => {
+  test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'])(
+    '%s may not',
+    (address) => {
+      expect(createReachability(false)(address)).toBe(false);
+    },
+  );
+
+  test('public addresses may; the machine itself only where that is said', () => {
+    expect(createReachability(false)('198.41.0.4')).toBe(true);
+    expect(createReachability(false)('2606:4700::1111')).toBe(true);
+    expect(createReachability(true)('127.0.0.10')).toBe(true);
+    expect(createReachability(true)('10.1.2.3')).toBe(false);
+  });
+
+  test('a sandbox is known by a resolver on the loopback at a port of its own', () => {
+    expect(isSandbox([{ address: '127.0.0.1', port: 5353 }])).toBe(true);
+    expect(isSandbox([{ address: '127.0.0.53', port: 53 }])).toBe(false);
+    expect(isSandbox([{ address: '10.0.0.1', port: 5353 }])).toBe(false);
+    expect(isSandbox([])).toBe(false);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { seen } from '../../src/names/facts.ts';
+import { mergeObservation } from '../../src/names/history.ts';
+import {
+  createLookPlanner,
+  isUrgent,
+  type LookKind,
+  motionOf,
+  nextLook,
+  type ScheduledName,
+} from '../../src/names/schedule.ts';
+import fc from '../support/properties.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NOW = new Date('2026-11-22T00:00:00Z');
+const QUIET: ScheduledName = { endsAt: undefined, guarded: false, inMotion: false, unsettled: false };
+
+function inDays(days: number): Date {
+  return new Date(NOW.getTime() + days * DAY);
+}
+
+function hoursTo(kind: LookKind, more: Partial<ScheduledName>, random = 0): number {
+  return (nextLook(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
+}
+
+describe('the next look', () => {
+  test.each<[string, Partial<ScheduledName>, number, number]>([
+    ['of a quiet name', { endsAt: inDays(300) }, 24, 168],
+    ['of a name without a date', {}, 24, 168],
+    ['inside 60 days of its end', { endsAt: inDays(60) }, 4, 4],
+    ['shortly after its end', { endsAt: inDays(-30) }, 4, 4],
+    ['long after its end', { endsAt: inDays(-200) }, 24, 168],
+    ['of a guarded name', { endsAt: inDays(300), guarded: true }, 4, 4],
+    ['of a name in motion', { endsAt: inDays(300), inMotion: true }, 4, 4],
+    ['of what was seen once', { endsAt: inDays(300), unsettled: true }, 0.5, 0.5],
+    ['of a name that comes near its end sooner', { endsAt: inDays(62) }, 24, 48],
+  ])('%s', (_case, more, dns, registry) => {
+    expect(hoursTo('dns', more)).toBe(dns);
+    expect(hoursTo('registry', more)).toBe(registry);
+  });
+
+  test('is spread, never later than promised', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
+        const hours = hoursTo('registry', {}, random);
+        expect(hours).toBeGreaterThan(168 * 0.79);
+        expect(hours).toBeLessThanOrEqual(168);
+      }),
+    );
+    expect(hoursTo('dns', {}, 0.5)).toBeLessThan(24);
+  });
+});
+
+test('a name is in motion by its statuses, also by those that were seen once', () => {
+  const look = (day: number, status: string) => ({
+    name: 'cafe.rest',
+    at: inDays(day),
+    facts: { statuses: seen(['active', status]) },
+  });
+  const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
+  expect(motionOf(quiet)).toEqual({ inMotion: false, unsettled: false });
+  const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
+  expect(motionOf(once)).toEqual({ inMotion: true, unsettled: true });
+  const twice = mergeObservation(once, look(2, 'pending transfer')).history;
+  expect(motionOf(twice)).toEqual({ inMotion: true, unsettled: false });
+  expect(isUrgent({ ...QUIET, ...motionOf(twice) }, NOW)).toBe(true);
+  expect(isUrgent(QUIET, NOW)).toBe(false);
+});
+
+describe('the planner', () => {
+  test('asks no host more often than it allows, in any hour', () => {
+    const looks = fc.array(fc.record({ host: fc.constantFrom('a', 'b'), urgent: fc.boolean() }), {
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(looks, fc.integer({ min: 2, max: 60 }), (due, perHour) => {
+        const planner = createLookPlanner(() => ({ perHour }));
+        const planned = due.map(({ host, urgent }) => ({
+          host,
+          at: planner.reserve(host, urgent, NOW).getTime(),
+        }));
+        for (const host of ['a', 'b']) {
+          const moments = planned.filter((look) => look.host === host).map(({ at }) => at);
+          for (const from of moments) {
+            const inHour = moments.filter((at) => at >= from && at < from + HOUR).length;
+            // Each of the two lanes may begin its hour a look early.
+            expect(inHour).toBeLessThanOrEqual(perHour + 2);
+          }
+        }
+      }),
+    );
+  });
+
+  test('looks at once while the budget lasts, and catches up with the clock', () => {
+    const planner = createLookPlanner(() => ({ perHour: 2 }));
+    expect(planner.reserve('a', true, NOW)).toEqual(NOW);
+    expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR));
+    expect(planner.reserve('b', true, NOW)).toEqual(NOW);
+    expect(planner.reserve('a', true, inDays(1))).toEqual(inDays(1));
+  });
+
+  test('has urgent looks wait for no routine ones', () => {
+    const planner = createLookPlanner(() => ({ perHour: 3_600 }));
+    for (let n = 0; n < 100_000; n += 1) planner.reserve('registry', false, NOW);
+    expect(planner.reserve('registry', true, NOW)).toEqual(NOW);
+    expect(planner.reserve('registry', false, NOW).getTime() - NOW.getTime()).toBe(100_000 * 2_000);
+  });
+
+  test('plans a million names in flat memory', () => {
+    const hosts = Array.from({ length: 50 }, (_, n) => `registry${n}`);
+    const planner = createLookPlanner(() => ({ perHour: 3_600 }));
+    const plan = (names: number) => {
+      let latest = 0;
+      for (let n = 0; n < names; n += 1) {
+        const at = planner.reserve(hosts[n % hosts.length] ?? '', n % 20 === 0, NOW);
+        latest = Math.max(latest, at.getTime());
+      }
+      return latest;
+    };
+    plan(10_000);
+    const before = process.memoryUsage();
+    const latest = plan(1_000_000);
+    const after = process.memoryUsage();
+    expect(latest).toBeGreaterThan(NOW.getTime());
+    // What garbage is left is not what it keeps: a note a name would take far more.
+    expect(after.heapUsed - before.heapUsed).toBeLessThan(64 * 1_048_576);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { type LedgerEntry, reconcile } from '../../src/names/alarms.ts';
+import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { compareImpacts, IMPACT_TASKS, impactOf } from '../../src/names/impact.ts';
+import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
+import { readHistory, readImpact, readLedger } from '../../src/names/stored.ts';
+import fc from '../support/properties.ts';
+
+const START = new Date('2026-11-22T00:00:00Z');
+
+const fact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constantFrom(unseen('timeout'), unseen('not_told'), seen([])),
+  fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(seen),
+);
+const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
+
+/** What some looks made of a name. */
+function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
+  let history: NameHistory = {};
+  let ledger: readonly LedgerEntry[] = [];
+  for (const [n, facts] of given.entries()) {
+    const at = new Date(START.getTime() + n * 3_600_000);
+    const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: Object.fromEntries(facts) });
+    history = merged.history;
+    const order = { id: 'O1', task: 'owner' as const, state: 'sent' as const, sentAt: START };
+    ledger = reconcile({ changes: merged.changes, history, orders: [order], ledger }).ledger;
+  }
+  return { history, ledger };
+}
+
+function kept(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+describe('what is known of a name', () => {
+  test('comes back from JSON as it was', () => {
+    fc.assert(
+      fc.property(looks, (given) => {
+        const { history, ledger } = known(given);
+        expect(readHistory(kept(history))).toEqual(history);
+        expect(readLedger(kept(ledger))).toEqual(ledger);
+      }),
+    );
+  });
+
+  test('comes back with the order that explains a change', () => {
+    const owner = (value: string) => [['owner', seen([`fn:${value}`])]] as const;
+    const { ledger } = known([owner('1'), owner('2'), owner('2')]);
+    expect(readLedger(kept(ledger))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
+  });
+
+  test('leaves out what a later version has kept', () => {
+    const { history } = known([[['mx', seen(['10 mail.example'])]]]);
+    expect(readHistory({ ...Object(kept(history)), tlsa: { anything: 1 } })).toEqual(history);
+    const entry = { kind: 'tlsa', after: [], facts: ['tlsa'], firstSeen: '2026-11-22T00:00:00.000Z' };
+    expect(readLedger([entry])).toEqual([]);
+  });
+
+  test('is not made up out of something else', () => {
+    expect(() => readHistory([])).toThrow();
+    expect(() => readHistory({ mx: { past: 'none' } })).toThrow();
+    expect(() => readLedger({})).toThrow();
+    expect(() => readLedger([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }])).toThrow();
+  });
+});
+
+describe('an impact', () => {
+  const check: fc.Arbitrary<NameserverCheck> = fc.record({
+    host: fc.constantFrom('ns1', 'ns2', 'ns3'),
+    state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
+    differences: fc.constantFrom([], [{ fact: 'mx' as const, now: ['10 a.example'], there: [] }]),
+    unseen: fc.subarray<FactName>(['mx', 'a']),
+    ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
+  });
+  const some = { count: 12, names: ['one.rest'] };
+
+  test('comes back from JSON as it was', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...IMPACT_TASKS),
+        fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)),
+        fc.constantFrom({ nameservers: some, mail: some, redirects: some }, undefined),
+        fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
+        (task, facts, dependents, checks) => {
+          const impact = impactOf({ task, facts: Object.fromEntries(facts), dependents, checks });
+          const read = readImpact(kept(impact));
+          expect(read).toEqual(impact);
+          if (read !== undefined) {
+            expect(compareImpacts(impact, read)).toEqual({ appeared: [], gone: [], changed: [] });
+          }
+        },
+      ),
+    );
+  });
+
+  test('that cannot be read is not known', () => {
+    expect(readImpact({ task: 'delete' })).toBeUndefined();
+    expect(readImpact(null)).toBeUndefined();
+  });
+});

@@ -1,0 +1,158 @@
+import {
+  botchedMove,
+  lapsedDelegation,
+  type Scene,
+  type StoryStep,
+  setScene,
+  startSandboxService,
+  theft,
+} from '@domain-steward/sandbox-service';
+import { request } from 'undici';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  type AlarmKind,
+  classifyDateMove,
+  type LedgerEntry,
+  type NameOrder,
+  reconcile,
+} from '../../src/names/alarms.ts';
+import { seen, unseen } from '../../src/names/facts.ts';
+import { currentFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { impactOf } from '../../src/names/impact.ts';
+import { checkNameservers } from '../../src/names/nameserver-check.ts';
+import { createDnsObserver } from '../../src/names/observe.ts';
+import { observeRegistryRecord } from '../../src/names/registry-record.ts';
+import { clientFor, startDns } from '../dns/sandbox-dns.ts';
+
+const DAY = 86_400_000;
+const START = Date.UTC(2026, 10, 22);
+const NAME = 'cafe.rest';
+const NOBODY = { count: 0, names: [] };
+
+let closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing) await close();
+  closing = [];
+});
+
+/** The sandbox's registry and DNS, and all that is made of looking at a name there, on a clock of the test's. */
+async function arrange(orders: readonly NameOrder[] = []) {
+  let now = START;
+  const service = await startSandboxService({ now: () => now });
+  closing.push(() => service.close());
+  const dns = await startDns();
+  const client = clientFor(dns, { timeoutMs: 500 });
+  const observer = createDnsObserver({
+    dns: client,
+    now: () => new Date(now),
+    readCertificate: () => Promise.resolve(unseen('no_tls')),
+  });
+  const scene: Scene = { service, dns, name: NAME };
+  await setScene(scene);
+  let history: NameHistory = {};
+  let ledger: readonly LedgerEntry[] = [];
+  let halfDays = 0;
+  const raised: AlarmKind[] = [];
+  const explained: string[] = [];
+
+  async function look(): Promise<void> {
+    const url = new URL(`domain/${NAME}`, service.rdapBootstrapUrl);
+    const { statusCode, body } = await request(url);
+    const record: unknown = await body.json();
+    const seenAtRegistry = observeRegistryRecord(
+      statusCode === 404 ? undefined : record,
+      NAME,
+      new Date(now),
+    );
+    const merged = mergeObservation(history, await observer.observe(NAME));
+    const both = mergeObservation(merged.history, seenAtRegistry);
+    const changes = [...merged.changes, ...both.changes];
+    const found = reconcile({ changes, history: both.history, orders, ledger });
+    history = both.history;
+    ledger = found.ledger;
+    raised.push(...found.raised.map(({ event }) => event.kind));
+    explained.push(...found.explained.map(({ event, orderId }) => `${event.kind} ${orderId}`));
+  }
+
+  return {
+    scene,
+    client,
+    raised,
+    explained,
+    history: () => history,
+    facts: () => currentFacts(history, new Date(now), 8 * DAY),
+    /** Lets a story go on to a day, with looks twice a day. */
+    async play(steps: readonly StoryStep[], untilDay: number) {
+      for (; halfDays <= untilDay * 2; halfDays += 1) {
+        now = START + (halfDays * DAY) / 2;
+        for (const step of steps) if (step.day * 2 === halfDays) step.run();
+        await look();
+      }
+    },
+  };
+}
+
+describe('a theft', () => {
+  test('is told step by step, and never looks like a renewal', async () => {
+    const { scene, raised, explained, history, play } = await arrange();
+    const steps = theft(scene);
+    await play(steps, 6);
+    expect(raised).toEqual(['lock_gone', 'lock_gone', 'pending_transfer']);
+    await play(steps, 12);
+    expect(raised.slice(3)).toEqual(['registrar', 'nameservers']);
+    expect(explained).toEqual([]);
+    expect(classifyDateMove(history())).toBe('transfer');
+  });
+});
+
+describe('a botched move', () => {
+  const order: NameOrder = {
+    id: 'O1',
+    task: 'nameservers',
+    state: 'succeeded',
+    sentAt: new Date(START + DAY),
+    nameServers: ['ns1.newhost.example', 'ns2.newhost.example'],
+  };
+
+  test('is foreseen by asking the new nameservers', async () => {
+    const { client, facts, play } = await arrange();
+    await play([], 1);
+    const checks = await checkNameservers(client, { name: NAME, current: facts() }, order.nameServers ?? []);
+    const dependents = { nameservers: NOBODY, mail: NOBODY, redirects: NOBODY };
+    const impact = impactOf({ task: 'nameservers', facts: facts(), dependents, checks });
+    expect(impact).toMatchObject({ isInUse: 'yes', areNewNameserversReady: 'no' });
+    expect(impact.items).toMatchObject([
+      { code: 'new_nameservers_not_authoritative', severity: 'stops', hosts: order.nameServers },
+      { code: 'mail', severity: 'stops' },
+      { code: 'website', severity: 'stops' },
+    ]);
+  });
+
+  test('is explained by its order, while what lives on the name cannot be seen', async () => {
+    const { scene, raised, explained, history, play } = await arrange([order]);
+    await play(botchedMove(scene).slice(0, 1), 3);
+    expect(raised).toEqual([]);
+    expect(explained).toEqual(['nameservers O1']);
+    expect(history().mx?.unseen?.reason).toBe('server_failure');
+    expect(history().mx?.current?.value).toEqual(['10 mail.host.example']);
+  });
+});
+
+describe('a lapsed delegation', () => {
+  test('is no change of the name, and nobody says that nothing is there', async () => {
+    const { scene, raised, facts, play } = await arrange();
+    await play(lapsedDelegation(scene), 12);
+    expect(raised).toEqual([]);
+    expect(facts()).toMatchObject({
+      parent_nameservers: seen(['ns1.host.example', 'ns2.host.example']),
+      mx: { state: 'unseen', reason: 'server_failure' },
+    });
+  });
+
+  test('that a stranger uses shows in what lives on the name', async () => {
+    const { scene, facts, history, play } = await arrange();
+    await play(lapsedDelegation(scene), 22);
+    expect(facts().mx).toEqual(seen(['10 mail.thief.example']));
+    expect(history().mx?.past.map(({ value }) => value)).toEqual([['10 mail.host.example']]);
+  });
+});
