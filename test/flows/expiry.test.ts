@@ -164,6 +164,31 @@ describe('the digest', () => {
     await told('/domain unwatch many2.rest');
   });
 
+  test('keeps the form of several names where one has an open order, and names that order', async () => {
+    for (const name of ['open1.rest', 'open2.rest']) await watched(name, 4);
+    const message = await digest();
+    const first = await ask(t.workspace, t.alice, '/domain renew open1.rest');
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
+    const cards = t.workspace.messages(EXPIRY).length;
+    const outcome = await t.alice.submit(form, { names: ['open1.rest', 'open2.rest'], period: '1' });
+    expect(outcome).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        names: expect.stringMatching(new RegExp(`open1\\.rest.*${first.id}.*Nothing was asked for`)),
+      },
+    });
+    expect(t.workspace.messages(EXPIRY), 'nothing is ordered').toHaveLength(cards);
+    const order = await orderAfter(
+      t.workspace,
+      () => t.alice.submit(form, { names: ['open2.rest'], period: '1' }),
+      EXPIRY,
+    );
+    expect(textOf(order.card)).toContain('Renew open2.rest');
+    await t.alice.click(order.card, 'order_cancel');
+    await t.alice.click(first.card, 'order_cancel');
+    for (const name of ['open1.rest', 'open2.rest']) await told(`/domain unwatch ${name}`);
+  });
+
   test('is quiet about a snoozed name until the snooze ends', async () => {
     await watched('tired.rest', 8);
     const message = await digest();

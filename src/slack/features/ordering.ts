@@ -3,11 +3,12 @@ import type { Secret } from '../../client/secret.ts';
 import { isOpen, type Order, type OrderTaskName, stateInWords } from '../../orders/order.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { displayName } from '../../zones/names.ts';
 import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
 import { NOT_LINKED } from '../serve.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
-import { code, escapeText, type Message, say } from '../views/kit.ts';
+import { code, count, escapeText, type Message, say } from '../views/kit.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 
 /*
@@ -86,6 +87,17 @@ export function openAlready(order: Order): Message {
   return say(
     `There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
   );
+}
+
+/**
+ * The same at the field of a form that stays open. Plain text: errors at fields have no markup.
+ * @param names as the form gives them, in ASCII
+ */
+export function openAlreadyAtField(order: Order, names: readonly string[]): string {
+  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
+  const [first = orderTitle(order), ...others] = shared.map(displayName);
+  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  return `${which}: an order is open already, ${order.id}. Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again, or see the order with /domain order ${order.id}.`;
 }
 
 /** Why the person's active account cannot do a task and what to do instead; undefined when it can. */

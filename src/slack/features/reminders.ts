@@ -29,7 +29,7 @@ import {
 } from '../views/kit.ts';
 import { posted, SlackProblem } from '../web.ts';
 import { renewForm, restoreForm } from './domains.ts';
-import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
+import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
 
 /*
  * The buttons of the digest. A button carries the name, `reminder_renew_many` the digest's id; on a click everything
@@ -151,6 +151,13 @@ const renewManyForm: FormFeature = {
       const [first] = outcome.problems;
       const at = outcome.problems.every(({ field }) => field === 'period') ? 'period' : 'names';
       return { kind: 'errors', errors: { [at]: first?.problem ?? 'Check the names and the period.' } };
+    }
+    if (outcome.kind === 'open_already') {
+      // The other names stay ticked: one name's order is no reason to tick the rest again.
+      return {
+        kind: 'errors',
+        errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
+      };
     }
     const said = outcomeMessage(outcome);
     return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
