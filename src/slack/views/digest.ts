@@ -1,9 +1,10 @@
 import type { Button } from '@slack/types';
+import { byDeadline, deadlineOf } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
-import { dayInWords, daysInWords, nameInWords } from './expiry.ts';
+import { DEADLINE_COLUMNS, dayInWords, daysInWords, deadlineCells, nameInWords } from './expiry.ts';
 import {
   type AnyBlock,
   actions,
@@ -190,16 +191,18 @@ function reminderButtons({ name, phase }: Reminder): Button[] {
 }
 
 function dueTable({ all, total }: DigestHead): AnyBlock {
-  const rows = all.flatMap((group) => group.reminders.slice(0, TABLE_ROWS));
+  const rows = all
+    .flatMap(({ reminders }) => reminders)
+    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder) }))
+    .sort((a, b) => byDeadline(a.deadline, b.deadline))
+    .slice(0, TABLE_ROWS);
   return table({
     caption:
       total > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${total} names` : `${count(total, 'name')} by urgency`,
-    columns: ['Name', 'Days left', 'Expires', 'Last safe day', 'Where it stands'],
-    rows: rows.map((reminder) => [
+    columns: ['Name', ...DEADLINE_COLUMNS, 'Where it stands'],
+    rows: rows.map(({ reminder, deadline }) => [
       displayName(reminder.name),
-      String(reminder.daysLeft),
-      dayInWords(reminder.expiryDay),
-      reminder.lastSafeDay === undefined ? '' : dayInWords(reminder.lastSafeDay),
+      ...deadlineCells(deadline),
       reminder.phase === 'registered'
         ? reminder.estimated
           ? 'date estimated'

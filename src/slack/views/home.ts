@@ -4,7 +4,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
-import { dayInWords, daysInWords } from './expiry.ts';
+import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
 import {
   type AnyBlock,
   actions,
@@ -220,14 +220,10 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
       : []),
     table({
       caption: 'Next to expire',
-      columns: ['Name', 'Expires', 'When'],
+      columns: ['Name', ...DEADLINE_COLUMNS],
       rows: next
         .slice(0, HOME_LENGTH)
-        .map(({ domain, day, daysLeft }) => [
-          displayName(domain.name),
-          day === undefined ? 'not known' : dayInWords(day),
-          daysLeft === undefined ? 'not known' : daysInWords(daysLeft),
-        ]),
+        .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
     }),
     context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
   ];

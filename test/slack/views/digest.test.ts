@@ -65,6 +65,28 @@ describe('the life of a name in the digest', () => {
     expect(pressed).toBe(button);
   });
 
+  test('in the table: one number that says until when something can be done, and what; soonest first', () => {
+    const message = digestHead(
+      head([
+        named('deleted.rest', 113, { deletedAt: inDays(-2) }),
+        named('soon.rest', 7),
+        named('grace.rest', -1),
+        named('gone.rest', 100, { deletedAt: inDays(-31) }),
+      ]),
+    );
+    const [table] = message.blocks.filter((block) => block.type === 'data_table');
+    const rows = table?.rows.map((row) =>
+      row.flatMap((cell) => (cell.type === 'raw_text' ? [cell.text] : [])),
+    );
+    expect(rows?.map((row) => row.slice(0, 4))).toEqual([
+      ['Name', 'Days left', 'To do', 'Until'],
+      ['soon.rest', '7', 'Renew', '21 Jun 2027'],
+      ['deleted.rest', '27', 'Restore', '11 Jul 2027'],
+      ['grace.rest', '43', 'Renew', '27 Jul 2027'],
+      ['gone.rest', '–', 'Nothing', '–'],
+    ]);
+  });
+
   test('in a zone of which nothing is documented', () => {
     expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('not documented');
   });
@@ -112,7 +134,12 @@ describe('within Slack’s limits', () => {
   });
 
   test('is a page of the list, and the report of an import', () => {
-    const names = domains.map((domain) => ({ domain, day: '2027-06-20', daysLeft: 6 }));
+    const names = domains.map((domain) => ({
+      domain,
+      day: '2027-06-20',
+      daysLeft: 6,
+      deadline: { action: 'renew', until: '2027-06-20', daysLeft: 6 } as const,
+    }));
     expectMessage(expiringPage({ names, dated: 1_000, undated: 3 }, 90, 20, NOW));
     const rejected = Array.from({ length: 500 }, (_, index) => ({
       line: index + 1,

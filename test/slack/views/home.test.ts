@@ -27,7 +27,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     snooze: undefined,
     lapse: undefined,
   };
-  return { domain, day, daysLeft };
+  return { domain, day, daysLeft, deadline: { action: 'renew' as const, until: day, daysLeft } };
 }
 
 const FULL: HomeData = {
