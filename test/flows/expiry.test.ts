@@ -80,7 +80,7 @@ describe('the watch list', () => {
     expect(unseen).toMatch(/1 Sept? 2027, as a person said.*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
-      /unseen\.rest\n1 Sept? 2027\n\d+\ngiven by a person\nlook-up: the registry has no record/,
+      /unseen\.rest\n\d+\nRenew\n1 Sept? 2027\ngiven by a person\nlook-up: the registry has no record/,
     );
     expect(await told('/domain unwatch unseen.rest')).toContain('off the watch list');
     expect(await told('/domain unwatch unseen.rest')).toContain('not on the watch list');
@@ -110,7 +110,9 @@ describe('the watch list', () => {
     expect(report).toMatch(/3 names added, 1 line repeated, 2 lines not taken/);
     expect(report).toMatch(/Line 6.*does not exist/);
     await listedWith('two.rest', 200);
-    expect(await told('/domain expiring 3000')).toMatch(/three\.rest\n1 Mar 2029\n\d+\ngiven by a person/);
+    expect(await told('/domain expiring 3000')).toMatch(
+      /three\.rest\n\d+\nRenew\n1 Mar 2029\ngiven by a person/,
+    );
   });
 });
 
@@ -209,6 +211,21 @@ describe('the digest', () => {
     await told('/domain unwatch tired.rest');
   });
 
+  test('offers no longer snooze than is left', async () => {
+    await watched('short.rest', 4);
+    const message = await digest();
+    const form = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
+    );
+    expect(form.blocks[0]).toMatchObject({
+      hint: { text: expect.stringMatching(/can be renewed: 3 days at most/) },
+      element: { initial_value: '3', min_value: '1', max_value: '3' },
+    });
+    expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });
+    await repliedAfter(message, () => t.alice.submit(form, { days: '3' }));
+    await told('/domain unwatch short.rest');
+  });
+
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
@@ -227,7 +244,7 @@ describe('the digest', () => {
     );
     expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
     expect(await told('/domain expiring 30')).toMatch(
-      /lapse\.rest\n.*\n.*\n.*\nlapses as decided: campaign is over/,
+      /lapse\.rest\n.*\n.*\n.*\n.*\nlapses as decided: campaign is over/,
     );
     for (let day = 0; day < 8; day += 1) {
       const next = await nextDay();

@@ -37,12 +37,23 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   number_input: {
     places: ['input'],
-    fields: [...TYPED, 'is_decimal_allowed'],
+    fields: [...TYPED, 'is_decimal_allowed', 'min_value', 'max_value'],
     check: (check, input, at) => {
       const decimal = input['is_decimal_allowed'];
       if (typeof decimal !== 'boolean') check.add('missing required field: is_decimal_allowed', at);
       if (decimal === true) check.unsupported('decimal numbers', `${at}/is_decimal_allowed`);
       check.string(input, 'initial_value', at, {});
+      check.string(input, 'min_value', at, { min: 1 });
+      check.string(input, 'max_value', at, { min: 1 });
+      const [least, initial, most] = ['min_value', 'initial_value', 'max_value'].map((field) =>
+        typeof input[field] === 'string' ? Number(input[field]) : undefined,
+      );
+      if (initial !== undefined && initial < (least ?? -Infinity)) {
+        check.add('must not be below `min_value`', `${at}/initial_value`);
+      }
+      if (initial !== undefined && initial > (most ?? Infinity)) {
+        check.add('must not be above `max_value`', `${at}/initial_value`);
+      }
     },
   },
   email_text_input: {

@@ -123,12 +123,24 @@ export function inputErrors(blocks: JsonObject[], values: StateValues): Record<s
 function textError(element: JsonObject, value: string): string | undefined {
   switch (element['type']) {
     case 'number_input':
-      return /^-?\d+$/.test(value) ? undefined : 'Please enter a whole number.';
+      return numberError(element, value);
     case 'email_text_input':
       return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? undefined : 'Please enter a valid email address.';
     default:
       return undefined;
   }
+}
+
+function numberError(element: JsonObject, value: string): string | undefined {
+  if (!/^-?\d+$/.test(value)) return 'Please enter a whole number.';
+  const least = textOf(element, 'min_value');
+  const most = textOf(element, 'max_value');
+  if (least !== undefined && Number(value) < Number(least)) {
+    return `Please enter a number that is ${least} or more.`;
+  }
+  return most !== undefined && Number(value) > Number(most)
+    ? `Please enter a number that is ${most} or less.`
+    : undefined;
 }
 
 /** The entry of `actions` in a `block_actions` payload. */

@@ -1,6 +1,6 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
-import { snoozedUntilDay } from '../../expiry/watch-list.ts';
+import { MAX_SNOOZE_DAYS, snoozedUntilDay } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -19,6 +19,7 @@ import type { Field, Form, FormOrigin } from '../views/form.ts';
 import {
   actions,
   button,
+  count,
   escapeText,
   LIMITS,
   type Message,
@@ -164,12 +165,15 @@ const renewManyForm: FormFeature = {
   },
 };
 
+/** Offered where so many days are left. */
+const SNOOZE_DAYS = 7;
+
 const snoozeFields: Form = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
   fields: [
-    { name: 'days', label: 'Days', kind: 'number', hint: 'Not longer than until the expiry.' },
+    { name: 'days', label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
     { ...REASON, hint: 'Stands in the thread.' },
   ],
 };
@@ -177,11 +181,32 @@ const snoozeFields: Form = {
 const snoozeForm: FormFeature = {
   form: snoozeFields,
   needs: 'linked',
-  render: (_call, origin, values) => ({ form: snoozeFields, origin, values: { days: '7', ...values } }),
+
+  async render(call, origin, values) {
+    const { daysLeft, until, action } =
+      (await call.deps.expiry.findListed(origin.subject ?? ''))?.deadline ?? {};
+    // Where no end is known, or on the last day itself, nothing is left to fit into.
+    const max =
+      daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
+    const hint =
+      until === undefined
+        ? {}
+        : {
+            hint: `Until ${dayInWords(until)} it can be ${action === 'restore' ? 'restored' : 'renewed'}: ${count(max, 'day')} at most.`,
+          };
+    const fields = snoozeFields.fields.map((field) =>
+      field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
+    );
+    return {
+      form: { ...snoozeFields, fields },
+      origin,
+      values: { days: String(Math.min(SNOOZE_DAYS, max)), ...values },
+    };
+  },
 
   async submit(call) {
     const reason = reasonOf(call.values);
-    const days = Number(textOf(call.values, 'days') ?? '7');
+    const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
     const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
     if (!outcome.ok) return { kind: 'errors', errors: { days: outcome.why } };
     const { reminderTimezone } = await call.deps.settings();

@@ -15,6 +15,8 @@ export interface Field {
   readonly placeholder?: string;
   /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): value and what is read. */
   readonly options?: readonly { readonly value: string; readonly text: string }[];
+  /** For `number`: what Slack takes before it asks the bot. */
+  readonly range?: { readonly min: number; readonly max: number };
   /** Changing it asks the bot for another form. */
   readonly dispatches?: boolean;
 }
@@ -128,6 +130,9 @@ function element(field: Field, value: string | readonly string[] | undefined): I
       return {
         type: 'number_input',
         is_decimal_allowed: false,
+        ...(field.range === undefined
+          ? {}
+          : { min_value: String(field.range.min), max_value: String(field.range.max) }),
         ...shared,
         ...(text !== undefined && /^-?\d+$/.test(text) ? initial : {}),
       };
