@@ -8,7 +8,7 @@ import { activeAccount, type CommandCall, type FormFeature, type Interaction } f
 import { NOT_LINKED } from '../serve.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
-import { code, count, escapeText, type Message, say } from '../views/kit.ts';
+import { code, count, escapeText, type Message, quote, say } from '../views/kit.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 
 /*
@@ -147,12 +147,24 @@ export async function openForm(
   else await call.open(formView(await feature.render(call, origin, values)));
 }
 
-/** Opens a form from a command's line, with what the line says filled in. */
-export function openFromLine(call: CommandCall, form: FormFeature, values: FormValues): Promise<void> {
-  return openForm(
-    call,
-    form,
-    { channelId: call.channelId },
-    { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) },
-  );
+/**
+ * Opens a form from a command's line, with what the line says filled in. What is wrong with that is said at once, not
+ * after the rest of the form was filled in.
+ * @param unread words of the line that the form has no place for
+ */
+export async function openFromLine(
+  call: CommandCall,
+  feature: FormFeature,
+  values: FormValues,
+  unread: readonly string[] = [],
+): Promise<void> {
+  const refusal = await feature.refusal?.(call);
+  if (refusal !== undefined) return call.tell(refusal);
+  const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
+  const view = await feature.render(call, { channelId: call.channelId }, given);
+  const problems =
+    unread.length === 0
+      ? []
+      : [`This was not taken from your line: “${quote(unread.join(' '), 200)}”. Check what was.`];
+  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
 }

@@ -1,5 +1,5 @@
 import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/types';
-import { LIMITS, plainText, section, truncate } from './kit.ts';
+import { context, escapeText, LIMITS, plainText, section, truncate } from './kit.ts';
 
 /**
  * A field of a form, declared once: the view, the reading of what was submitted and the place of errors all
@@ -52,10 +52,13 @@ export interface FormView {
   readonly intro?: readonly KnownBlock[];
   /** Problems shown above the fields; for views that cannot carry inline errors any more. */
   readonly problems?: readonly string[];
+  /** By field: what is wrong with a value that it opens with. Slack takes no errors at fields before a submission. */
+  readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
 /** The modal of a form. */
-export function formView({ form, origin, values = {}, intro = [], problems = [] }: FormView): ModalView {
+export function formView(shown: FormView): ModalView {
+  const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = shown;
   return {
     type: 'modal',
     callback_id: form.name,
@@ -66,7 +69,13 @@ export function formView({ form, origin, values = {}, intro = [], problems = [] 
     blocks: [
       ...(problems.length === 0 ? [] : [section(`:warning: ${problems.join('\n')}`)]),
       ...intro,
-      ...form.fields.map((field) => input(field, values[field.name])),
+      ...form.fields.flatMap((field): KnownBlock[] => {
+        const issue = fieldIssues[field.name];
+        return [
+          ...(issue === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(issue)}`)]),
+          input(field, values[field.name]),
+        ];
+      }),
     ],
   };
 }
