@@ -30,6 +30,7 @@ import {
 } from '../views/kit.ts';
 import { posted, SlackProblem } from '../web.ts';
 import { renewForm, restoreForm } from './domains.ts';
+import { errorsByField } from './order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
 
 /*
@@ -149,9 +150,7 @@ const renewManyForm: FormFeature = {
       reason: reasonOf(call.values),
     });
     if (outcome.kind === 'invalid') {
-      const [first] = outcome.problems;
-      const at = outcome.problems.every(({ field }) => field === 'period') ? 'period' : 'names';
-      return { kind: 'errors', errors: { [at]: first?.problem ?? 'Check the names and the period.' } };
+      return { kind: 'errors', errors: errorsByField(outcome.problems) };
     }
     if (outcome.kind === 'open_already') {
       // The other names stay ticked: one name's order is no reason to tick the rest again.
