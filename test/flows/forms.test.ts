@@ -232,3 +232,28 @@ describe('link', () => {
     expect(again, 'the same account again takes nothing’s place').not.toContain('takes the place');
   });
 });
+
+describe('help', () => {
+  test('is short, and its button shows everything in its place', async () => {
+    expect(await answerTo(t.workspace, t.alice, '/domain help')).toMatch(/Everyday.*renew NAME/s);
+    const short = t.alice.ephemerals(DOMAINS).at(-1);
+    if (short === undefined) throw new Error('help said nothing');
+    await t.alice.click(short, 'help_all');
+    const whole = await t.workspace.waitFor(
+      () => t.alice.ephemerals(DOMAINS).find((each) => textOf(each).includes('/domain unwatch NAME')),
+      { what: 'all commands' },
+    );
+    expect(textOf(whole)).toMatch(/Everyday.*Look up.*Watch.*People and money.*For admins.*settings/s);
+    expect(t.alice.ephemerals(DOMAINS), 'in the place of the short one').not.toContain(short);
+  });
+
+  test('begins with the link for people without an account', async () => {
+    const said = await answerTo(t.workspace, t.carol, '/domain help');
+    expect(said).toMatch(/First.*\/domain link.*Look up.*Once an account is linked.*renew/s);
+    expect(said).not.toContain('settings');
+  });
+
+  test('shows admins what is theirs', async () => {
+    expect(await answerTo(t.workspace, t.ada, '/domain')).toMatch(/Admin.*settings/s);
+  });
+});
