@@ -14,15 +14,12 @@ export interface HelpReader {
   readonly isAdmin: boolean;
 }
 
+/** What no group below names is done every day: the tasks. */
+const EVERYDAY = 'Everyday';
+
 /** Subcommands by what people look for, in the order in which help shows them. */
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
-  {
-    title: 'Everyday',
-    names: [
-      ...['renew', 'create', 'transfer', 'restore', 'delete'],
-      ...['nameservers', 'redirect', 'authcode', 'owner-change', 'ssl-contact', 'user'],
-    ],
-  },
+  { title: EVERYDAY, names: [] },
   { title: 'Look up', names: ['rules', 'orders', 'order', 'prereg', 'help'] },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
   { title: 'People and money', names: ['link', 'whoami', 'use', 'unlink'] },
@@ -34,10 +31,10 @@ interface Group {
   readonly commands: readonly Described[];
 }
 
-/** The groups with what fits; a subcommand that no group names stands with what people look up. */
+/** The groups with what fits. */
 function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
   const groupOf = ({ name }: Described) =>
-    HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? 'Look up';
+    HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
   const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
