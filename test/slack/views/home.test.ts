@@ -76,6 +76,21 @@ it('the Home tab of somebody new', () => {
   expect(blocks).toMatchSnapshot();
 });
 
+it('shows people without an account what waits for them, then the first steps, and little else', () => {
+  const blocks = homeBlocks({ ...FULL, account: undefined, isAdmin: false });
+  expectBlocks(blocks, 'home');
+  const headers = blocks.flatMap((block) => (block.type === 'header' ? [block.text.text] : []));
+  expect(headers).toEqual([
+    'Domain Steward',
+    'Waiting for your approval',
+    'Outcome not known',
+    'Your open orders',
+    'First steps',
+  ]);
+  expect(blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(JSON.stringify(blocks)).toContain('"action_id":"home_link"');
+});
+
 it('with a hundred orders in each part it stays within the limits and counts the rest', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(240)}.rest`);
   const many = Array.from({ length: 100 }, (_, n) =>
