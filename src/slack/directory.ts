@@ -25,6 +25,8 @@ export interface SlackDirectory extends Directory {
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
   /** The members of a user group. @throws {SlackProblem} when Slack does not tell */
   groupMembers(groupId: string): Promise<readonly string[]>;
+  /** Every user group of the workspace, by id. @throws {SlackProblem} when Slack does not tell */
+  groupNames(): Promise<ReadonlyMap<string, string>>;
   /** Slack has announced that a person has changed. */
   forgetPerson(userId: string): void;
   /** Slack has announced that the members of a group have changed. */
@@ -53,6 +55,7 @@ type SlackUser = z.infer<typeof slackUser>;
 const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
 const groupAnswer = done.extend({ users: z.array(z.string()) });
+const groupsAnswer = done.extend({ usergroups: z.array(z.object({ id: z.string(), name: z.string() })) });
 const conversationAnswer = done.extend({ channel: z.object({ id: z.string() }) });
 
 /** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
@@ -132,6 +135,11 @@ export function createDirectory(
     },
 
     groupMembers: (groupId) => groups.get(groupId),
+
+    async groupNames() {
+      const { usergroups } = await web.call('usergroups.list', {}, groupsAnswer);
+      return new Map(usergroups.map(({ id, name }) => [id, name]));
+    },
 
     async membersOf(groupId) {
       try {

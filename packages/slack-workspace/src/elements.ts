@@ -73,6 +73,31 @@ const KINDS: Readonly<Record<string, Kind>> = {
     fields: ['placeholder', 'options', 'initial_options'],
     check: (check, select, at) => checkOptions(check, select, at, LIMITS.select.options),
   },
+  multi_users_select: {
+    places: ['input'],
+    fields: ['placeholder', 'initial_users'],
+    check: (check, select, at) => {
+      const users = check.list(select, 'initial_users', at, { max: Number.MAX_SAFE_INTEGER });
+      if (users.some((user) => typeof user !== 'string')) {
+        check.add('must be ids of users', `${at}/initial_users`);
+      }
+    },
+  },
+  conversations_select: {
+    places: ['input'],
+    fields: ['placeholder', 'initial_conversation', 'filter'],
+    check: (check, select, at) => {
+      check.string(select, 'initial_conversation', at, { min: 1 });
+      const filter = check.child(select, 'filter', at);
+      if (!filter) return;
+      check.onlyFields(filter, ['include', 'exclude_bot_users'], `${at}/filter`);
+      check.boolean(filter, 'exclude_bot_users', `${at}/filter`);
+      const kinds = check.list(filter, 'include', `${at}/filter`, { min: 1, max: 4 });
+      if (kinds.some((kind) => kind !== 'public' && kind !== 'private')) {
+        check.unsupported('direct messages in a menu of conversations', `${at}/filter/include`);
+      }
+    },
+  },
   checkboxes: {
     places: ['input'],
     fields: ['options', 'initial_options'],

@@ -38,6 +38,23 @@ describe('what Slack tells a person before it asks the app', () => {
     expect(inputErrors([block], values)['b']).toBe(expected);
   });
 
+  test('keeps whom and what a picker was given, by id', () => {
+    const blocks = [
+      input({ type: 'multi_users_select', initial_users: ['U1'] }, { block_id: 'people' }),
+      input({ type: 'conversations_select', initial_conversation: 'C1' }, { block_id: 'channel' }),
+    ];
+    expect(initialValues(blocks)).toEqual({
+      people: { a: { type: 'multi_users_select', selected_users: ['U1'] } },
+      channel: { a: { type: 'conversations_select', selected_conversation: 'C1' } },
+    });
+    const [people, channel] = placedElements(blocks);
+    if (!people || !channel) throw new Error('no element found');
+    expect(filled(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
+    expect(filled(people, null)).toMatchObject({ selected_users: [] });
+    expect(filled(channel, 'C2')).toMatchObject({ selected_conversation: 'C2' });
+    expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
+  });
+
   test('refuses an option that is not offered', () => {
     const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
     if (!placed) throw new Error('no element found');

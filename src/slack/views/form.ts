@@ -9,7 +9,17 @@ export interface Field {
   /** The field's JSON name in the service API where it has one. */
   readonly name: string;
   readonly label: string;
-  readonly kind: 'text' | 'lines' | 'number' | 'email' | 'choice' | 'choices' | 'picks' | 'secret';
+  readonly kind:
+    | 'text'
+    | 'lines'
+    | 'number'
+    | 'email'
+    | 'choice'
+    | 'choices'
+    | 'picks'
+    | 'people'
+    | 'channel'
+    | 'secret';
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
@@ -169,6 +179,19 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...shared,
         options,
         ...(chosen.length === 0 ? {} : { initial_options: chosen }),
+      };
+    case 'people':
+      return {
+        type: 'multi_users_select',
+        ...shared,
+        ...(given.every((id) => id === '') ? {} : { initial_users: given.filter((id) => id !== '') }),
+      };
+    case 'channel':
+      return {
+        type: 'conversations_select',
+        ...shared,
+        filter: { include: ['public', 'private'], exclude_bot_users: true },
+        ...(text === undefined || text === '' ? {} : { initial_conversation: text }),
       };
   }
 }
