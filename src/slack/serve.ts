@@ -124,14 +124,19 @@ export async function serve(
 ): Promise<void> {
   const answer = interaction(deps, delivery);
   let over = false;
+  let hasSpoken = false;
   const slow = setTimeout(() => {
-    // Said once or not at all: the answer follows.
-    if (!over) void tell(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+    // Said once or not at all: the answer follows, or has begun.
+    if (!over && !hasSpoken)
+      void tell(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
     const admission = await admit(deps, delivery, needs);
     if ('refused' in admission) await answer.tell(admission.refused);
-    else await runAndAnswer(admission.call, run);
+    else
+      await runAndAnswer(admission.call, run, () => {
+        hasSpoken = true;
+      });
   } catch (error) {
     await answer.tell(explain(deps.log, error, activity));
   } finally {
@@ -141,12 +146,17 @@ export async function serve(
 }
 
 /** Lets no delivery that was acknowledged late end without a word. */
-async function runAndAnswer(call: Interaction, run: (call: Interaction) => Promise<void>): Promise<void> {
+async function runAndAnswer(
+  call: Interaction,
+  run: (call: Interaction) => Promise<void>,
+  onSpoken: () => void,
+): Promise<void> {
   let hasSpoken = false;
   const noting =
     <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
     (...said: Said) => {
       hasSpoken = true;
+      onSpoken();
       return say(...said);
     };
   await run({

@@ -1,7 +1,13 @@
 import type { Button } from '@slack/types';
 import { byDeadline, deadlineOf } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
-import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import type {
+  DigestHead,
+  DigestMore,
+  DigestPart,
+  WatchedDomain,
+  WatchedReminder,
+} from '../../expiry/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { DEADLINE_COLUMNS, dayInWords, daysInWords, deadlineCells, nameInWords } from './expiry.ts';
@@ -60,10 +66,17 @@ export function digestHead(head: DigestHead): Message {
   ]);
 }
 
-/** A message in the digest's thread. */
-export function digestMore(part: DigestPart): Message {
+/** A message in the digest's thread: says how many names follow, and when that is all. */
+export function digestMore(part: DigestMore): Message {
   const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
-  return message(`Also due: ${names.join(', ')}`, partBlocks(part));
+  const follows = part.more
+    ? `More than ${count(part.left, 'name')} follow.`
+    : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
+  const isAll = part.left === 0 && !part.more;
+  return message(`Also due: ${names.join(', ')}`, [
+    ...partBlocks(part),
+    context(isAll ? 'That is all of this digest.' : follows),
+  ]);
 }
 
 function digestTitle({ all, total, more, disputed }: DigestHead): string {

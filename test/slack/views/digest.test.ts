@@ -116,6 +116,13 @@ describe('the life of a name in the digest', () => {
   });
 });
 
+test('the thread says how many names follow, and when that is all', () => {
+  const part = head([named('cafe.rest', 7)]);
+  expect(shown(digestMore({ ...part, left: 40, more: false }))).toContain('40 names follow.');
+  expect(shown(digestMore({ ...part, left: 40, more: true }))).toContain('More than 40 names follow.');
+  expect(shown(digestMore({ ...part, left: 0, more: false }))).toContain('That is all of this digest.');
+});
+
 describe('within Slack’s limits', () => {
   const long = 'x'.repeat(63);
   const lapse = { reason: 'r'.repeat(1_000), requestedBy: 'U0BOB', confirmed: undefined };
@@ -130,7 +137,7 @@ describe('within Slack’s limits', () => {
   test('is a digest of the longest names with the longest reasons', () => {
     const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
     expectMessage(digestHead(head(domains, { months, disputed, total: 1_000, more: true })));
-    expectMessage(digestMore(head(domains)));
+    expectMessage(digestMore({ ...head(domains), left: 300, more: false }));
   });
 
   test('is a page of the list, and the report of an import', () => {
