@@ -63,7 +63,7 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
         <ClockIcon />
         {day}, {clockTime(now, me.tz)}
         <span class="time-place" title="Everybody reads times in their own time zone, as in Slack.">
-          {me.real_name} is in {placeOfZone(me.tz)}
+          in {placeOfZone(me.tz)}
         </span>
         {shift !== '' && <b> ({shift})</b>}
       </span>

@@ -81,7 +81,7 @@ export function digestMore(part: DigestMore): Message {
 
 function digestTitle({ all, total, more, disputed }: DigestHead): string {
   if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
-  const urgent = all[0]?.reminders[0];
+  const [urgent] = byDaysLeft(all).map(({ reminder }) => reminder);
   if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
@@ -203,15 +203,21 @@ function reminderButtons({ name, phase }: Reminder): Button[] {
   ];
 }
 
-function dueTable({ all, total }: DigestHead): AnyBlock {
-  const rows = all
+/** What is lost first comes first, whatever its phase. */
+function byDaysLeft(groups: readonly Group[]) {
+  return groups
     .flatMap(({ reminders }) => reminders)
     .map((reminder) => ({ reminder, deadline: deadlineOf(reminder) }))
-    .sort((a, b) => byDeadline(a.deadline, b.deadline))
-    .slice(0, TABLE_ROWS);
+    .sort((a, b) => byDeadline(a.deadline, b.deadline));
+}
+
+function dueTable({ all, total }: DigestHead): AnyBlock {
+  const rows = byDaysLeft(all).slice(0, TABLE_ROWS);
   return table({
     caption:
-      total > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${total} names` : `${count(total, 'name')} by urgency`,
+      total > TABLE_ROWS
+        ? `The first ${TABLE_ROWS} of ${total} names`
+        : `${count(total, 'name')} by days left`,
     columns: ['Name', ...DEADLINE_COLUMNS, 'Where it stands'],
     rows: rows.map(({ reminder, deadline }) => [
       displayName(reminder.name),

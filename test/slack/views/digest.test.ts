@@ -74,6 +74,7 @@ describe('the life of a name in the digest', () => {
         named('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
+    expect(message.text, 'the title begins with what the table begins with').toContain('first soon.rest');
     const [table] = message.blocks.filter((block) => block.type === 'data_table');
     const rows = table?.rows.map((row) =>
       row.flatMap((cell) => (cell.type === 'raw_text' ? [cell.text] : [])),
