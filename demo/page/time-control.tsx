@@ -43,7 +43,6 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
   }, []);
   const now = real + clock.aheadMs;
   const day = new Intl.DateTimeFormat('en-US', {
-    weekday: 'short',
     month: 'short',
     day: 'numeric',
     ...(new Date(now).getFullYear() !== new Date(real).getFullYear() && { year: 'numeric' }),
