@@ -113,7 +113,13 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 ];
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
-const PURE = [/^accounts\/account\.ts$/, /^orders\/(order|tasks)\.ts$/, /^zones\//, /^slack\/views\//];
+const PURE = [
+  /^accounts\/account\.ts$/,
+  /^expiry\/deadline\.ts$/,
+  /^orders\/(order|tasks)\.ts$/,
+  /^zones\//,
+  /^slack\/views\//,
+];
 
 interface Import {
   readonly from: string;

@@ -65,7 +65,11 @@ test.each(['Adding a task', 'Adding a zone', 'Adding a subcommand'])(
 
 test('a task is known in the files that the example names, and in no other', () => {
   const named = new Set(examplesOf('Adding a task').map(({ file }) => file));
-  expect([...named].sort()).toEqual(filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES));
+  // The starting policies pick some tasks: a new one need not be among them.
+  const files = filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES).filter(
+    (file) => file !== 'src/policy/starting-points.ts',
+  );
+  expect([...named].sort()).toEqual(files);
 });
 
 test('a zone is known in its own file and among the others', () => {

@@ -1,4 +1,4 @@
-import { ClockIcon, clockTime, postJson, useChat } from '@domain-steward/slack-workspace/page';
+import { ClockIcon, clockTime, placeOfZone, postJson, useChat } from '@domain-steward/slack-workspace/page';
 import { useEffect, useState } from 'preact/hooks';
 import type { ClockState } from './host.ts';
 
@@ -62,6 +62,9 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
       <span class="time-now" role="status">
         <ClockIcon />
         {day}, {clockTime(now, me.tz)}
+        <span class="time-place" title="Everybody reads times in their own time zone, as in Slack.">
+          in {placeOfZone(me.tz)}
+        </span>
         {shift !== '' && <b> ({shift})</b>}
       </span>
       {STEPS.map(({ text, ms }) => (

@@ -127,7 +127,10 @@ async function postParts(
     const part = { digestId: run.id, groups: groupForDigest(current), disputed: said };
     const thread = progress.head;
     const post = async () => {
-      if (thread !== undefined) return deps.poster.postMore(thread, part);
+      if (thread !== undefined) {
+        const left = Math.max(0, claimed.length - (index + 1) * NAMES_PER_MESSAGE);
+        return deps.poster.postMore(thread, { ...part, left, more });
+      }
       const rest = claimed.filter((each) => !chunk.includes(each));
       const all = groupForDigest([...current, ...rest]);
       const months = await monthsIfHelpful(deps, options);

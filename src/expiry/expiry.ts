@@ -11,6 +11,7 @@ import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
+import { byDeadline, type Deadline, deadlineOf } from './deadline.ts';
 import { type DigestOutcome, runDigest } from './digest.ts';
 import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
@@ -48,6 +49,8 @@ export interface ListedName {
   readonly day: Day | undefined;
   /** Calendar days to {@link ListedName.day}; negative after it. */
   readonly daysLeft: number | undefined;
+  /** What can be done about it and until when; undefined while no date is known. */
+  readonly deadline: Deadline | undefined;
 }
 
 /** One page of the list of names that expire. */
@@ -72,6 +75,8 @@ export interface Expiry {
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
+  /** The same as lists show it. */
+  findListed(name: string): Promise<ListedName | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
   list(days: number, offset: number, limit: number): Promise<ListPage>;
   /** The names of a digest that can be renewed still and that nobody decided about. */
@@ -115,11 +120,17 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   const listed =
     (zone: string) =>
     (domain: WatchedDomain): ListedName => {
-      const day = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, zone);
+      const { name, expiry, deletedAt } = domain;
+      if (expiry === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
+      const day = expiryDay(expiry.at, expiry.source, zone);
+      const daysLeft = daysBetween(calendarDay(now(), zone), day);
+      const dates = { expiresAt: expiry.at, deletedAt };
+      const { phase, lastSafeDay } = lifecycleAt(zoneFor(name), dates, now(), zone).current;
       return {
         domain,
         day,
-        daysLeft: day === undefined ? undefined : daysBetween(calendarDay(now(), zone), day),
+        daysLeft,
+        deadline: deadlineOf({ phase, expiryDay: day, daysLeft, lastSafeDay }),
       };
     };
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
@@ -146,6 +157,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
     confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
     find: (name) => store.find(name),
+    async findListed(name) {
+      const [domain, zone] = await Promise.all([store.find(name), timeZone()]);
+      return domain && listed(zone)(domain);
+    },
 
     async list(days, offset, limit) {
       const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
@@ -155,7 +170,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
         store.count(from, until),
         timeZone(),
       ]);
-      return { names: domains.map(listed(zone)), ...counts };
+      // Pages come by the day of the expiry; a deleted name's deadline is another day.
+      const names = domains.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
+      return { names, ...counts };
     },
 
     async renewable(digestId) {
@@ -176,8 +193,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       ]);
       return domains
         .filter(({ expiry, lapse }) => expiry !== undefined && lapse?.confirmed === undefined)
-        .slice(0, limit)
-        .map(listed(zone));
+        .map(listed(zone))
+        .sort((a, b) => byDeadline(a.deadline, b.deadline))
+        .slice(0, limit);
     },
 
     async countsByMonth() {

@@ -164,6 +164,14 @@ export interface DigestPart {
   readonly disputed: readonly WatchedDomain[];
 }
 
+/** A message in a digest's thread. */
+export interface DigestMore extends DigestPart {
+  /** How many names come after it, of those that are known by now. */
+  readonly left: number;
+  /** Even more names follow. */
+  readonly more: boolean;
+}
+
 /** The first message of a digest. */
 export interface DigestHead extends DigestPart {
   /** The names that the digest is about; those that are not in `groups` follow in the thread. */
@@ -178,7 +186,7 @@ export interface DigestHead extends DigestPart {
 export interface DigestPoster {
   /** @returns where it stands */
   postHead(channelId: string, head: DigestHead): Promise<{ readonly channelId: string; readonly ts: string }>;
-  postMore(at: { readonly channelId: string; readonly ts: string }, part: DigestPart): Promise<void>;
+  postMore(at: { readonly channelId: string; readonly ts: string }, part: DigestMore): Promise<void>;
   /** What to do about an error: wait, or have somebody mend the channel. */
   explain(error: unknown): { readonly retryAfterMs: number } | { readonly broken: string };
   /** Tells the admins that reminders cannot be posted in the channel. */

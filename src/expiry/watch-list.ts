@@ -39,7 +39,8 @@ export interface ImportSummary {
 
 const LOOKUP_MS = 6_000;
 const IMPORT_BATCH = 1_000;
-const MAX_SNOOZE_DAYS = 365;
+/** The longest snooze of a name. */
+export const MAX_SNOOZE_DAYS = 365;
 
 /**
  * Puts a name on the list and asks its registry. The registry's date counts, else the one that is known from an order,

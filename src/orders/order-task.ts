@@ -3,6 +3,7 @@ import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
+import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
 import {
   type Charge,
@@ -12,6 +13,7 @@ import {
   transferLockAfter,
   type ZoneTask,
 } from '../zones/tasks.ts';
+import type { ZoneProfile } from '../zones/zone.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** Something that keeps a request from becoming an order, and the field it is about. */
@@ -114,8 +116,15 @@ interface Definition<Input, Wire, Output> {
   readonly names: (input: Input) => readonly string[];
   /** Field that holds the names; `name` when left out. */
   readonly nameField?: string;
-  /** What is wrong beyond the shape of single fields; asked too when only some of them could be read. */
-  readonly problems?: (input: Partial<Input>, complete: boolean) => readonly InputIssue[];
+  /**
+   * What is wrong beyond the shape of single fields; asked too when only some of them could be read.
+   * @param zones of the names that were given, of those that cannot be read too; the general rules where none tells
+   */
+  readonly problems?: (
+    input: Partial<Input>,
+    zones: readonly ZoneProfile[],
+    complete: boolean,
+  ) => readonly InputIssue[];
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
@@ -169,12 +178,25 @@ function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   );
 }
 
+/** The zones of names as typed; a name that cannot be read tells its zone by its ending. */
+function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
+  const given = typeof raw === 'object' && raw !== null ? Object.entries(raw) : [];
+  const names = given.flatMap(([field, value]: [string, unknown]) =>
+    field === nameField ? [value].flat().filter((name) => typeof name === 'string') : [],
+  );
+  const zones = names.map((name) => {
+    const parsed = parseDomainName(name);
+    return zoneFor(parsed.ok ? parsed.value.ascii : (zoneOfUnreadable(name) ?? ''));
+  });
+  return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
+}
+
 /** Said of whatever no field has a sentence of its own for, such as an input that another release kept. */
 const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
 
 /** Joins what is particular to a task with what all tasks do alike. */
 export function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
-  const { service, zoneTask } = definition;
+  const { service, zoneTask, nameField: field = 'name' } = definition;
   const ties = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
       ? (definition.constraints?.({ ...raw }) ?? UNCONSTRAINED)
@@ -215,17 +237,21 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
         const readable = definition.input.partial().safeParse(without(raw, issues));
         // Each of its fields was read by the schema of that field.
         const input = (readable.data ?? {}) as Partial<Input>;
-        return { ok: false, problems: [...unreadable, ...(definition.problems?.(input, false) ?? [])] };
+        const zones = zonesOf(raw, field);
+        return {
+          ok: false,
+          problems: [...unreadable, ...(definition.problems?.(input, zones, false) ?? [])],
+        };
       }
       const names = definition.names(parsed.data);
-      const { nameField: field = 'name' } = definition;
       const zoneProblems =
         zoneTask === undefined
           ? []
           : names.flatMap((name) =>
               checkTask(zoneFor(name), zoneTask).map((problem) => ({ field, problem })),
             );
-      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data, true) ?? [])];
+      const zones = names.map(zoneFor);
+      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data, zones, true) ?? [])];
       return problems.length > 0 ? { ok: false, problems } : { ok: true, input: parsed.data, names };
     },
 

@@ -15,7 +15,8 @@ import { redirectUpdate } from '../service/tasks/redirect.ts';
 import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
 import { userCreate } from '../service/tasks/user.ts';
 import { parseHostName } from '../zones/names.ts';
-import { checkNameServers, checkPeriod, zoneFor } from '../zones/rules.ts';
+import { checkNameServers, checkPeriod } from '../zones/rules.ts';
+import type { ZoneProfile } from '../zones/zone.ts';
 import {
   contactId,
   contextNumber,
@@ -48,15 +49,12 @@ const delegation = {
 
 const single = z.object({ name: domainName });
 
-function nameServerProblems({
-  name,
-  nameServers,
-}: {
-  readonly name?: string | undefined;
-  readonly nameServers?: readonly string[] | undefined;
-}): InputIssue[] {
-  if (name === undefined || nameServers === undefined) return [];
-  return checkNameServers(zoneFor(name), nameServers).map((problem) => ({ field: 'nameServers', problem }));
+function nameServerProblems(
+  { nameServers }: { readonly nameServers?: readonly string[] | undefined },
+  [zone]: readonly ZoneProfile[],
+): InputIssue[] {
+  if (zone === undefined || nameServers === undefined) return [];
+  return checkNameServers(zone, nameServers).map((problem) => ({ field: 'nameServers', problem }));
 }
 
 function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
@@ -111,11 +109,10 @@ const renew = defineOrderTask({
     period: years,
   }),
   names: (input) => input.names,
-  // Where no name can be read the general rules say what a period is.
-  problems: ({ names = [''], period }) =>
+  problems: ({ period }, zones) =>
     period === undefined
       ? []
-      : [...new Set(names.flatMap((name) => checkPeriod(zoneFor(name), period)))].map((problem) => ({
+      : [...new Set(zones.flatMap((zone) => checkPeriod(zone, period)))].map((problem) => ({
           field: 'period',
           problem,
         })),
@@ -278,7 +275,7 @@ const sslContact = defineOrderTask({
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],
-  problems: ({ id: _id, interface: _via, ...fields }, complete) =>
+  problems: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
     complete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', problem: 'Fill in at least one field to change.' }]
       : [],

@@ -126,14 +126,19 @@ export async function handle(
 ): Promise<void> {
   const answer = interaction(deps, delivery);
   let over = false;
+  let hasSpoken = false;
   const slow = setTimeout(() => {
-    // Said once or not at all: the answer follows.
-    if (!over) void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+    // Said once or not at all: the answer follows, or has begun.
+    if (!over && !hasSpoken)
+      void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
     const admission = await authorize(deps, delivery, needs);
     if ('refused' in admission) await answer.respond(admission.refused);
-    else await runAndRespond(admission.call, run);
+    else
+      await runAndRespond(admission.call, run, () => {
+        hasSpoken = true;
+      });
   } catch (error) {
     await answer.respond(errorMessage(deps.log, error, activity));
   } finally {
@@ -143,12 +148,17 @@ export async function handle(
 }
 
 /** Lets no delivery that was acknowledged late end without a word. */
-async function runAndRespond(call: Interaction, run: (call: Interaction) => Promise<void>): Promise<void> {
+async function runAndRespond(
+  call: Interaction,
+  run: (call: Interaction) => Promise<void>,
+  onSpoken: () => void,
+): Promise<void> {
   let hasSpoken = false;
   const noting =
     <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
     (...said: Said) => {
       hasSpoken = true;
+      onSpoken();
       return say(...said);
     };
   await run({

@@ -26,6 +26,8 @@ export interface SlackDirectory extends Directory {
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
   /** The members of a user group. @throws {SlackApiError} when Slack does not tell */
   groupMembers(groupId: string): Promise<readonly string[]>;
+  /** Every user group of the workspace, by id. @throws {SlackApiError} when Slack does not tell */
+  groupNames(): Promise<ReadonlyMap<string, string>>;
   /** Slack has announced that a person has changed. */
   forgetPerson(userId: string): void;
   /** Slack has announced that the members of a group have changed. */
@@ -54,6 +56,9 @@ type SlackUser = z.infer<typeof slackUser>;
 const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
 const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
+const groupsAnswer = okResponse.extend({
+  usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
+});
 const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string() }) });
 
 /** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
@@ -141,6 +146,11 @@ export function createDirectory(
     },
 
     groupMembers: (groupId) => groups.get(groupId),
+
+    async groupNames() {
+      const { usergroups } = await web.call('usergroups.list', {}, groupsAnswer);
+      return new Map(usergroups.map(({ id, name }) => [id, name]));
+    },
 
     async membersOf(groupId) {
       try {

@@ -139,6 +139,8 @@ export interface FormFeature {
   refusal?(call: Interaction): Promise<Message | undefined>;
   /** The form as it stands for these values; fields may depend on them. */
   render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
+  /** By field: what is wrong with values that the form opens with, as far as nobody has to be asked. */
+  issuesOf?(values: FormValues): Readonly<Record<string, string>>;
   submit(call: SubmissionCall): Promise<Submitted>;
 }
 

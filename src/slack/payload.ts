@@ -22,6 +22,12 @@ const inputState = z.object({
   value: z.string().nullish(),
   selected_option: option.nullish(),
   selected_options: z.array(option).nullish(),
+  selected_user: z.string().nullish(),
+  selected_users: z.array(z.string()).nullish(),
+  selected_channel: z.string().nullish(),
+  selected_channels: z.array(z.string()).nullish(),
+  selected_conversation: z.string().nullish(),
+  selected_conversations: z.array(z.string()).nullish(),
 });
 const view = z.object({
   id: z.string(),
@@ -87,7 +93,13 @@ export function valuesOf(payload: ViewPayload): FormValues {
     for (const input of Object.values(inputs)) {
       values[block] =
         input.selected_options?.map((each) => each.value) ??
+        input.selected_users ??
+        input.selected_channels ??
+        input.selected_conversations ??
         input.selected_option?.value ??
+        input.selected_user ??
+        input.selected_channel ??
+        input.selected_conversation ??
         input.value ??
         '';
     }

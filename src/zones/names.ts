@@ -73,6 +73,14 @@ export function parseHostName(text: string): Parsed<HostName> {
 }
 
 /**
+ * The zone that a text names which is no domain name, as far as its ending can be read: `rest` of `under_score.rest`.
+ * What else was given for such a name is checked against the rules of its zone all the same.
+ */
+export function zoneOfUnreadable(text: string): string | undefined {
+  return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
+}
+
+/**
  * A name for people: with its own letters, and the ASCII form beside it when the two differ, so that letters
  * which look alike cannot mislead.
  *

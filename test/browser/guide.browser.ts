@@ -101,6 +101,7 @@ test('several names are renewed at once from the digest', async () => {
   const sent = demo.service.requestsFor({ task: 'domain.renew' });
   expect(sent.map(({ name }) => name).sort()).toEqual(['bakery.rest', 'brunch.rest']);
 
+  await page.getByLabel('You are').selectOption('U0ALICE');
   await page.getByRole('button', { name: 'Domain Steward' }).click();
   await page.getByRole('button', { name: 'Home', exact: true }).click();
   await page.getByRole('heading', { name: 'What expires next' }).waitFor();

@@ -173,3 +173,32 @@ test('an outage of the service is shown as not known, and settled by an approver
     .waitFor();
   expect(renewals('cafe.rest'), 'sent once').toHaveLength(1);
 });
+
+test('an admin picks approvers, their groups and the channel of the reminders by name', async () => {
+  const ada = await windowOf('U0ADA');
+  await ada.type('/domain settings');
+  const { dialog } = ada;
+  const people = dialog.getByRole('group', { name: 'Approvers', exact: true });
+  await expect.poll(() => people.getByLabel('Bob').isChecked()).toBe(true);
+  await people.getByLabel('Carol').check();
+  await dialog.getByRole('group', { name: 'Approver groups' }).getByLabel('Approvers').uncheck();
+  await dialog.getByLabel('Channel of the expiry reminders').selectOption('#general');
+  await ada.checkAccess('the settings with their pickers');
+  const shown = await dialog.innerText();
+  expect(shown, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await ada.message(/Saved/).waitFor();
+  await ada.goTo('general');
+  await ada.message('Reminders of expiring domains come here').waitFor();
+});
+
+test('somebody new finds the first steps where the app opens, and links from there', async () => {
+  const carol = await windowOf('U0CAROL');
+  await carol.page.getByRole('button', { name: 'Domain Steward' }).click();
+  await carol.page.getByRole('heading', { name: 'First steps' }).waitFor();
+  await carol.checkAccess('the first steps');
+  await carol.page.getByRole('button', { name: 'Link your account' }).click();
+  await carol.dialog.getByRole('button', { name: 'bob, context 4' }).click();
+  await carol.dialog.getByRole('button', { name: 'Link', exact: true }).click();
+  await carol.page.getByText('You work as').waitFor();
+});

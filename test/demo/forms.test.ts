@@ -1,10 +1,17 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { hintsFor } from '../../demo/page/form-hints.ts';
-import { inputKey, inputsOf, optionsOf, stateValue } from '../../packages/slack-workspace/page/forms.ts';
+import {
+  choicesOf,
+  inputKey,
+  inputsOf,
+  optionsOf,
+  stateValue,
+} from '../../packages/slack-workspace/page/forms.ts';
 import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
 import { filled } from '../../packages/slack-workspace/src/forms.ts';
 import type { InputValue, View } from '../../packages/slack-workspace/src/protocol.ts';
+import { defaultSeed } from '../../packages/slack-workspace/src/seed.ts';
 import { buildView } from '../../packages/slack-workspace/src/views.ts';
 import { type Field, formView } from '../../src/slack/views/form.ts';
 
@@ -100,4 +107,28 @@ test('offers what a transfer and a registration need', () => {
   });
   expect(hintsFor(viewOf('create', []), hints, 'alice')).toHaveLength(1);
   expect(hintsFor(viewOf('renew', []), hints, 'alice')).toEqual([]);
+});
+
+test.each([
+  ['people', ['U0BOB', 'U0ADA']],
+  ['channel', 'C0DOMAINS'],
+] as const)('a picker of %s holds what was picked before', (kind, value) => {
+  const picker: Field = { name: 'picker', label: 'L', kind };
+  const built = viewOf('settings', [picker], {});
+  const [place] = inputsOf(built);
+  if (place === undefined) throw new Error('no picker');
+  const state = { picker: { picker: filled(place, typeof value === 'string' ? value : [...value]) } };
+  expect(stateValue(state, place)).toEqual(value);
+});
+
+test('pickers offer the people and the channels of the workspace', () => {
+  const { users, channels } = defaultSeed();
+  const bot = users.slice(0, 1).map((user) => ({ ...user, id: 'UBOT', is_bot: true }));
+  const workspace = { users: [...users, ...bot], channels };
+  const people = choicesOf({ type: 'multi_users_select' }, workspace);
+  expect(people).toContainEqual({ value: 'U0BOB', text: 'Bob' });
+  expect(people.map(({ value }) => value)).not.toContain('UBOT');
+  const offered = choicesOf({ type: 'conversations_select' }, workspace);
+  expect(offered).toContainEqual({ value: 'C0DOMAINS', text: '#domains' });
+  expect(offered.map(({ value }) => value)).not.toContain('D0ALICEBOB');
 });

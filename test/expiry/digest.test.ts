@@ -300,7 +300,10 @@ describe('what a digest holds', () => {
     expect(left).toEqual(left.toSorted((a, b) => a - b));
     const [head] = rig.poster.heads;
     expect(head).toMatchObject({ total: 43, more: false });
-    expect(rig.poster.replies).toHaveLength(2);
+    expect(rig.poster.replies).toMatchObject([
+      { left: 3, more: false },
+      { left: 0, more: false },
+    ]);
   });
 
   test('is more than is claimed at once: nothing is left for the next day', async () => {

@@ -3,6 +3,7 @@ import { newlyWatched } from '../../src/expiry/change.ts';
 import { type DigestDeps, type DigestOutcome, runDigest } from '../../src/expiry/digest.ts';
 import type {
   DigestHead,
+  DigestMore,
   DigestPart,
   DigestPoster,
   ReminderStore,
@@ -42,7 +43,7 @@ export interface Said {
 /** Remembers what was posted. */
 class FakePoster implements DigestPoster {
   readonly heads: DigestHead[] = [];
-  readonly replies: DigestPart[] = [];
+  readonly replies: DigestMore[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
   /** Runs before each post; what it throws is what Slack, or the end of the process, does to the post. */
@@ -63,7 +64,7 @@ class FakePoster implements DigestPoster {
     return { channelId, ts: `${this.heads.length}.0` };
   }
 
-  async postMore(_at: { readonly ts: string }, part: DigestPart) {
+  async postMore(_at: { readonly ts: string }, part: DigestMore) {
     await this.before();
     this.replies.push(part);
     this.#remember(part);

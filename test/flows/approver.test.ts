@@ -34,16 +34,16 @@ describe('the card', () => {
     const card = textOf(order.card);
     const said = [
       'Renew cafe.rest for 2 years',
-      '*Waiting for approval* · 0 of 2 approvals · open until',
+      '*Waiting for approval* · 0 of 2 approvals',
       'Asked by <@U0ALICE>: “client paid”',
       '*Costs money*\n*Yes*',
       '*System*\n*LIVE* (context 4)',
+      '*Open until*',
+      '*Can approve*\n<@U0BOB>, <@U0ADA>, <!subteam^S0APPROVERS>',
       '*With the account*\n`alice in context 4` of <@U0ALICE>',
-      '*Period*\n2 years',
       'Short or generic names cost more',
-      'Can approve: <@U0BOB>, <@U0ADA>, <!subteam^S0APPROVERS>',
+      '*LIVE*: The last approval sends it at once.',
       'Approve',
-      'The last approval sends it at once.',
     ].map((text) => [card.indexOf(text), text] as const);
     expect(said.filter(([at]) => at < 0)).toEqual([]);
     expect(said.map(([at]) => at)).toEqual(said.map(([at]) => at).sort((a, b) => a - b));

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, it } from 'vitest';
-import { answerTo, openForm, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { auditLog, giveReason } from '../support/people.ts';
 
@@ -150,6 +150,25 @@ it('leaves nothing on disk, whether Slack takes the file or not', async () => {
   const told = await answerTo(t.workspace, t.ada, '/domain audit');
   expect(told).toContain('I cannot hand you the file. Slack refuses this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
+});
+
+it('says how far it is where it takes longer, and that it is there', async () => {
+  t.workspace.faults.clear();
+  const told: string[] = [];
+  const before = t.ada.ephemerals(DOMAINS).length;
+  t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'slow', delayMs: 2_700, times: 1 });
+  await t.ada.command(DOMAINS, '/domain audit');
+  await t.workspace.waitFor(
+    () => {
+      told.splice(0, told.length, ...t.ada.ephemerals(DOMAINS).slice(before).map(textOf));
+      return told.find((text) => text.includes('in our direct message'));
+    },
+    { what: 'the end of the audit log' },
+  );
+  expect(told).toEqual([
+    expect.stringMatching(/^The audit log is written, \d+ lines\. I am handing it to Slack\./),
+    expect.stringContaining('in our direct message'),
+  ]);
 });
 
 it('says which right is missing, and nothing of orders, where the app may not upload', async () => {

@@ -80,7 +80,7 @@ describe('the watch list', () => {
     expect(unseen).toMatch(/1 Sept? 2027, as a person said.*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
-      /unseen\.rest\n1 Sept? 2027\n\d+\ngiven by a person\nlook-up: the registry has no record/,
+      /unseen\.rest\n\d+\nRenew\n1 Sept? 2027\ngiven by a person\nlook-up: the registry has no record/,
     );
     expect(await told('/domain unwatch unseen.rest')).toContain('off the watch list');
     expect(await told('/domain unwatch unseen.rest')).toContain('not on the watch list');
@@ -110,7 +110,9 @@ describe('the watch list', () => {
     expect(report).toMatch(/3 names added, 1 line repeated, 2 lines not taken/);
     expect(report).toMatch(/Line 6.*does not exist/);
     await listedWith('two.rest', 200);
-    expect(await told('/domain expiring 3000')).toMatch(/three\.rest\n1 Mar 2029\n\d+\ngiven by a person/);
+    expect(await told('/domain expiring 3000')).toMatch(
+      /three\.rest\n\d+\nRenew\n1 Mar 2029\ngiven by a person/,
+    );
   });
 });
 
@@ -164,6 +166,31 @@ describe('the digest', () => {
     await told('/domain unwatch many2.rest');
   });
 
+  test('keeps the form of several names where one has an open order, and names that order', async () => {
+    for (const name of ['open1.rest', 'open2.rest']) await watched(name, 4);
+    const message = await digest();
+    const first = await ask(t.workspace, t.alice, '/domain renew open1.rest');
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
+    const cards = t.workspace.messages(EXPIRY).length;
+    const outcome = await t.alice.submit(form, { names: ['open1.rest', 'open2.rest'], period: '1' });
+    expect(outcome).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        names: expect.stringMatching(new RegExp(`open1\\.rest.*${first.id}.*Nothing was asked for`)),
+      },
+    });
+    expect(t.workspace.messages(EXPIRY), 'nothing is ordered').toHaveLength(cards);
+    const order = await orderAfter(
+      t.workspace,
+      () => t.alice.submit(form, { names: ['open2.rest'], period: '1' }),
+      EXPIRY,
+    );
+    expect(textOf(order.card)).toContain('Renew open2.rest');
+    await t.alice.click(order.card, 'order_cancel');
+    await t.alice.click(first.card, 'order_cancel');
+    for (const name of ['open1.rest', 'open2.rest']) await told(`/domain unwatch ${name}`);
+  });
+
   test('is quiet about a snoozed name until the snooze ends', async () => {
     await watched('tired.rest', 8);
     const message = await digest();
@@ -184,6 +211,21 @@ describe('the digest', () => {
     await told('/domain unwatch tired.rest');
   });
 
+  test('offers no longer snooze than is left', async () => {
+    await watched('short.rest', 4);
+    const message = await digest();
+    const form = await openedAfter(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
+    );
+    expect(form.blocks[0]).toMatchObject({
+      hint: { text: expect.stringMatching(/can be renewed: 3 days at most/) },
+      element: { initial_value: '3', min_value: '1', max_value: '3' },
+    });
+    expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });
+    await repliedAfter(message, () => t.alice.submit(form, { days: '3' }));
+    await told('/domain unwatch short.rest');
+  });
+
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
@@ -202,7 +244,7 @@ describe('the digest', () => {
     );
     expect(textOf(decided)).toMatch(/Decided: .*lapse\.rest.* lapses.*campaign is over/s);
     expect(await told('/domain expiring 30')).toMatch(
-      /lapse\.rest\n.*\n.*\n.*\nlapses as decided: campaign is over/,
+      /lapse\.rest\n.*\n.*\n.*\n.*\nlapses as decided: campaign is over/,
     );
     for (let day = 0; day < 8; day += 1) {
       const next = await nextDay();

@@ -86,6 +86,45 @@ describe('what is wrong', () => {
     await t.alice.close(view);
   });
 
+  test('of a line that opens a form is said when it opens', async () => {
+    const long = `${'a'.repeat(64)}.rest`;
+    const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
+    expect(textOf(create)).toMatch(/not taken from your line: “second\.rest”.*Domain name.*64 characters/s);
+    // Above the field that it is about; nothing is said of what the line leaves out.
+    expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
+    expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
+    expect(filledOf(create)).toMatchObject({ name: long });
+    await t.alice.close(create);
+    const renew = await openForm(t.workspace, t.alice, '/domain renew 1,5');
+    expect(textOf(renew)).toMatch(/Period in years.*whole years/s);
+    await t.alice.close(renew);
+    const good = await openForm(t.workspace, t.alice, '/domain create good.rest');
+    expect(textOf(good)).not.toContain(':warning:');
+    await t.alice.close(good);
+  });
+
+  test('with a name does not hide what is wrong with its nameservers, nor a secret what is wrong beside it', async () => {
+    const create = await openForm(t.workspace, t.alice, '/domain create');
+    const nameServers = 'ns1.dns.example';
+    const bad = { ...DELEGATION, name: 'under_score.rest', nameServers };
+    expect(await t.alice.submit(create, bad)).toMatchObject({
+      errors: {
+        name: expect.stringContaining('underscore'),
+        nameServers: expect.stringMatching(/A \.rest name needs 2 to 7/),
+      },
+    });
+    await t.alice.close(create);
+    const transfer = await openForm(t.workspace, t.alice, '/domain transfer');
+    expect(await t.alice.submit(transfer, { ...bad, auth: ' ' })).toMatchObject({
+      errors: {
+        auth: expect.stringContaining('auth code'),
+        name: expect.stringContaining('underscore'),
+        nameServers: expect.stringMatching(/A \.rest name needs 2 to 7/),
+      },
+    });
+    await t.alice.close(transfer);
+  });
+
   test('of rules between fields is said at the one to change', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create rules.rest');
     expect(await t.alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
@@ -191,5 +230,30 @@ describe('link', () => {
     );
     const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
     expect(again, 'the same account again takes nothing’s place').not.toContain('takes the place');
+  });
+});
+
+describe('help', () => {
+  test('is short, and its button shows everything in its place', async () => {
+    expect(await answerTo(t.workspace, t.alice, '/domain help')).toMatch(/Everyday.*renew NAME/s);
+    const short = t.alice.ephemerals(DOMAINS).at(-1);
+    if (short === undefined) throw new Error('help said nothing');
+    await t.alice.click(short, 'help_all');
+    const whole = await t.workspace.waitFor(
+      () => t.alice.ephemerals(DOMAINS).find((each) => textOf(each).includes('/domain unwatch NAME')),
+      { what: 'all commands' },
+    );
+    expect(textOf(whole)).toMatch(/Everyday.*Look up.*Watch.*People and money.*For admins.*settings/s);
+    expect(t.alice.ephemerals(DOMAINS), 'in the place of the short one').not.toContain(short);
+  });
+
+  test('begins with the link for people without an account', async () => {
+    const said = await answerTo(t.workspace, t.carol, '/domain help');
+    expect(said).toMatch(/First.*\/domain link.*Look up.*Once an account is linked.*renew/s);
+    expect(said).not.toContain('settings');
+  });
+
+  test('shows admins what is theirs', async () => {
+    expect(await answerTo(t.workspace, t.ada, '/domain')).toMatch(/Admin.*settings/s);
   });
 });

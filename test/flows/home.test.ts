@@ -1,3 +1,4 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
@@ -116,6 +117,18 @@ describe('the Home tab', () => {
     expect(text).toMatch(/Open this tab again in a minute. Reference `\w+`/);
     t.workspace.faults.clear();
     await home(t.carol, 'Waiting for your approval');
+  });
+
+  it('links an account from the first steps, and is another page then', async () => {
+    const view = await home(t.carol, 'First steps');
+    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
+    expect(form.callback_id).toBe('link');
+    const { user, context, password } = SANDBOX_ACCOUNTS.bob;
+    expect(await t.carol.submit(form, { user, context: String(context), password })).toMatchObject({
+      outcome: 'closed',
+    });
+    await homeShows(t.carol, (text) => text.includes('You work as'), 'the account');
+    await answerTo(t.workspace, t.carol, '/domain unlink');
   });
 
   it.each(['invalid_arguments', 'a_code_of_next_year'])(

@@ -1,6 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, DOMAINS, deliverSigned, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
@@ -9,7 +9,7 @@ const t = useTestDemo();
 /** What a field of a form holds. */
 function shown(view: View, field: string): unknown {
   const [input] = Object.values(view.state.values[field] ?? {});
-  return input?.['value'] ?? input?.['selected_option'] ?? input?.['selected_options'];
+  return Object.entries(input ?? {}).find(([key, value]) => key !== 'type' && value !== null)?.[1];
 }
 
 function settingsForm(): Promise<View> {
@@ -28,6 +28,7 @@ describe('settings', () => {
     expect(view.callback_id).toBe('settings');
     expect(Object.keys(view.state.values)).toEqual([
       'approvers',
+      'approver_groups',
       'approvals_required',
       'approval_tasks',
       'approval_ttl',
@@ -38,7 +39,10 @@ describe('settings', () => {
       'reminder_cron',
       'reminder_timezone',
     ]);
-    expect(shown(view, 'approvers')).toBe('U0BOB,S0APPROVERS');
+    expect(shown(view, 'approvers')).toEqual(['U0BOB']);
+    expect(shown(view, 'approver_groups')).toMatchObject([
+      { value: 'S0APPROVERS', text: { text: 'Approvers' } },
+    ]);
     expect(shown(view, 'approvals_required')).toBe('1');
     expect(shown(view, 'approval_ttl')).toBe('3d');
     expect(shown(view, 'reminder_cron')).toBe('0 9 * * *');
@@ -46,10 +50,22 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
+  it('can be opened where Slack does not take the pickers, or does not name the groups', async () => {
+    t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
+    const plain = await settingsForm();
+    expect(shown(plain, 'approvers')).toBe('U0BOB,S0APPROVERS');
+    expect(shown(plain, 'reminder_channel')).toBe('C0EXPIRY');
+    await t.ada.close(plain);
+    t.workspace.faults.set({ method: 'usergroups.list', kind: 'error', code: 'missing_scope', times: 1 });
+    const unnamed = await settingsForm();
+    expect(shown(unnamed, 'approver_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    await t.ada.close(unnamed);
+  });
+
   it('name every problem at its field, and change nothing', async () => {
     const view = await settingsForm();
     const result = await t.ada.submit(view, {
-      approvers: 'bob',
+      approvers: ['bob'],
       approval_ttl: 'soon',
       reminder_channel: '#domains',
       reminder_days: '60,many',
@@ -74,14 +90,14 @@ describe('settings', () => {
   });
 
   it.each([
-    ['nobody approves', { approvers: ' , ' }, 'approvers', 'at least one approver'],
+    ['nobody approves', { approvers: [], approver_groups: [] }, 'approvers', 'at least one approver'],
     [
       'an approver whom Slack does not know',
-      { approvers: 'U0NOBODY' },
+      { approvers: ['U0NOBODY'] },
       'approvers',
       'Slack knows no U0NOBODY',
     ],
-    ['an approver of another workspace', { approvers: 'U0DAVE' }, 'approvers', 'not a member'],
+    ['an approver of another workspace', { approvers: ['U0DAVE'] }, 'approvers', 'Dave is not a member'],
     [
       'more approvals than approvers',
       { approvals_required: '3' },
@@ -108,7 +124,7 @@ describe('settings', () => {
   ])('say why a group cannot be looked up: %s', async (code, field, why) => {
     const view = await settingsForm();
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code });
-    const result = await t.ada.submit(view, { approvers: 'S0APPROVERS', approvals_required: '1' });
+    const result = await t.ada.submit(view, { approvers: [], approvals_required: '1' });
     t.workspace.faults.clear();
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
@@ -116,7 +132,7 @@ describe('settings', () => {
 
   it('say that Slack limits, or does not answer', async () => {
     const view = await settingsForm();
-    const approvers = { approvers: 'S0APPROVERS', approvals_required: '1' };
+    const approvers = { approvers: [], approvals_required: '1' };
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500' });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
@@ -158,12 +174,13 @@ describe('settings', () => {
       t.ada.submit(view, {
         approvals_required: '2',
         approval_ttl: '1h',
-        approvers: 'U0BOB <@U0CAROL|carol>',
+        approvers: ['U0BOB', 'U0CAROL'],
+        approver_groups: [],
       }),
     );
     expect(told).toContain('Approvals needed for an order: `1` → `2`');
     expect(told).toContain('`3d` → `1h`');
-    expect(told).toContain('`U0BOB,S0APPROVERS` → `U0BOB,U0CAROL`');
+    expect(told).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
     expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvers"');
 
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
@@ -187,7 +204,7 @@ describe('settings', () => {
 
   it('turn reminders off when the channel is emptied, and tell a new channel', async () => {
     const off = await settingsForm();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: '' }));
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
     const on = await settingsForm();
     expect(shown(on, 'reminder_channel')).toBeUndefined();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
@@ -205,6 +222,33 @@ describe('settings', () => {
       outcome: 'errors',
       errors: { approvers: expect.stringContaining('Somebody changed the settings') },
     });
+    await t.ada.close(view);
+  });
+
+  it('take approvers and a channel that are sent as texts: ids and what is pasted of people', async () => {
+    const view = await settingsForm();
+    const typed: Record<string, string> = {
+      approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
+      reminder_channel: 'C0GENERAL',
+    };
+    const values = Object.fromEntries(
+      Object.entries(view.state.values).map(([field, state]) => {
+        const text = typed[field];
+        return [field, text === undefined ? state : { [field]: { type: 'plain_text_input', value: text } }];
+      }),
+    );
+    const payload = {
+      type: 'view_submission',
+      team: { id: 'T0STEWARD' },
+      user: { id: 'U0ADA', team_id: 'T0STEWARD' },
+      trigger_id: 'typed',
+      view: { ...view, state: { values } },
+    };
+    const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      deliverSigned(t, 'application/x-www-form-urlencoded', body),
+    );
+    expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
     await t.ada.close(view);
   });
 

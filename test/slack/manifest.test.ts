@@ -63,6 +63,7 @@ const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
   'conversations.open': ['im:write'],
   'files.completeUploadExternal': ['files:write'],
   'files.getUploadURLExternal': ['files:write'],
+  'usergroups.list': ['usergroups:read'],
   'usergroups.users.list': ['usergroups:read'],
   'users.info': ['users:read'],
   'views.open': [],

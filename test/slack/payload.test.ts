@@ -12,6 +12,9 @@ describe('what a form holds', () => {
       name: { name: { type: 'plain_text_input', value: 'cafe.rest' } },
       empty: { empty: { type: 'plain_text_input', value: null } },
       method: { method: { type: 'static_select', selected_option: { value: 'password', text: {} } } },
+      people: { people: { type: 'multi_users_select', selected_users: ['U0BOB'] } },
+      channel: { channel: { type: 'conversations_select', selected_conversation: 'C0DOMAINS' } },
+      no_channel: { no_channel: { type: 'conversations_select', selected_conversation: null } },
       none: { none: { type: 'static_select', selected_option: null } },
       keys: { keys: { type: 'checkboxes', selected_options: [{ value: 'a' }, { value: 'b' }] } },
     });
@@ -20,6 +23,9 @@ describe('what a form holds', () => {
       empty: '',
       method: 'password',
       none: '',
+      people: ['U0BOB'],
+      channel: 'C0DOMAINS',
+      no_channel: '',
       keys: ['a', 'b'],
     });
   });

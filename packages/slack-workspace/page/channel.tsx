@@ -25,8 +25,9 @@ function useReading(key: string, ts: string | undefined): void {
 export function ChannelPane({ channel, back }: { channel: Channel; back: () => void }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
-  useReading(channel.id, messages.at(-1)?.ts);
   const isApp = partnerIn(channel, me.id) === snapshot.bot.user_id;
+  // Who looks at the Home tab has not read the messages.
+  useReading(channel.id, isApp && place.home === true ? undefined : messages.at(-1)?.ts);
   const name = channelName(channel, me.id, users);
   const title = channel.is_im ? name : `#${name}`;
   return (

@@ -1,4 +1,5 @@
 import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
+import type { Place } from './place.ts';
 
 /*
  * How messages make conversations: what stands in a channel, what in a thread, and what somebody has not read.
@@ -92,6 +93,15 @@ export function continues(message: Message, before: Message | undefined): boolea
     message.blocks.length === 0 &&
     Number(message.ts) - Number(before.ts) < 300
   );
+}
+
+/**
+ * Where a click on a channel's name leads. The app opens at its Home tab, but for messages that nobody has read.
+ * @param unread messages that the person has not read there
+ */
+export function placeIn(channel: Channel, me: string, botUserId: string, unread: number): Place {
+  const isApp = partnerIn(channel, me) === botUserId;
+  return { channel: channel.id, ...(isApp && unread === 0 && { home: true }) };
 }
 
 /** Where the page begins: the first channel that the person and the app share. */

@@ -19,6 +19,11 @@ export function clockTime(at: number, zone: string): string {
   return formatted(at, zone, { hour: 'numeric', minute: '2-digit' });
 }
 
+/** The place that a time zone is named after: `New York` for `America/New_York`. */
+export function placeOfZone(zone: string): string {
+  return (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');
+}
+
 /** `Wednesday, July 29, 2026, 9:04 AM` */
 export function fullTime(at: number, zone: string): string {
   return `${formatted(at, zone, { dateStyle: 'full' })}, ${clockTime(at, zone)}`;

@@ -1,4 +1,4 @@
-import type { InputValue, StateValues, View } from '../src/protocol.ts';
+import type { InputValue, Snapshot, StateValues, View } from '../src/protocol.ts';
 import { isObject, type JsonObject, objectsOf, textOf, wordsOf } from './json.ts';
 
 /*
@@ -45,6 +45,11 @@ export function stateValue(values: StateValues, { blockId, actionId }: Placed): 
   const option = state['selected_option'];
   if (isObject(option)) return textOf(option, 'value') ?? null;
   if (Array.isArray(state['selected_options'])) return valuesOf(objectsOf(state, 'selected_options'));
+  if (Array.isArray(state['selected_users'])) {
+    return state['selected_users'].filter((id) => typeof id === 'string');
+  }
+  const conversation = textOf(state, 'selected_conversation');
+  if (conversation !== undefined) return conversation;
   return textOf(state, 'value') ?? null;
 }
 
@@ -52,15 +57,34 @@ function valuesOf(options: readonly JsonObject[]): string[] {
   return options.map((option) => textOf(option, 'value') ?? '');
 }
 
+/** What people and channels there are to pick from. */
+export type Workspace = Pick<Snapshot, 'users' | 'channels'>;
+
 export interface Option {
   value: string;
   text: string;
 }
 
-/** What an element offers to choose from. */
+/** The options that an element brings with it. */
 export function optionsOf(element: JsonObject): Option[] {
   return objectsOf(element, 'options').map((option) => ({
     value: textOf(option, 'value') ?? '',
     text: wordsOf(option, 'text'),
   }));
+}
+
+/** What an element offers to choose from: its own options, or what the workspace has. */
+export function choicesOf(element: JsonObject, { users, channels }: Workspace): Option[] {
+  switch (textOf(element, 'type')) {
+    case 'multi_users_select':
+      return users
+        .filter((user) => !user.is_bot && !user.deleted)
+        .map(({ id, real_name: text }) => ({ value: id, text }));
+    case 'conversations_select':
+      return channels
+        .filter(({ is_im: isDirect }) => !isDirect)
+        .map(({ id, name }) => ({ value: id, text: `#${name}` }));
+    default:
+      return optionsOf(element);
+  }
 }

@@ -5,7 +5,7 @@
 export { getJson, postJson } from './api.ts';
 export { App } from './app.tsx';
 export { useChat } from './chat.ts';
-export { clockTime } from './dates.ts';
+export { clockTime, placeOfZone } from './dates.ts';
 export { useReader, useStored } from './hooks.ts';
 export type { FormHelp, HostParts, Situation } from './host.ts';
 export { ClockIcon, CloseIcon } from './icons.tsx';

@@ -1,6 +1,6 @@
 import type { Channel } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
-import { channelName, partnerIn, unreadIn } from './conversation.ts';
+import { channelName, partnerIn, placeIn, unreadIn } from './conversation.ts';
 import { LockIcon } from './icons.tsx';
 import { Face } from './message.tsx';
 
@@ -61,7 +61,7 @@ function ChannelLink({ channel, chosen }: { channel: Channel; chosen(): void }) 
       aria-current={current ? 'page' : undefined}
       data-unread={unread ? '' : undefined}
       onClick={() => {
-        go({ channel: channel.id });
+        go(placeIn(channel, me.id, snapshot.bot.user_id, count));
         chosen();
       }}
     >

@@ -37,12 +37,23 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   number_input: {
     places: ['input'],
-    fields: [...TYPED, 'is_decimal_allowed'],
+    fields: [...TYPED, 'is_decimal_allowed', 'min_value', 'max_value'],
     check: (check, input, at) => {
       const decimal = input['is_decimal_allowed'];
       if (typeof decimal !== 'boolean') check.add('missing required field: is_decimal_allowed', at);
       if (decimal === true) check.unsupported('decimal numbers', `${at}/is_decimal_allowed`);
       check.string(input, 'initial_value', at, {});
+      check.string(input, 'min_value', at, { min: 1 });
+      check.string(input, 'max_value', at, { min: 1 });
+      const [least, initial, most] = ['min_value', 'initial_value', 'max_value'].map((field) =>
+        typeof input[field] === 'string' ? Number(input[field]) : undefined,
+      );
+      if (initial !== undefined && initial < (least ?? -Infinity)) {
+        check.add('must not be below `min_value`', `${at}/initial_value`);
+      }
+      if (initial !== undefined && initial > (most ?? Infinity)) {
+        check.add('must not be above `max_value`', `${at}/initial_value`);
+      }
     },
   },
   email_text_input: {
@@ -61,6 +72,31 @@ const KINDS: Readonly<Record<string, Kind>> = {
     places: ['input'],
     fields: ['placeholder', 'options', 'initial_options'],
     check: (check, select, at) => checkOptions(check, select, at, LIMITS.select.options),
+  },
+  multi_users_select: {
+    places: ['input'],
+    fields: ['placeholder', 'initial_users'],
+    check: (check, select, at) => {
+      const users = check.list(select, 'initial_users', at, { max: Number.MAX_SAFE_INTEGER });
+      if (users.some((user) => typeof user !== 'string')) {
+        check.add('must be ids of users', `${at}/initial_users`);
+      }
+    },
+  },
+  conversations_select: {
+    places: ['input'],
+    fields: ['placeholder', 'initial_conversation', 'filter'],
+    check: (check, select, at) => {
+      check.string(select, 'initial_conversation', at, { min: 1 });
+      const filter = check.child(select, 'filter', at);
+      if (!filter) return;
+      check.onlyFields(filter, ['include', 'exclude_bot_users'], `${at}/filter`);
+      check.boolean(filter, 'exclude_bot_users', `${at}/filter`);
+      const kinds = check.list(filter, 'include', `${at}/filter`, { min: 1, max: 4 });
+      if (kinds.some((kind) => kind !== 'public' && kind !== 'private')) {
+        check.unsupported('direct messages in a menu of conversations', `${at}/filter/include`);
+      }
+    },
   },
   checkboxes: {
     places: ['input'],

@@ -22,8 +22,8 @@ export function placedElements(blocks: JsonObject[]): Placed[] {
 }
 
 interface StateRule {
-  /** One text, one of the options, or several of them. */
-  shape: 'text' | 'option' | 'options';
+  /** One text, one of the options or several of them, the id of something in the workspace or several. */
+  shape: 'text' | 'option' | 'options' | 'id' | 'ids';
   /** Field of the state that carries the value. */
   field: string;
   /** Field of the element that carries the value it starts with. */
@@ -42,7 +42,13 @@ const STATE: Readonly<Record<string, StateRule>> = {
   static_select: OPTION,
   checkboxes: OPTIONS,
   multi_static_select: OPTIONS,
+  multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
+  conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
 };
+
+function takesSeveral({ shape }: StateRule): boolean {
+  return shape === 'options' || shape === 'ids';
+}
 
 function ruleOf(element: JsonObject): StateRule | undefined {
   const type = textOf(element, 'type') ?? '';
@@ -55,7 +61,7 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   for (const { blockId, element, actionId } of placedElements(blocks)) {
     const rule = ruleOf(element);
     if (!rule) continue;
-    const start = element[rule.initial] ?? (rule.shape === 'options' ? [] : null);
+    const start = element[rule.initial] ?? (takesSeveral(rule) ? [] : null);
     values[blockId] = {
       ...values[blockId],
       [actionId]: { type: textOf(element, 'type') ?? '', [rule.field]: start },
@@ -89,14 +95,14 @@ export function filled(placed: Placed, input: InputValue): JsonObject {
   if (!rule) throw new Error(`the element ${actionId} (${type}) takes no value`);
   const list = input === null ? [] : Array.isArray(input) ? input : [input];
   const pick = (value: string): Json => {
-    if (rule.shape === 'text') return value;
+    if (rule.shape !== 'option' && rule.shape !== 'options') return value;
     const options = objectsOf(element, 'options');
     const option = options.find((candidate) => textOf(candidate, 'value') === value);
     if (option) return option;
     const offered = options.map((candidate) => textOf(candidate, 'value'));
     throw new Error(`${actionId} has no option ${JSON.stringify(value)}; it offers ${offered.join(', ')}`);
   };
-  if (rule.shape === 'options') return { type, [rule.field]: list.map(pick) };
+  if (takesSeveral(rule)) return { type, [rule.field]: list.map(pick) };
   const [single] = list;
   // An empty text input counts as not filled in.
   return { type, [rule.field]: single === undefined || single === '' ? null : pick(single) };
@@ -123,12 +129,24 @@ export function inputErrors(blocks: JsonObject[], values: StateValues): Record<s
 function textError(element: JsonObject, value: string): string | undefined {
   switch (element['type']) {
     case 'number_input':
-      return /^-?\d+$/.test(value) ? undefined : 'Please enter a whole number.';
+      return numberError(element, value);
     case 'email_text_input':
       return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? undefined : 'Please enter a valid email address.';
     default:
       return undefined;
   }
+}
+
+function numberError(element: JsonObject, value: string): string | undefined {
+  if (!/^-?\d+$/.test(value)) return 'Please enter a whole number.';
+  const least = textOf(element, 'min_value');
+  const most = textOf(element, 'max_value');
+  if (least !== undefined && Number(value) < Number(least)) {
+    return `Please enter a number that is ${least} or more.`;
+  }
+  return most !== undefined && Number(value) > Number(most)
+    ? `Please enter a number that is ${most} or less.`
+    : undefined;
 }
 
 /** The entry of `actions` in a `block_actions` payload. */

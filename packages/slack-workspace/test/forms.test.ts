@@ -25,6 +25,9 @@ describe('what Slack tells a person before it asks the app', () => {
     [input(text, { optional: true }), '', undefined],
     [input(number), '2', undefined],
     [input(number), '2.5', 'Please enter a whole number.'],
+    [input({ ...number, min_value: '1', max_value: '5' }), '5', undefined],
+    [input({ ...number, min_value: '1', max_value: '5' }), '0', 'Please enter a number that is 1 or more.'],
+    [input({ ...number, max_value: '5' }), '7', 'Please enter a number that is 5 or less.'],
     [input({ type: 'email_text_input' }), 'nobody', 'Please enter a valid email address.'],
     [input({ type: 'email_text_input' }), 'a@b.example', undefined],
     [input({ type: 'checkboxes', options: [option('x')] }), [], 'Please complete this required field.'],
@@ -33,6 +36,23 @@ describe('what Slack tells a person before it asks the app', () => {
     if (!placed) throw new Error('no element found');
     const values = { b: { a: filled(placed, value) } };
     expect(inputErrors([block], values)['b']).toBe(expected);
+  });
+
+  test('keeps whom and what a picker was given, by id', () => {
+    const blocks = [
+      input({ type: 'multi_users_select', initial_users: ['U1'] }, { block_id: 'people' }),
+      input({ type: 'conversations_select', initial_conversation: 'C1' }, { block_id: 'channel' }),
+    ];
+    expect(initialValues(blocks)).toEqual({
+      people: { a: { type: 'multi_users_select', selected_users: ['U1'] } },
+      channel: { a: { type: 'conversations_select', selected_conversation: 'C1' } },
+    });
+    const [people, channel] = placedElements(blocks);
+    if (!people || !channel) throw new Error('no element found');
+    expect(filled(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
+    expect(filled(people, null)).toMatchObject({ selected_users: [] });
+    expect(filled(channel, 'C2')).toMatchObject({ selected_conversation: 'C2' });
+    expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
   test('refuses an option that is not offered', () => {

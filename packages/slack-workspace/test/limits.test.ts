@@ -336,6 +336,12 @@ const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: S
     actions(button({ confirm: { text: plain('Sure?') } })),
   ],
   [
+    'direct messages in a menu of conversations',
+    '/blocks/0/element/filter/include',
+    'modal',
+    input({ type: 'conversations_select', filter: { include: ['im'] } }),
+  ],
+  [
     'decimal numbers',
     '/blocks/0/element/is_decimal_allowed',
     'modal',

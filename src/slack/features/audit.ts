@@ -9,6 +9,7 @@ import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
+import { withProgress } from '../progress.ts';
 import { AUDIT_COLUMNS, type NameOf, orderRow, settingRow } from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
@@ -63,15 +64,20 @@ function namer({ directory }: SlackDeps): NameOf {
   };
 }
 
-async function* csvOf(deps: SlackDeps, from: Date, to: Date, onRow: () => void): AsyncGenerator<string> {
+async function* csvOf(
+  deps: SlackDeps,
+  from: Date,
+  to: Date,
+  onRow: (at: Date) => void,
+): AsyncGenerator<string> {
   const nameOf = namer(deps);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
   for await (const { order, entry } of deps.audit.auditTrail(from, to)) {
-    onRow();
+    onRow(entry.at);
     yield csvLine(await orderRow(order, entry, nameOf));
   }
   for await (const change of deps.settingsStore.changes(from, to)) {
-    onRow();
+    onRow(change.at);
     yield csvLine(await settingRow(change, nameOf));
   }
 }
@@ -81,22 +87,46 @@ async function runAudit(call: CommandCall): Promise<void> {
   if ('problem' in span) return call.respond(textMessage(span.problem));
   // Slack wants to know the length first, so the file is written to disk before it goes out.
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
-  const said = await handOver(call, span, join(folder, 'audit.csv')).finally(() =>
-    rm(folder, { recursive: true, force: true }),
-  );
+  const progress: Progress = { rows: 0, at: undefined, isWritten: false };
+  const said = await withProgress(
+    call.respond,
+    () => textMessage(progressText(progress)),
+    () => handOver(call, span, join(folder, 'audit.csv'), progress),
+  ).finally(() => rm(folder, { recursive: true, force: true }));
   await call.respond(said);
 }
 
+/** How far an export is. */
+interface Progress {
+  rows: number;
+  /** Of the last line. */
+  at: Date | undefined;
+  isWritten: boolean;
+}
+
+function progressText({ rows, at, isWritten }: Progress): string {
+  if (isWritten) return `The audit log is written, ${count(rows, 'line')}. I am handing it to Slack.`;
+  const until = at === undefined ? '' : `, up to ${at.toISOString().slice(0, 10)}`;
+  return `Writing the audit log: ${count(rows, 'line')} so far${until}. I will say when it is there.`;
+}
+
 /** @returns what became of it */
-async function handOver({ deps, person }: CommandCall, span: Span, path: string): Promise<Message> {
+async function handOver(
+  { deps, person }: CommandCall,
+  span: Span,
+  path: string,
+  progress: Progress,
+): Promise<Message> {
   const from = new Date(`${span.first}T00:00:00Z`);
   const to = new Date(Date.parse(`${span.last}T00:00:00Z`) + DAY_MS);
   const days = `${span.first} to ${span.last}`;
-  let rows = 0;
-  const lines = csvOf(deps, from, to, () => {
-    rows += 1;
+  const lines = csvOf(deps, from, to, (at) => {
+    progress.rows += 1;
+    progress.at = at;
   });
   await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
+  progress.isWritten = true;
+  const { rows } = progress;
   if (rows === 0) return textMessage(`Nothing happened from ${days} (UTC), so there is no file.`);
   try {
     await uploadFile(deps.web, {

@@ -158,10 +158,10 @@ function oneName(options: {
     needs: 'linked',
     async run(call) {
       const names = splitNames(call.words);
-      const [name] = names;
+      const [name, ...others] = names;
       // More than one name is most likely a slip: the form shows what was read.
       if (names.length === 1) await orderFromLine(call, task, { name });
-      else await openFromLine(call, form, name === undefined ? {} : { name });
+      else await openFromLine(call, form, name === undefined ? {} : { name }, others);
     },
   };
   return { command, form };
@@ -185,6 +185,12 @@ async function runRenew(call: CommandCall): Promise<void> {
     );
   }
   await orderFromLine(call, 'renew', { names, period });
+}
+
+/** For tasks that need more than a line can say. */
+function openForName(call: CommandCall, form: FormFeature): Promise<void> {
+  const [name = '', ...others] = call.words;
+  return openFromLine(call, form, { name }, others);
 }
 
 async function runNameservers(call: CommandCall): Promise<void> {
@@ -212,7 +218,7 @@ const TASKS: readonly DomainTask[] = [
       summary: 'Register a new domain',
       example: '/domain create bistro.rest',
       needs: 'linked',
-      run: (call) => openFromLine(call, createForm, { name: call.words[0] ?? '' }),
+      run: (call) => openForName(call, createForm),
     },
     form: createForm,
   },
@@ -223,7 +229,7 @@ const TASKS: readonly DomainTask[] = [
       summary: 'Transfer a domain from another registrar',
       example: '/domain transfer bistro.rest',
       needs: 'linked',
-      run: (call) => openFromLine(call, transferForm, { name: call.words[0] ?? '' }),
+      run: (call) => openForName(call, transferForm),
     },
     form: transferForm,
   },

@@ -1,13 +1,34 @@
-import type { Command, CommandCall } from '../feature.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ActionCall,
+  type Command,
+  type CommandCall,
+  type Feature,
+  type Interaction,
+  isAdmin,
+} from '../feature.ts';
 import { nearest } from '../parse.ts';
-import { helpFor, helpOverview, unknownCommand } from '../views/help.ts';
+import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } from '../views/help.ts';
 
 /*
  * Help.
  */
 
-/** @param others all other subcommands, in the order in which help lists them */
-export function createHelp(others: readonly Command[]): readonly Command[] {
+/** Help does not wait longer for who reads it: it is needed most while something is away. */
+const READER_MS = 800;
+/** What is shown first where nobody says who reads: what most people can use. */
+const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
+
+async function readerOf(call: Interaction): Promise<HelpReader> {
+  const known = Promise.all([call.account(), call.deps.directory.person(call.person.id, undefined)]).then(
+    ([account, person]) => ({ isLinked: account !== undefined, isAdmin: isAdmin(call.deps, person) }),
+    () => ANYBODY,
+  );
+  return Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
+}
+
+/** @param others all other subcommands */
+export function createHelp(others: readonly Command[]): Feature {
   const help: Command = {
     name: 'help',
     usage: 'help [SUBCOMMAND]',
@@ -16,8 +37,9 @@ export function createHelp(others: readonly Command[]): readonly Command[] {
     needs: 'nothing',
     async run(call: CommandCall) {
       const [word] = call.words;
-      const commands = [help, ...others];
-      if (word === undefined) return call.respond(helpOverview(commands));
+      // Nothing is changed: Slack need not wait for who reads.
+      call.acknowledge();
+      if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
       const command = commands.find(({ name }) => name === word.toLowerCase());
       const names = commands.map(({ name }) => name);
       await call.respond(
@@ -25,5 +47,11 @@ export function createHelp(others: readonly Command[]): readonly Command[] {
       );
     },
   };
-  return [help];
+  const commands = [help, ...others];
+
+  async function showAll(call: ActionCall): Promise<void> {
+    call.acknowledge();
+    await call.respond(helpForAll(commands, await readerOf(call)), { replace: true });
+  }
+  return { commands: [help], actions: [{ id: 'help_all', needs: 'nothing', run: showAll }] };
 }

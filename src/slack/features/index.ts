@@ -57,9 +57,11 @@ function byKey<T>(list: readonly T[], key: (item: T) => string): ReadonlyMap<str
   return map;
 }
 
-/** Subcommands by name, in the order in which help lists them. */
+const HELP: Feature = createHelp(KNOWN_COMMANDS);
+
+/** Subcommands by name. */
 export const COMMANDS: ReadonlyMap<string, Command> = byKey(
-  [...createHelp(KNOWN_COMMANDS), ...KNOWN_COMMANDS],
+  [...(HELP.commands ?? []), ...KNOWN_COMMANDS],
   ({ name }) => name,
 );
 
@@ -71,6 +73,6 @@ export const FORMS: ReadonlyMap<string, FormFeature> = byKey(
 
 /** Buttons and menus by `action_id`. */
 export const ACTIONS: ReadonlyMap<string, Action> = byKey(
-  SUBJECTS.flatMap(({ actions }) => actions ?? []),
+  [HELP, ...SUBJECTS].flatMap(({ actions }) => actions ?? []),
   ({ id }) => id,
 );

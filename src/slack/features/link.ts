@@ -3,7 +3,7 @@ import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/acco
 import type { LinkOutcome } from '../../accounts/accounts.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
 import { factsOf } from '../views/answer.ts';
 import {
   actions,
@@ -224,11 +224,12 @@ function linkedText({ account, verified, replaced }: LinkOutcome & { readonly ki
     : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.${gone}`;
 }
 
-async function runLink(call: CommandCall): Promise<void> {
+/** Opens the form; from the Home tab without a channel. */
+async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(
     call,
     linkForm,
-    { channelId: call.channelId },
+    { channelId: call.channelId ?? '' },
     { method: 'password', context: String(call.deps.defaultContext) },
   );
 }
@@ -385,7 +386,7 @@ export const link: Feature = {
       summary: 'Link your credentials at the domain service',
       example: '/domain link',
       needs: 'member',
-      run: runLink,
+      run: openLinkForm,
     },
     {
       name: 'unlink',
@@ -413,5 +414,9 @@ export const link: Feature = {
     },
   ],
   forms: [linkForm],
-  actions: [refreshing(linkForm, 'method'), { id: 'whoami_details', needs: 'member', run: showDetails }],
+  actions: [
+    refreshing(linkForm, 'method'),
+    { id: 'home_link', needs: 'member', run: openLinkForm },
+    { id: 'whoami_details', needs: 'member', run: showDetails },
+  ],
 };

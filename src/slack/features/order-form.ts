@@ -10,6 +10,7 @@ import {
   reasonOf,
   type SubmissionCall,
   type Submitted,
+  textOf,
 } from '../feature.ts';
 import { code, context } from '../views/blocks.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
@@ -139,11 +140,25 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     return { kind: 'view', view: formView({ ...again, problems }) };
   }
 
+  /** What the task has against other fields than those that were found wrong already: every problem at once. */
+  function otherProblems(values: FormValues, found: readonly InputIssue[]): readonly InputIssue[] {
+    const checked = taskNamed(options.task).check(options.input(values));
+    const fields = new Set(found.map(({ field }) => field));
+    return checked.ok ? [] : checked.problems.filter(({ field }) => !fields.has(field));
+  }
+
   return {
     form,
     needs: 'linked',
     refusal: (call) => refusalOfAccount(call, options.task),
     render,
+
+    issuesOf(given) {
+      const checked = taskNamed(options.task).check(options.input(given));
+      if (checked.ok) return {};
+      // What the line leaves out is not wrong: the form asks for it.
+      return errorsByField(checked.problems.filter(({ field }) => textOf(given, field) !== undefined));
+    },
 
     async submit(call): Promise<Submitted> {
       const account = await activeAccount(call);
@@ -158,7 +173,9 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       const values = pick(call.values, ...fields.map(({ name }) => name));
       const { secret, problems: secretProblems } = secretOf(values, options.secretField);
       const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
-      if (problems.length > 0) return { kind: 'errors', errors: errorsByField(problems) };
+      if (problems.length > 0) {
+        return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
+      }
 
       const outcome = await placeOrder(call, call.origin, {
         task: options.task,
@@ -177,7 +194,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 const SHOWN_AT_FIELD = 3;
 
 /** One text a field; more than a few sentences at one field help nobody. */
-function errorsByField(problems: readonly InputIssue[]): Record<string, string> {
+export function errorsByField(problems: readonly InputIssue[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {

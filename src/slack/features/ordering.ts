@@ -3,9 +3,10 @@ import { formatState, isOpen, type Order, type OrderTaskName } from '../../order
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { Secret } from '../../service/secret.ts';
+import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
 import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
-import { code, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { code, count, escapeText, type Message, quote, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
@@ -92,6 +93,17 @@ export function openAlready(order: Order): Message {
   );
 }
 
+/**
+ * The same at the field of a form that stays open. Plain text: errors at fields have no markup.
+ * @param names as the form gives them, in ASCII
+ */
+export function openAlreadyAtField(order: Order, names: readonly string[]): string {
+  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
+  const [first = orderTitle(order), ...others] = shared.map(displayName);
+  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  return `${which}: an order is open already, ${order.id}. Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again, or see the order with /domain order ${order.id}.`;
+}
+
 /** Why the person's active account cannot do a task and what to do instead; undefined when it can. */
 export async function refusalOfAccount(
   call: Interaction,
@@ -139,12 +151,24 @@ export async function openForm(
   else await call.open(formView(await feature.render(call, origin, values)));
 }
 
-/** Opens a form from a command's line, with what the line says filled in. */
-export function openFromLine(call: CommandCall, form: FormFeature, values: FormValues): Promise<void> {
-  return openForm(
-    call,
-    form,
-    { channelId: call.channelId },
-    { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) },
-  );
+/**
+ * Opens a form from a command's line, with what the line says filled in. What is wrong with that is said at once, not
+ * after the rest of the form was filled in.
+ * @param unread words of the line that the form has no place for
+ */
+export async function openFromLine(
+  call: CommandCall,
+  feature: FormFeature,
+  values: FormValues,
+  unread: readonly string[] = [],
+): Promise<void> {
+  const refusal = await feature.refusal?.(call);
+  if (refusal !== undefined) return call.respond(refusal);
+  const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
+  const view = await feature.render(call, { channelId: call.channelId }, given);
+  const problems =
+    unread.length === 0
+      ? []
+      : [`This was not taken from your line: “${quote(unread.join(' '), 200)}”. Check what was.`];
+  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
 }

@@ -88,8 +88,8 @@ export const redirects: Feature = {
       example: '/domain redirect www.cafe.rest',
       needs: 'linked',
       run: (call) => {
-        const [word] = call.words;
-        return openFromLine(call, redirectForm, word === undefined ? {} : { source: word });
+        const [word, ...others] = call.words;
+        return openFromLine(call, redirectForm, word === undefined ? {} : { source: word }, others);
       },
     },
   ],

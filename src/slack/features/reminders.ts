@@ -1,6 +1,6 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
-import { snoozedUntilDay } from '../../expiry/watch-list.ts';
+import { MAX_SNOOZE_DAYS, snoozedUntilDay } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -18,6 +18,7 @@ import { postedResponse, SlackApiError } from '../platform/web.ts';
 import {
   actions,
   button,
+  count,
   escapeText,
   LIMITS,
   type Message,
@@ -29,7 +30,8 @@ import {
 import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
 import { renewForm, restoreForm } from './domains.ts';
-import { openForm, outcomeMessage, placeOrder } from './ordering.ts';
+import { errorsByField } from './order-form.ts';
+import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
 
 /*
  * The buttons of the digest. A button carries the name, `reminder_renew_many` the digest's id; on a click everything
@@ -150,21 +152,29 @@ const renewManyForm: FormFeature = {
       reason: reasonOf(call.values),
     });
     if (outcome.kind === 'invalid') {
-      const [first] = outcome.problems;
-      const at = outcome.problems.every(({ field }) => field === 'period') ? 'period' : 'names';
-      return { kind: 'errors', errors: { [at]: first?.problem ?? 'Check the names and the period.' } };
+      return { kind: 'errors', errors: errorsByField(outcome.problems) };
+    }
+    if (outcome.kind === 'open_already') {
+      // The other names stay ticked: one name's order is no reason to tick the rest again.
+      return {
+        kind: 'errors',
+        errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
+      };
     }
     const said = outcomeMessage(outcome);
     return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
   },
 };
 
+/** Offered where so many days are left. */
+const SNOOZE_DAYS = 7;
+
 const snoozeFields: Form = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
   fields: [
-    { name: 'days', label: 'Days', kind: 'number', hint: 'Not longer than until the expiry.' },
+    { name: 'days', label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
     { ...REASON, hint: 'Stands in the thread.' },
   ],
 };
@@ -172,11 +182,32 @@ const snoozeFields: Form = {
 const snoozeForm: FormFeature = {
   form: snoozeFields,
   needs: 'linked',
-  render: (_call, origin, values) => ({ form: snoozeFields, origin, values: { days: '7', ...values } }),
+
+  async render(call, origin, values) {
+    const { daysLeft, until, action } =
+      (await call.deps.expiry.findListed(origin.subject ?? ''))?.deadline ?? {};
+    // Where no end is known, or on the last day itself, nothing is left to fit into.
+    const max =
+      daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
+    const hint =
+      until === undefined
+        ? {}
+        : {
+            hint: `Until ${formatDay(until)} it can be ${action === 'restore' ? 'restored' : 'renewed'}: ${count(max, 'day')} at most.`,
+          };
+    const fields = snoozeFields.fields.map((field) =>
+      field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
+    );
+    return {
+      form: { ...snoozeFields, fields },
+      origin,
+      values: { days: String(Math.min(SNOOZE_DAYS, max)), ...values },
+    };
+  },
 
   async submit(call) {
     const reason = reasonOf(call.values);
-    const days = Number(textOf(call.values, 'days') ?? '7');
+    const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
     const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
     if (!outcome.ok) return { kind: 'errors', errors: { days: outcome.why } };
     const { reminderTimezone } = await call.deps.settings();

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
@@ -10,7 +11,15 @@ import {
   settingsAsText,
   withSaved,
 } from '../../settings.ts';
-import type { Feature, FormFeature, SlackDeps, SubmissionCall, Submitted } from '../feature.ts';
+import {
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  linesOf,
+  type SlackDeps,
+  type SubmissionCall,
+  type Submitted,
+} from '../feature.ts';
 import { postedResponse, SlackApiError } from '../platform/web.ts';
 import {
   code,
@@ -22,7 +31,7 @@ import {
   section,
   textMessage,
 } from '../views/blocks.ts';
-import type { Field, FormValues } from '../views/form.ts';
+import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
 import { approverError, channelError } from '../views/slack-error.ts';
 import { openForm } from './ordering.ts';
 
@@ -34,8 +43,10 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
   approvers: {
     name: 'approvers',
     label: 'Approvers',
-    kind: 'lines',
-    hint: 'Ids of people (U…) and user groups (S…), separated by commas. “Copy member ID” is in the menu of a profile.',
+    kind: 'people',
+    // Groups alone will do.
+    optional: true,
+    hint: 'People who may approve.',
   },
   approvals_required: {
     name: 'approvals_required',
@@ -77,10 +88,9 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
   reminder_channel: {
     name: 'reminder_channel',
     label: 'Channel of the expiry reminders',
-    kind: 'text',
+    kind: 'channel',
     optional: true,
-    placeholder: 'C024BE91L',
-    hint: 'The channel’s id; it stands at the end of the channel’s details. Empty: no reminders.',
+    hint: 'I have to be in it: /invite @Domain Steward. Empty: no reminders.',
   },
   reminder_days: {
     name: 'reminder_days',
@@ -104,12 +114,63 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
   },
 };
 
-const form = {
+/** Slack has no picker of user groups: this menu stands beside the people, and both are the approvers. */
+const GROUPS: Field = {
+  name: 'approver_groups',
+  label: 'Approver groups',
+  kind: 'picks',
+  optional: true,
+  hint: 'Whoever belongs to one of these user groups may approve too.',
+};
+
+const form: Form = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
   fields: SETTING_NAMES.map((name) => FIELDS[name]),
 };
+
+/** For a workspace that does not take the pickers, such as for a person whom it does not know any more. */
+const plainForm: Form = {
+  ...form,
+  fields: form.fields.map((field): Field => {
+    if (field.kind === 'people') {
+      return {
+        ...field,
+        kind: 'lines',
+        hint: 'Ids of people (U…) and user groups (S…), separated by commas.',
+      };
+    }
+    return field.kind === 'channel'
+      ? { ...field, kind: 'text', hint: 'The channel’s id. Empty: no reminders.' }
+      : field;
+  }),
+};
+
+/** Opening a view cannot wait long for Slack's groups. */
+const GROUPS_MS = 1_000;
+
+function isGroup(id: string): boolean {
+  return id.startsWith('S');
+}
+
+/** The workspace's groups by name, those that are set first; a group that Slack does not name is its id. */
+async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
+  const names = await Promise.race([
+    directory.groupNames().catch((err: unknown) => {
+      if (!(err instanceof SlackApiError)) throw err;
+      log.warn({ err }, 'reading the user groups for the settings');
+      return undefined;
+    }),
+    sleep(GROUPS_MS, undefined, { ref: false }),
+  ]);
+  const others = [...(names?.keys() ?? [])].filter((id) => !set.includes(id));
+  const named = (id: string) => names?.get(id) ?? id;
+  return [
+    ...set.map((id) => ({ value: id, text: named(id) })),
+    ...others.map((id) => ({ value: id, text: named(id) })).sort((a, b) => a.text.localeCompare(b.text)),
+  ];
+}
 
 /** Slack's markup for a person, group or channel, as it is pasted, becomes the id. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
@@ -118,7 +179,7 @@ const LISTS: ReadonlySet<SettingName> = new Set(['approvers', 'approval_tasks', 
 
 /** What was typed for a setting, as the text that its variable would have. */
 function typedText(values: FormValues, name: SettingName): string {
-  const value = values[name] ?? '';
+  const value = name === 'approvers' ? approversIn(values) : (values[name] ?? '');
   const text = (typeof value === 'string' ? value : value.join(',')).replace(MARKUP, ' $1 ').trim();
   return LISTS.has(name)
     ? text
@@ -126,6 +187,19 @@ function typedText(values: FormValues, name: SettingName): string {
         .filter((part) => part !== '')
         .join(',')
     : text;
+}
+
+/** Who was picked, people and groups. A text holds both already: ids that were pasted, or sent by a program. */
+function approversIn(values: FormValues): string | readonly string[] {
+  const { approvers = '' } = values;
+  return typeof approvers === 'string' ? approvers : [...approvers, ...linesOf(values, GROUPS.name)];
+}
+
+/** The same people in another order are no change. */
+function keepOrder(approvers: readonly string[], before: readonly string[]): readonly string[] {
+  const same =
+    new Set([...approvers, ...before]).size === before.length && approvers.length === before.length;
+  return same ? before : approvers;
 }
 
 /** The settings as they would be, or what is wrong, by field. */
@@ -141,7 +215,9 @@ function readSettings(
     const [issue] = parser.safeParse(typed[name]).error?.issues ?? [];
     if (issue !== undefined) errors[name] = `This ${issue.message}.`;
   }
-  return Object.keys(errors).length > 0 ? { errors } : { settings: withSaved(current, typed) };
+  if (Object.keys(errors).length > 0) return { errors };
+  const settings = withSaved(current, typed);
+  return { settings: { ...settings, approvers: keepOrder(settings.approvers, current.approvers) } };
 }
 
 /** Names the settings that a form shows, so that two admins do not undo each other's changes unseen. */
@@ -163,12 +239,15 @@ async function approverErrors(
   const people = new Set<string>();
   for (const id of settings.approvers) {
     try {
-      if (id.startsWith('S')) {
+      if (isGroup(id)) {
         // As it is now: what was read a few seconds ago may be what made somebody open the settings.
         directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
-      else return { approvers: `${id} is not a member of this workspace. Take it out.` };
+      else {
+        const name = await directory.nameOf(id);
+        return { approvers: `${name ?? id} is not a member of this workspace. Take them out.` };
+      }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       return { approvers: approverError(id, error) };
@@ -234,6 +313,12 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   return { kind: 'done', say: savedMessage(changes, read.settings) };
 }
 
+function valueInWords(name: SettingName, value: string): string {
+  if (value === '') return 'empty';
+  if (name === 'approvers') return value.split(',').map(mentionApprover).join(', ');
+  return name === 'reminder_channel' ? `<#${value}>` : code(value);
+}
+
 /** What was changed, from what to what, and what it lets happen that nobody may have wanted. */
 function savedMessage(
   changes: readonly (SettingChange & { readonly name: SettingName })[],
@@ -241,7 +326,7 @@ function savedMessage(
 ): Message {
   const lines = changes.map(
     ({ name, before, after }) =>
-      `• ${FIELDS[name].label}: ${before === '' ? 'empty' : code(before)} → ${after === '' ? 'empty' : code(after)}`,
+      `• ${FIELDS[name].label}: ${valueInWords(name, before)} → ${valueInWords(name, after)}`,
   );
   const free = ORDER_TASK_NAMES.filter(
     (task) => taskNamed(task).effect === 'charge' && !settings.approvalTasks.includes(task),
@@ -265,10 +350,22 @@ const settingsForm: FormFeature = {
 
   async render(call, origin, values) {
     const current = await call.deps.settings();
+    const groups = current.approvers.filter(isGroup);
+    const options = await groupOptions(call.deps, groups);
+    // A menu without options is none.
+    const fields = form.fields.flatMap((field) =>
+      field.name === 'approvers' && options.length > 0 ? [field, { ...GROUPS, options }] : [field],
+    );
     return {
-      form,
+      form: { ...form, fields },
       origin: { ...origin, subject: origin.subject ?? fingerprint(current) },
-      values: { ...settingsAsText(current), approval_tasks: current.approvalTasks, ...values },
+      values: {
+        ...settingsAsText(current),
+        approvers: current.approvers.filter((id) => !isGroup(id)),
+        [GROUPS.name]: groups,
+        approval_tasks: current.approvalTasks,
+        ...values,
+      },
       intro: [
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         context('What you save here wins over the environment. Who changed what stands in the audit log.'),
@@ -279,6 +376,19 @@ const settingsForm: FormFeature = {
   submit: saveSettings,
 };
 
+async function openSettings(call: Interaction): Promise<void> {
+  const origin = { channelId: call.channelId ?? '' };
+  try {
+    await openForm(call, settingsForm, origin, {});
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
+    call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
+    const current = await call.deps.settings();
+    const view = await settingsForm.render(call, origin, { approvers: current.approvers.join(',') });
+    await call.open(formView({ ...view, form: plainForm }));
+  }
+}
+
 export const settings: Feature = {
   commands: [
     {
@@ -287,7 +397,7 @@ export const settings: Feature = {
       summary: 'Change who approves, what waits for approval and when reminders go out',
       example: '/domain settings',
       needs: 'admin',
-      run: (call) => openForm(call, settingsForm, { channelId: call.channelId }, {}),
+      run: openSettings,
     },
   ],
   forms: [settingsForm],
@@ -295,7 +405,7 @@ export const settings: Feature = {
     {
       id: 'home_settings',
       needs: 'admin',
-      run: (call) => openForm(call, settingsForm, { channelId: '' }, {}),
+      run: openSettings,
     },
   ],
 };

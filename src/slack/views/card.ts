@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDemoContext } from '../../accounts/account.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { type Charge, COSTS_MONEY } from '../../zones/tasks.ts';
@@ -64,35 +65,41 @@ export interface CardExtras {
   readonly hint?: string;
 }
 
+type Fact = readonly [label: string, value: string];
+
 /** `block_id` of the card's buttons: no other message has a row of that name. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
-/** The order's card, in the order in which the person who pays reads: what, why, money, details, then the click. */
+/**
+ * The order's card. One look tells who decides what the click does: what, how it stands, who asks and why; in two columns
+ * money, system, until when and with what; then what hangs on it, and the buttons. A row that says nothing is left out.
+ */
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
   const history = extras.history ?? [];
   return message(`${escapeText(title)}: ${formatStateShort(order, history)}`, [
     header(title),
-    section(stateLine(order, history)),
     section(
-      `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+      [
+        stateLine(order, history),
+        `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+      ].join('\n'),
     ),
-    ...facts(cardFacts(order, title)),
+    ...facts([
+      ...moneyFacts(order),
+      ...(pending ? decisionFacts(order, extras) : []),
+      ...inputsShown(order, title),
+    ]),
     ...(order.items.length > 1 ? itemTable(order) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    ...(pending && extras.approvers.length > 0
-      ? [section(`Can approve: ${approverList(extras.approvers)}`)]
-      : []),
+    ...(pending ? [context(formatSending(order))] : []),
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
-    context(
-      ...(pending ? [formatSending(order)] : []),
-      `Order ${code(order.id)} · asked ${moment(order.createdAt)}`,
-    ),
+    context(`Order ${code(order.id)} · asked ${moment(order.createdAt)}`),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
 }
@@ -101,27 +108,44 @@ function formatSending(order: Order): string {
   const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
-  return `${approval} sends ${what} at once${over}. What is shown here is all that is sent.`;
+  const { context: number } = order.account;
+  const live = number !== undefined && !isDemoContext(number);
+  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} at once${over}. What is shown here is all that is sent.`;
 }
 
-function cardFacts(order: Order, title: string): (readonly [string, string])[] {
+/** What it costs, and where. That it costs nothing is no news. */
+function moneyFacts(order: Order): Fact[] {
+  const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
+  return [
+    ...(charge === 'no' ? [] : [['Costs money', CHARGES[charge]] as const]),
+    ['System', formatContext(order.account.context)],
+  ];
+}
+
+/** Until when it can be decided, and by whom. */
+function decisionFacts({ expiresAt }: Order, { approvers }: CardExtras): Fact[] {
+  return [
+    ...(expiresAt === undefined ? [] : [['Open until', moment(expiresAt)] as const]),
+    ...(approvers.length === 0 ? [] : [['Can approve', approverList(approvers)] as const]),
+  ];
+}
+
+/** With what it goes out, and all that goes out that the title does not say. */
+function inputsShown(order: Order, title: string): Fact[] {
   const [first] = order.items;
   return [
-    ['Costs money', CHARGES[taskNamed(order.task).charge(order.items.map(({ name }) => name))]],
-    ['System', formatContext(order.account.context)],
     ['With the account', formatAccount(order)],
     // A long name is cut in the title, and must be seen in full.
     ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
       ? [['Name', escapeText(itemName(order, first.name))] as const]
       : []),
-    ...inputFacts(order),
+    ...inputFacts(order).filter(([label]) => label !== 'Period'),
     ...(order.retryOf === undefined ? [] : [['Asked again after', code(order.retryOf)] as const]),
   ];
 }
 
-const CHARGES: Readonly<Record<Charge, string>> = {
+const CHARGES: Readonly<Record<Exclude<Charge, 'no'>, string>> = {
   yes: '*Yes*',
-  no: 'No',
   not_stated: 'Not stated by the service’s document',
 };
 
@@ -153,7 +177,6 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
         ...(order.approvalsRequired > 1 || order.approvals.length > 0
           ? [formatApprovals(order, history)]
           : []),
-        ...(order.expiresAt === undefined ? [] : [`open until ${moment(order.expiresAt)}`]),
       ].join(' · ');
     case 'DENIED': {
       const denied = history.findLast(({ kind }) => kind === 'denied');
@@ -235,11 +258,13 @@ function itemTable(order: Order): AnyBlock[] {
     return room >= 0;
   });
   return [
-    table({
-      caption: 'Names',
-      columns: ['Name', 'State', 'The service says'],
-      rows: fitting.map(({ name, state, said }) => [name, state, said]),
-    }),
+    order.state === 'PENDING'
+      ? table({ caption: 'Names', columns: ['Name'], rows: fitting.map(({ name }) => [name]) })
+      : table({
+          caption: 'Names',
+          columns: ['Name', 'State', 'The service says'],
+          rows: fitting.map(({ name, state, said }) => [name, state, said]),
+        }),
     ...lines(
       rows.slice(fitting.length).map(({ name, state }) => `• ${escapeText(name)} · ${state.toLowerCase()}`),
     ),

@@ -1,6 +1,13 @@
 import type { Button } from '@slack/types';
+import { byDeadline, deadlineOf } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
-import type { DigestHead, DigestPart, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import type {
+  DigestHead,
+  DigestMore,
+  DigestPart,
+  WatchedDomain,
+  WatchedReminder,
+} from '../../expiry/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -20,7 +27,7 @@ import {
   TABLE_ROWS,
   table,
 } from './blocks.ts';
-import { formatDay, formatDays, formatName } from './expiry.ts';
+import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
 
 /*
  * The digest of what expires: what is most urgent first, what can be done about each name beside it.
@@ -59,15 +66,22 @@ export function digestHead(head: DigestHead): Message {
   ]);
 }
 
-/** A message in the digest's thread. */
-export function digestMore(part: DigestPart): Message {
+/** A message in the digest's thread: says how many names follow, and when that is all. */
+export function digestMore(part: DigestMore): Message {
   const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
-  return message(`Also due: ${names.join(', ')}`, partBlocks(part));
+  const follows = part.more
+    ? `More than ${count(part.left, 'name')} follow.`
+    : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
+  const isAll = part.left === 0 && !part.more;
+  return message(`Also due: ${names.join(', ')}`, [
+    ...partBlocks(part),
+    context(isAll ? 'That is all of this digest.' : follows),
+  ]);
 }
 
 function digestTitle({ all, total, more, disputed }: DigestHead): string {
   if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
-  const urgent = all[0]?.reminders[0];
+  const [urgent] = byDaysLeft(all).map(({ reminder }) => reminder);
   if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
@@ -205,17 +219,25 @@ function reminderButtons({ name, phase }: Reminder): Button[] {
   ];
 }
 
+/** What is lost first comes first, whatever its phase. */
+function byDaysLeft(groups: readonly Group[]) {
+  return groups
+    .flatMap(({ reminders }) => reminders)
+    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder) }))
+    .sort((a, b) => byDeadline(a.deadline, b.deadline));
+}
+
 function dueTable({ all, total }: DigestHead): AnyBlock {
-  const rows = all.flatMap((group) => group.reminders.slice(0, TABLE_ROWS));
+  const rows = byDaysLeft(all).slice(0, TABLE_ROWS);
   return table({
     caption:
-      total > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${total} names` : `${count(total, 'name')} by urgency`,
-    columns: ['Name', 'Days left', 'Expires', 'Last safe day', 'Where it stands'],
-    rows: rows.map((reminder) => [
+      total > TABLE_ROWS
+        ? `The first ${TABLE_ROWS} of ${total} names`
+        : `${count(total, 'name')} by days left`,
+    columns: ['Name', ...DEADLINE_COLUMNS, 'Where it stands'],
+    rows: rows.map(({ reminder, deadline }) => [
       displayName(reminder.name),
-      String(reminder.daysLeft),
-      formatDay(reminder.expiryDay),
-      reminder.lastSafeDay === undefined ? '' : formatDay(reminder.lastSafeDay),
+      ...deadlineCells(deadline),
       reminder.phase === 'registered'
         ? reminder.estimated
           ? 'date estimated'

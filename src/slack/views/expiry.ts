@@ -1,5 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import type { Day } from '../../expiry/days.ts';
+import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
 import { displayName } from '../../zones/names.ts';
@@ -48,8 +49,8 @@ function formatSource({ domain }: ListedName): string {
 }
 
 /** What is to be known of a name beyond its date; plain text. */
-function formatState({ domain }: ListedName, now: Date): string {
-  const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = domain;
+function formatState(listed: ListedName, now: Date): string {
+  const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = listed.domain;
   const parts = [
     lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
     lapse !== undefined && lapse.confirmed === undefined
@@ -57,11 +58,31 @@ function formatState({ domain }: ListedName, now: Date): string {
       : '',
     snooze !== undefined && snooze.until > now ? `snoozed until ${day(snooze.until)}` : '',
     deletedAt === undefined ? '' : `deleted ${day(deletedAt)}`,
+    deletedAt === undefined && listed.day !== undefined && (listed.daysLeft ?? 0) < 0
+      ? `expired ${formatDay(listed.day)}`
+      : '',
     renewed === undefined ? '' : 'renewed, the registry does not show it yet',
     checkProblem === undefined ? '' : `look-up: ${checkProblem}`,
     checkProblem === undefined && checkedAt === undefined ? 'not looked up yet' : '',
   ];
   return parts.filter((part) => part !== '').join(' · ');
+}
+
+const TO_DO: Readonly<Record<Deadline['action'], string>> = {
+  renew: 'Renew',
+  restore: 'Restore',
+  none: 'Nothing',
+};
+
+/** The columns that every list of names has beside the name. */
+export const DEADLINE_COLUMNS = ['Days left', 'To do', 'Until'];
+
+/** What can be done about a name and until when, as cells of {@link DEADLINE_COLUMNS}. */
+export function deadlineCells(deadline: Deadline | undefined): readonly string[] {
+  if (deadline === undefined) return ['', 'Date not known', ''];
+  const { action, until, daysLeft } = deadline;
+  const when = until === undefined ? (action === 'none' ? '' : 'now') : formatDay(until);
+  return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
 }
 
 /** Names on one page of the list. */
@@ -95,11 +116,10 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
 function listTable(caption: string, names: readonly ListedName[], now: Date): AnyBlock {
   return table({
     caption,
-    columns: ['Name', 'Expires', 'Days left', 'Date from', 'State'],
+    columns: ['Name', ...DEADLINE_COLUMNS, 'Date from', 'State'],
     rows: names.map((listed) => [
       displayName(listed.domain.name),
-      listed.day === undefined ? 'not known' : formatDay(listed.day),
-      listed.daysLeft === undefined ? '' : String(listed.daysLeft),
+      ...deadlineCells(listed.deadline),
       formatSource(listed),
       formatState(listed, now),
     ]),

@@ -1,5 +1,5 @@
 import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/types';
-import { LIMITS, plainText, section, truncate } from './blocks.ts';
+import { context, escapeText, LIMITS, plainText, section, truncate } from './blocks.ts';
 
 /**
  * A field of a form, declared once: the view, the reading of what was submitted and the place of errors all
@@ -9,12 +9,24 @@ export interface Field {
   /** The field's JSON name in the service API where it has one. */
   readonly name: string;
   readonly label: string;
-  readonly kind: 'text' | 'lines' | 'number' | 'email' | 'choice' | 'choices' | 'picks' | 'secret';
+  readonly kind:
+    | 'text'
+    | 'lines'
+    | 'number'
+    | 'email'
+    | 'choice'
+    | 'choices'
+    | 'picks'
+    | 'people'
+    | 'channel'
+    | 'secret';
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
   /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): value and what is read. */
   readonly options?: readonly { readonly value: string; readonly text: string }[];
+  /** For `number`: what Slack takes before it asks the bot. */
+  readonly range?: { readonly min: number; readonly max: number };
   /** Changing it asks the bot for another form. */
   readonly dispatches?: boolean;
 }
@@ -50,10 +62,13 @@ export interface FormView {
   readonly intro?: readonly KnownBlock[];
   /** Problems shown above the fields; for views that cannot carry inline errors any more. */
   readonly problems?: readonly string[];
+  /** By field: what is wrong with a value that it opens with. Slack takes no errors at fields before a submission. */
+  readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
 /** The modal of a form. */
-export function formView({ form, origin, values = {}, intro = [], problems = [] }: FormView): ModalView {
+export function formView(shown: FormView): ModalView {
+  const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = shown;
   return {
     type: 'modal',
     callback_id: form.name,
@@ -64,7 +79,13 @@ export function formView({ form, origin, values = {}, intro = [], problems = [] 
     blocks: [
       ...(problems.length === 0 ? [] : [section(`:warning: ${problems.join('\n')}`)]),
       ...intro,
-      ...form.fields.map((field) => input(field, values[field.name])),
+      ...form.fields.flatMap((field): KnownBlock[] => {
+        const issue = fieldIssues[field.name];
+        return [
+          ...(issue === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(issue)}`)]),
+          input(field, values[field.name]),
+        ];
+      }),
     ],
   };
 }
@@ -128,6 +149,9 @@ function element(field: Field, value: string | readonly string[] | undefined): I
       return {
         type: 'number_input',
         is_decimal_allowed: false,
+        ...(field.range === undefined
+          ? {}
+          : { min_value: String(field.range.min), max_value: String(field.range.max) }),
         ...shared,
         ...(text !== undefined && /^-?\d+$/.test(text) ? initial : {}),
       };
@@ -155,6 +179,19 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...shared,
         options,
         ...(chosen.length === 0 ? {} : { initial_options: chosen }),
+      };
+    case 'people':
+      return {
+        type: 'multi_users_select',
+        ...shared,
+        ...(given.every((id) => id === '') ? {} : { initial_users: given.filter((id) => id !== '') }),
+      };
+    case 'channel':
+      return {
+        type: 'conversations_select',
+        ...shared,
+        filter: { include: ['public', 'private'], exclude_bot_users: true },
+        ...(text === undefined || text === '' ? {} : { initial_conversation: text }),
       };
   }
 }

@@ -1,26 +1,108 @@
 import type { Command } from '../feature.ts';
-import { code, context, lines, type Message, message, section, textMessage } from './blocks.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  lines,
+  type Message,
+  message,
+  section,
+  textMessage,
+} from './blocks.ts';
 import { NOT_TOLD } from './rules.ts';
 
 /*
  * Help, and what is said to a subcommand that nobody knows.
  */
 
-type Described = Pick<Command, 'usage' | 'summary' | 'example' | 'needs'>;
+type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
 
-/** Every subcommand on a line. */
-export function helpOverview(commands: readonly Described[]): Message {
+/** Who reads help, as far as it matters to what they can use. */
+export interface HelpReader {
+  readonly isLinked: boolean;
+  readonly isAdmin: boolean;
+}
+
+/** What no group below names is done every day: the tasks. */
+const EVERYDAY = 'Everyday';
+
+/** Subcommands by what people look for, in the order in which help shows them. */
+export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
+  { title: EVERYDAY, names: [] },
+  { title: 'Look up', names: ['rules', 'orders', 'order', 'prereg', 'help'] },
+  { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
+  { title: 'People and money', names: ['link', 'whoami', 'use', 'unlink'] },
+  { title: 'Admin', names: ['settings', 'audit'] },
+];
+
+interface Group {
+  readonly title: string;
+  readonly commands: readonly Described[];
+}
+
+/** The groups with what fits. */
+function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
+  const groupOf = ({ name }: Described) =>
+    HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
+  const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
+  return HELP_GROUPS.map(({ title }) => ({
+    title,
+    commands: commands
+      .filter((command) => groupOf(command) === title && fits(command))
+      .sort((a, b) => place(a) - place(b)),
+  })).filter((group) => group.commands.length > 0);
+}
+
+function canUse({ needs }: Described, { isLinked, isAdmin }: HelpReader): boolean {
+  return needs === 'linked' ? isLinked : needs === 'admin' ? isAdmin : true;
+}
+
+const INTRO =
+  '*Domain Steward* carries out domain tasks for you. What costs money waits for an approver’s click.';
+const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
+
+function usageLine({ usage, summary }: Described): string {
+  return `\`/domain ${usage}\`  ${summary}`;
+}
+
+function namesLine({ title, commands }: Group): string {
+  return `*${title}*: ${commands.map(({ name }) => code(name)).join(' · ')}`;
+}
+
+/** What the reader needs most, and the names of the rest. */
+export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
+  const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
+  const later = commands.filter(({ needs }) => needs === 'linked');
   return message('What /domain can do', [
-    section(
-      '*Domain Steward* carries out domain tasks for you. What costs money waits for an approver’s click.',
-    ),
-    ...lines(commands.map(({ usage, summary }) => `\`/domain ${usage}\`  ${summary}`)),
+    section(reader.isLinked ? INTRO : `${INTRO}\n${LINK_FIRST}`),
+    ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
+    ...lines(others.map(namesLine)),
+    ...(reader.isLinked ? [] : [context(namesLine({ title: 'Once an account is linked', commands: later }))]),
+    ...actions('help', [button({ actionId: 'help_all', text: 'All commands', value: 'all' })]),
     context(
-      'Start with `/domain link`.',
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
       'An example for each: `/domain help renew`.',
-      NOT_TOLD,
     ),
+  ]);
+}
+
+/** Every subcommand on a line; what the reader cannot use yet stands last. */
+export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
+  const usable = groupsOf(commands, (command) => canUse(command, reader));
+  const linked = reader.isLinked ? [] : commands.filter(({ needs }) => needs === 'linked');
+  const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
+  const groups: readonly Group[] = [
+    ...usable,
+    { title: 'Once an account is linked', commands: linked },
+    { title: 'For admins', commands: admin },
+  ];
+  return message('All that /domain can do', [
+    section(INTRO),
+    ...groups.flatMap(({ title, commands: listed }) =>
+      listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
+    ),
+    context('An example for each: `/domain help renew`.', NOT_TOLD),
   ]);
 }
 

@@ -15,6 +15,7 @@ import {
   divider,
   escapeText,
   header,
+  lines,
   mention,
   mentionApprover,
   moment,
@@ -22,7 +23,7 @@ import {
   section,
   table,
 } from './blocks.ts';
-import { formatDay, formatDays } from './expiry.ts';
+import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
 import {
   decisionButtons,
   formatAccountShort,
@@ -62,27 +63,58 @@ export const HOME_LENGTH = 10;
 
 /** The Home tab of a member of the workspace. */
 export function homeBlocks(data: HomeData): AnyBlock[] {
+  if (data.account === undefined) return firstStepsBlocks(data);
   return [
     header('Domain Steward'),
     section(
-      data.account === undefined
-        ? 'You have no linked account. Type `/domain link` in any channel.'
-        : `You work as ${code(accountName(data.account))}: ${formatContext(data.account.context)}. Change it with \`/domain use\`.`,
+      `You work as ${code(accountName(data.account))}: ${formatContext(data.account.context)}. Change it with \`/domain use\`.`,
     ),
-    ...(data.isAdmin
-      ? actions('home', [button({ actionId: 'home_settings', text: 'Settings', value: 'settings' })])
-      : []),
+    ...actions('home', data.isAdmin ? [SETTINGS_BUTTON] : []),
     ...unreadablePart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
-    ...part(
-      'Your open orders',
-      data.open.map((order) => [section(orderLine(order))]),
-      'None. Ask with `/domain`; `/domain help` shows how.',
-      '/domain orders mine',
-    ),
+    ...openPart(data.open),
     ...expiringPart(data),
   ];
+}
+
+const SETTINGS_BUTTON = button({ actionId: 'home_settings', text: 'Settings', value: 'settings' });
+const LINK_BUTTON = button({
+  actionId: 'home_link',
+  text: 'Link your account',
+  value: 'link',
+  style: 'primary',
+});
+
+/** For people without an account: what waits for them, then how to begin. */
+function firstStepsBlocks(data: HomeData): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    ...unreadablePart(data),
+    ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
+    ...unresolvedPart(data.toResolve),
+    ...(data.open.length > 0 ? openPart(data.open) : []),
+    divider,
+    header('First steps'),
+    ...lines([
+      '1. Link your account at the domain service. Your credentials are checked, sealed, and used for what you ask for only.',
+      '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money waits for an approver’s click.',
+      ...(data.toDecide === undefined
+        ? []
+        : ['Approving needs no account: what waits for you stands here, and I write to you.']),
+    ]),
+    ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
+    context('Without an account: `/domain expiring` lists what expires, `/domain help` shows everything.'),
+  ];
+}
+
+function openPart(orders: readonly Order[]): AnyBlock[] {
+  return part(
+    'Your open orders',
+    orders.map((order) => [section(orderLine(order))]),
+    'None. Ask with `/domain`; `/domain help` shows how.',
+    '/domain orders mine',
+  );
 }
 
 /** The Home tab of somebody from another workspace. */
@@ -220,14 +252,10 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
       : []),
     table({
       caption: 'Next to expire',
-      columns: ['Name', 'Expires', 'When'],
+      columns: ['Name', ...DEADLINE_COLUMNS],
       rows: next
         .slice(0, HOME_LENGTH)
-        .map(({ domain, day, daysLeft }) => [
-          displayName(domain.name),
-          day === undefined ? 'not known' : formatDay(day),
-          daysLeft === undefined ? 'not known' : formatDays(daysLeft),
-        ]),
+        .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
     }),
     context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
   ];

@@ -90,6 +90,29 @@ describe('the life of a name in the digest', () => {
     expect(text).toMatch(/gone\.rest.*was deleted\./);
   });
 
+  test('in the table: one number that says until when something can be done, and what; soonest first', () => {
+    const message = digestHead(
+      head([
+        named('deleted.rest', 113, { deletedAt: inDays(-2) }),
+        named('soon.rest', 7),
+        named('grace.rest', -1),
+        named('gone.rest', 100, { deletedAt: inDays(-31) }),
+      ]),
+    );
+    expect(message.text, 'the title begins with what the table begins with').toContain('first soon.rest');
+    const [table] = message.blocks.filter((block) => block.type === 'data_table');
+    const rows = table?.rows.map((row) =>
+      row.flatMap((cell) => (cell.type === 'raw_text' ? [cell.text] : [])),
+    );
+    expect(rows?.map((row) => row.slice(0, 4))).toEqual([
+      ['Name', 'Days left', 'To do', 'Until'],
+      ['soon.rest', '7', 'Renew', '21 Jun 2027'],
+      ['deleted.rest', '27', 'Restore', '11 Jul 2027'],
+      ['grace.rest', '43', 'Renew', '27 Jul 2027'],
+      ['gone.rest', '–', 'Nothing', '–'],
+    ]);
+  });
+
   test('in a zone of which nothing is documented', () => {
     expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('not documented');
   });
@@ -119,6 +142,13 @@ describe('the life of a name in the digest', () => {
   });
 });
 
+test('the thread says how many names follow, and when that is all', () => {
+  const part = head([named('cafe.rest', 7)]);
+  expect(shown(digestMore({ ...part, left: 40, more: false }))).toContain('40 names follow.');
+  expect(shown(digestMore({ ...part, left: 40, more: true }))).toContain('More than 40 names follow.');
+  expect(shown(digestMore({ ...part, left: 0, more: false }))).toContain('That is all of this digest.');
+});
+
 describe('within Slack’s limits', () => {
   const long = 'x'.repeat(63);
   const lapse = { reason: 'r'.repeat(1_000), requestedBy: 'U0BOB', confirmed: undefined };
@@ -133,11 +163,16 @@ describe('within Slack’s limits', () => {
   test('is a digest of the longest names with the longest reasons', () => {
     const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
     expectMessage(digestHead(head(domains, { months, disputed, total: 1_000, more: true })));
-    expectMessage(digestMore(head(domains)));
+    expectMessage(digestMore({ ...head(domains), left: 300, more: false }));
   });
 
   test('is a page of the list, and the report of an import', () => {
-    const names = domains.map((domain) => ({ domain, day: '2027-06-20', daysLeft: 6 }));
+    const names = domains.map((domain) => ({
+      domain,
+      day: '2027-06-20',
+      daysLeft: 6,
+      deadline: { action: 'renew', until: '2027-06-20', daysLeft: 6 } as const,
+    }));
     expectMessage(expiringPage({ names, dated: 1_000, undated: 3 }, 90, 20, NOW));
     const rejected = Array.from({ length: 500 }, (_, index) => ({
       line: index + 1,

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { COMMANDS, FORMS } from '../../../src/slack/features/index.ts';
 import { textMessage } from '../../../src/slack/views/blocks.ts';
 import { formView, noticeView } from '../../../src/slack/views/form.ts';
-import { helpFor, helpOverview, unknownCommand } from '../../../src/slack/views/help.ts';
+import {
+  HELP_GROUPS,
+  helpFor,
+  helpForAll,
+  helpOverview,
+  unknownCommand,
+} from '../../../src/slack/views/help.ts';
 import { expectMessage, expectView } from './limits.ts';
 
 const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
@@ -49,12 +55,46 @@ it('a view that only says something has nothing to submit', () => {
 describe('help', () => {
   const commands = [...COMMANDS.values()];
 
-  it('lists every subcommand', () => {
-    const overview = helpOverview(commands);
+  const readers = [
+    { isLinked: true, isAdmin: true },
+    { isLinked: true, isAdmin: false },
+    { isLinked: false, isAdmin: false },
+  ];
+  const positions = (text: string, names: readonly string[]) =>
+    names.map((name) => text.search(new RegExp(`/domain ${name}[ \`]|\`${name}\``)));
+
+  it('groups subcommands that there are, each once', () => {
+    const grouped = HELP_GROUPS.flatMap(({ names }) => names);
+    expect(new Set(grouped).size).toBe(grouped.length);
+    expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(grouped));
+    const everyday = commands.filter(({ name }) => !grouped.includes(name));
+    expect(
+      everyday.filter(({ needs }) => needs !== 'linked'),
+      'subcommands that are no tasks and belong to a group',
+    ).toEqual([]);
+  });
+
+  it.each(readers)('is short, and its button shows every subcommand: %o', (reader) => {
+    const overview = helpOverview(commands, reader);
     expectMessage(overview);
-    const text = JSON.stringify(overview.blocks);
+    expect(JSON.stringify(overview.blocks)).toContain('"action_id":"help_all"');
+    expect(JSON.stringify(overview.blocks).match(/\/domain /g)?.length).toBeLessThan(16);
+    const all = helpForAll(commands, reader);
+    expectMessage(all);
+    const text = JSON.stringify(all.blocks);
     expect(commands.filter(({ usage }) => !text.includes(`/domain ${usage}\``))).toEqual([]);
-    expect(overview).toMatchSnapshot();
+    expect({ overview, all }).toMatchSnapshot();
+  });
+
+  it('does not begin with what the reader cannot use', () => {
+    const overview = JSON.stringify(helpOverview(commands, { isLinked: false, isAdmin: false }).blocks);
+    const [link, rules, renew, settings] = positions(overview, ['link', 'rules', 'renew', 'settings']);
+    expect(link).toBeLessThan(rules ?? 0);
+    expect(rules).toBeLessThan(renew ?? 0);
+    expect(settings).toBe(-1);
+    const all = JSON.stringify(helpForAll(commands, { isLinked: false, isAdmin: false }).blocks);
+    const order = positions(all, ['rules', 'expiring', 'link', 'renew', 'settings']);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   it.each(commands)('has an example for $name that is a call of it', (command) => {

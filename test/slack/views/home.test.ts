@@ -27,7 +27,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     snooze: undefined,
     lapse: undefined,
   };
-  return { domain, day, daysLeft };
+  return { domain, day, daysLeft, deadline: { action: 'renew' as const, until: day, daysLeft } };
 }
 
 const FULL: HomeData = {
@@ -74,6 +74,21 @@ it('the Home tab of somebody new', () => {
   });
   expectBlocks(blocks, 'home');
   expect(blocks).toMatchSnapshot();
+});
+
+it('shows people without an account what waits for them, then the first steps, and little else', () => {
+  const blocks = homeBlocks({ ...FULL, account: undefined, isAdmin: false });
+  expectBlocks(blocks, 'home');
+  const headers = blocks.flatMap((block) => (block.type === 'header' ? [block.text.text] : []));
+  expect(headers).toEqual([
+    'Domain Steward',
+    'Waiting for your approval',
+    'Outcome not known',
+    'Your open orders',
+    'First steps',
+  ]);
+  expect(blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(JSON.stringify(blocks)).toContain('"action_id":"home_link"');
 });
 
 it('with a hundred orders in each part it stays within the limits and counts the rest', () => {

@@ -69,6 +69,24 @@ describe('a card', () => {
     expect(card.match(/costs money/gi)).toHaveLength(1);
   });
 
+  it('leaves out what says nothing, and warns of LIVE above the buttons', () => {
+    const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
+    const free = sampleOrder('PENDING', { task: 'nameservers', input });
+    const shown = JSON.stringify(orderCard(free, { approvers: APPROVERS }).blocks);
+    expect(shown).not.toContain('Costs money');
+    expect(shown).toContain('ns1.example.net');
+    const renewal = JSON.stringify(orderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    expect(renewal).toContain('Costs money');
+    expect(renewal, 'the title says it').not.toContain('*Period*');
+    const warnings = [4, 1].map((context) => {
+      const order = { ...free, account: { ...free.account, context } };
+      const { blocks } = orderCard(order, { approvers: APPROVERS });
+      const buttons = blocks.findIndex(({ type }) => type === 'actions');
+      return JSON.stringify(blocks[buttons - 1]).includes('*LIVE*');
+    });
+    expect(warnings).toEqual([true, false]);
+  });
+
   it('shows who of several approved, and whose approval no longer counts', () => {
     const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });

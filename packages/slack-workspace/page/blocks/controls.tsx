@@ -1,8 +1,8 @@
 import type { TargetedEvent } from 'preact';
 import type { InputValue } from '../../src/protocol.ts';
-import { useSurface } from '../chat.ts';
+import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
-import { optionsOf, type Placed } from '../forms.ts';
+import { choicesOf, type Placed } from '../forms.ts';
 import { textOf, wordsOf } from '../json.ts';
 
 /** How a control is named and described; `id` is on what a label points to. */
@@ -21,8 +21,10 @@ export function Control(props: ControlProps) {
   switch (textOf(props.place.element, 'type')) {
     case 'checkboxes':
     case 'multi_static_select':
+    case 'multi_users_select':
       return <ManyOf {...props} />;
     case 'static_select':
+    case 'conversations_select':
       return <Select {...props} />;
     default:
       return <TextField {...props} />;
@@ -84,6 +86,7 @@ function TextField(props: ControlProps) {
 
 function Select(props: ControlProps) {
   const surface = useSurface();
+  const { snapshot } = useChat();
   const { place } = props;
   const value = textValue(surface.value(place));
   return (
@@ -97,7 +100,7 @@ function Select(props: ControlProps) {
       <option value="" selected={value === ''}>
         {wordsOf(place.element, 'placeholder') || 'Select an option'}
       </option>
-      {optionsOf(place.element).map((option) => (
+      {choicesOf(place.element, snapshot).map((option) => (
         <option key={option.value} value={option.value} selected={option.value === value}>
           {withEmoji(option.text)}
         </option>
@@ -108,8 +111,9 @@ function Select(props: ControlProps) {
 
 function ManyOf({ place, id, describedBy, invalid, label }: ControlProps) {
   const surface = useSurface();
+  const { snapshot } = useChat();
   const chosen = listValue(surface.value(place));
-  const all = optionsOf(place.element);
+  const all = choicesOf(place.element, snapshot);
   const toggle = (value: string, on: boolean): void => {
     const wanted = new Set(on ? [...chosen, value] : chosen.filter((one) => one !== value));
     surface.change(

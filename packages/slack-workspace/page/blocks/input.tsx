@@ -4,7 +4,7 @@ import { placed } from '../forms.ts';
 import { type JsonObject, objectOf, textOf, wordsOf } from '../json.ts';
 import { Control } from './controls.tsx';
 
-const GROUPS = ['checkboxes', 'multi_static_select'];
+const GROUPS = ['checkboxes', 'multi_static_select', 'multi_users_select'];
 
 /** A labelled input with its hint and what is wrong with what was put in. */
 export function InputBlock({ block }: { block: JsonObject }) {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   channelName,
   continues,
+  placeIn,
   repliesTo,
   threadSummaries,
   topLevel,
@@ -31,6 +32,14 @@ const messages = [
   message('5.0', 'U2', { thread_ts: '1.0', ephemeral_to: 'U1' }),
   message('6.0', 'U2', { thread_ts: '6.0' }),
 ];
+
+test('opens the app at its Home tab, but for messages that were not read', () => {
+  const direct: Channel = { ...channel, id: 'D1', is_im: true, members: ['U1', 'UBOT'] };
+  expect(placeIn(direct, 'U1', 'UBOT', 0)).toEqual({ channel: 'D1', home: true });
+  expect(placeIn(direct, 'U1', 'UBOT', 1)).toEqual({ channel: 'D1' });
+  expect(placeIn({ ...direct, members: ['U1', 'U2'] }, 'U1', 'UBOT', 0)).toEqual({ channel: 'D1' });
+  expect(placeIn(channel, 'U1', 'UBOT', 0)).toEqual({ channel: 'C1' });
+});
 
 test('keeps replies in their thread', () => {
   expect(topLevel(messages).map(({ ts }) => ts)).toEqual(['1.0', '6.0']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, dateToken, dayLine } from '../../page/dates.ts';
+import { ago, dateToken, dayLine, placeOfZone } from '../../page/dates.ts';
 
 const at = Date.parse('2026-07-29T22:30:00Z');
 const seconds = at / 1_000;
@@ -14,6 +14,14 @@ test.each([
   ['on {date} at {time_secs}, {nothing}', 'UTC', 'on July 29, 2026 at 10:30:00 PM, {nothing}'],
 ])('writes %s for a reader in %s', (format, zone, text) => {
   expect(dateToken(seconds, format, at, zone)).toBe(text);
+});
+
+test('names a zone by its place', () => {
+  expect(['America/New_York', 'Europe/Berlin', 'UTC'].map(placeOfZone)).toEqual([
+    'New York',
+    'Berlin',
+    'UTC',
+  ]);
 });
 
 test('says yesterday and tomorrow by the calendar of the reader', () => {

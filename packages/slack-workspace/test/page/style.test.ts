@@ -1,0 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+test('nothing moves for ever: without a GPU that costs a part of a core', () => {
+  const folder = new URL('../../page/style/', import.meta.url);
+  const animations = readdirSync(folder)
+    .flatMap((file) => readFileSync(new URL(file, folder), 'utf8').match(/animation:[^;]+;/g) ?? [])
+    .filter((animation) => animation !== 'animation: none;');
+  expect(animations.length).toBeGreaterThan(0);
+  for (const animation of animations) expect(animation).toMatch(/ [123];$/);
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { byDeadline, deadlineOf } from '../../src/expiry/deadline.ts';
+import type { LifePhase } from '../../src/zones/lifecycle.ts';
+
+function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string) {
+  return deadlineOf({ phase, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
+}
+
+describe('the deadline of a name', () => {
+  test.each([
+    ['registered', 5, '2027-06-19', { action: 'renew', until: '2027-06-20', daysLeft: 5 }],
+    ['auto_renew_grace', -3, '2027-08-02', { action: 'renew', until: '2027-08-02', daysLeft: 40 }],
+    ['expired', -3, undefined, { action: 'renew', until: undefined, daysLeft: undefined }],
+    // Deleted long before its expiry: the days to the expiry say nothing.
+    ['redemption', 113, '2027-03-29', { action: 'restore', until: '2027-03-29', daysLeft: 30 }],
+    ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
+    ['released', -100, undefined, { action: 'none', until: undefined, daysLeft: undefined }],
+  ] as const)('%s, %s days before the expiry', (phase, days, lastSafeDay, expected) => {
+    expect(deadline(phase, days, lastSafeDay)).toEqual(expected);
+  });
+
+  test('sorts what is lost first before what comes, and what cannot be helped last', () => {
+    const sorted = [
+      undefined,
+      deadline('released', -100),
+      deadline('registered', 5),
+      deadline('redemption', 113, '2027-03-03'),
+      deadline('expired', -1),
+    ].sort(byDeadline);
+    expect(sorted.map((each) => each && [each.action, each.daysLeft])).toEqual([
+      ['renew', undefined],
+      ['restore', 4],
+      ['renew', 5],
+      ['none', undefined],
+      undefined,
+    ]);
+  });
+});
