@@ -69,7 +69,7 @@ export async function approveOrder(
       const stop = stopForEarlier(order, findings);
       if (stop !== undefined) {
         isPart = true;
-        return { event: stop, jobs: [{ queue: 'order.show', data: { orderId } }] };
+        return { event: stop };
       }
     }
     const standing = standingApprovers(order, givers, policy);
@@ -130,7 +130,7 @@ export function expireOrder(
 }
 
 /** Approvers are to be reminded, once. Harmless when it is not time, or they were. */
-export function nudgeApprovers(
+export function remindApprovers(
   deps: Pick<DecideDeps, 'store' | 'now'>,
   orderId: string,
 ): Promise<ChangeOutcome> {

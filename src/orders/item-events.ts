@@ -196,9 +196,17 @@ export function answeredLate(
 /** The registry shows that what the service had accepted has happened: said once an item. */
 export function shown(order: Order, event: OrderEvent & { type: 'shown' }, now: Date): Transition {
   const item = order.items.find((candidate) => candidate.n === event.n);
-  if (item?.state !== 'SUCCEEDED') return refuse(order, 'confirmed by the registry');
+  const isConfirmed = item?.result?.confirmedByRegistry === true;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed)
+    return refuse(order, 'confirmed by the registry');
   const detail = { n: item.n, name: item.name };
-  return change(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
+  const result = { ...item.result, confirmedByRegistry: true };
+  return change(
+    order,
+    now,
+    { kind: event.type, actor: EVIDENCE, detail },
+    { items: replaceItem(order, item.n, { result }) },
+  );
 }
 
 type Stop = OrderEvent & { type: 'stopped' };

@@ -62,7 +62,7 @@ export function transition(order: Order, event: OrderEvent, now: Date): Transiti
         { kind: event.type, detail: { worker: event.workerId } },
         {
           state: 'EXECUTING',
-          claim: { workerId: event.workerId, leaseUntil: event.leaseUntil },
+          claim: { workerId: event.workerId },
         },
       );
     case 'sending':

@@ -1,14 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
-import type {
-  HistoryEntry,
-  MessageRef,
-  MessageStore,
-  OrderJob,
-  OrderStore,
-  OrderToShow,
-} from '../orders/ports.ts';
+import type { HistoryEntry, MessageRef, MessageStore, OrderStore, OrderToShow } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
@@ -35,49 +28,40 @@ const MAX_WAIT_MS = 10 * 60_000;
 
 /**
  * Brings what Slack shows of an order to its latest state: posts the card if it is not there, updates it, and
- * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is queued
- * again for later, for this order alone.
- * @param attempt how often it failed before
+ * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is put off, this
+ * order alone.
+ * @param isClaimed its messages are claimed for this process already
  */
-export async function showOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
+export async function showOrder(deps: NotifierDeps, orderId: string, isClaimed = false): Promise<void> {
+  const { messages } = deps;
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
-  let known = await deps.messages.takeToShow(orderId, deps.now(), leaseEnd(deps));
+  let known = isClaimed
+    ? await messages.toShow(orderId)
+    : await messages.takeToShow(orderId, deps.leaseMs ?? SHOW_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
     let last: MessageRef | undefined;
     try {
       last = await keepingLease(deps, orderId, () => bringUpToDate(deps, shown));
     } catch (error) {
-      const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
-      deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
-      await deps.messages.postponeShow(orderId, again);
-      const job: OrderJob = {
-        queue: 'order.show',
-        data: { orderId, attempt: attempt + 1 },
-        startAfter: again,
-      };
-      await deps.orders.enqueue([job]);
+      const waitMs = waitAfter(error, shown.failedAttempts);
+      deps.log.warn({ err: error, orderId, waitMs }, 'showing an order in Slack; will try again');
+      await messages.postponeShow(orderId, waitMs);
       return;
     }
-    if (await deps.messages.releaseShowLease(shown, last === undefined ? [] : [last])) return;
-    known = await deps.messages.toShow(orderId);
+    if (await messages.releaseShowLease(shown, last === undefined ? [] : [last])) return;
+    known = await messages.toShow(orderId);
   }
 }
 
-function leaseEnd({ now, leaseMs = SHOW_LEASE_MS }: NotifierDeps): Date {
-  return new Date(now().getTime() + leaseMs);
-}
-
 async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
+  const { leaseMs = SHOW_LEASE_MS } = deps;
   let renewal: Promise<void> | undefined;
-  const heartbeat = setInterval(
-    () => {
-      renewal = deps.messages
-        .postponeShow(orderId, leaseEnd(deps))
-        .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
-    },
-    (deps.leaseMs ?? SHOW_LEASE_MS) / HEARTBEATS,
-  );
+  const heartbeat = setInterval(() => {
+    renewal = deps.messages
+      .extendShowLease(orderId, leaseMs)
+      .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
+  }, leaseMs / HEARTBEATS);
   try {
     return await work();
   } finally {
@@ -92,7 +76,7 @@ async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => 
  * @param message where a button of a card was pressed
  */
 export async function adoptCard(
-  deps: { readonly orders: OrderStore; readonly messages: MessageStore },
+  deps: Pick<NotifierDeps, 'orders' | 'messages' | 'now'>,
   orderId: string,
   message: { readonly channelId: string; readonly ts: string },
 ): Promise<void> {
@@ -100,8 +84,7 @@ export async function adoptCard(
   if (known.some(({ ts }) => ts === message.ts)) return;
   if ((await deps.orders.load(orderId)) === undefined) return;
   const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
-  await deps.messages.adoptMessage(orderId, { purpose, ...message });
-  await deps.orders.enqueue([{ queue: 'order.show', data: { orderId } }]);
+  await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
 const CARD = 'card';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MessageRef, MessageStore, OrderToShow } from '../orders/ports.ts';
 import { type Database, during, named, Prisma } from './database.ts';
 import { selectToShow, takenRows, takeToShow, toShowRows } from './rows.ts';
+import { claimTellingOrders, leaseOf } from './statements.ts';
 import { together } from './together.ts';
 
 const touched = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
@@ -38,7 +39,7 @@ export function createMessageStore({ run }: Database): MessageStore {
   });
 
   const takeTogether = together(
-    async (leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[]) => {
+    async (leases: readonly { readonly orderId: string; readonly leaseMs: number }[]) => {
       const rows = takenRows.parse(await run(takeToShow(leases)));
       const taken = new Map(rows.map((row) => [row.shown.order.id, row]));
       return leases.map(({ orderId }) => taken.get(orderId));
@@ -56,7 +57,8 @@ export function createMessageStore({ run }: Database): MessageStore {
         'release show leases',
         Prisma.sql`
           WITH kept AS (${insertMessages(posted)})
-          UPDATE orders SET notify_lease = NULL, shown_version = orders.version
+          UPDATE orders SET notify_lease = NULL, shown_version = orders.version, tell_due_at = NULL,
+            tell_failed_attempts = 0
           FROM unnest(
             ${orderIds}::text[], ${releases.map(({ shown }) => shown.order.version)}::int[],
             ${releases.map(({ shown }) => shown.shownVersion)}::int[]) AS shown (id, version, before)
@@ -90,9 +92,14 @@ export function createMessageStore({ run }: Database): MessageStore {
   );
 
   return {
-    takeToShow: (orderId, now, until) =>
+    claimTelling: (now, leaseMs, limit) =>
+      during('claiming orders to tell of', async () =>
+        touched.parse(await run(claimTellingOrders(now, leaseMs, limit))),
+      ),
+
+    takeToShow: (orderId, leaseMs) =>
       during(`taking the messages of order ${orderId}`, async () => {
-        const taken = await takeTogether({ orderId, now, until });
+        const taken = await takeTogether({ orderId, leaseMs });
         return taken === undefined || taken.isCurrent ? taken?.shown : readTogether(orderId);
       }),
 
@@ -101,9 +108,16 @@ export function createMessageStore({ run }: Database): MessageStore {
         releaseTogether({ shown, posted }),
       ),
 
-    postponeShow: (orderId, until) =>
+    extendShowLease: (orderId, leaseMs) =>
+      during(`keeping the messages of order ${orderId}`, async () => {
+        await run(Prisma.sql`UPDATE orders SET notify_lease = ${leaseOf(leaseMs)} WHERE id = ${orderId}`);
+      }),
+
+    postponeShow: (orderId, waitMs) =>
       during(`putting off the messages of order ${orderId}`, async () => {
-        await run(Prisma.sql`UPDATE orders SET notify_lease = ${until} WHERE id = ${orderId}`);
+        await run(Prisma.sql`
+          UPDATE orders SET notify_lease = ${leaseOf(waitMs)}, tell_failed_attempts = tell_failed_attempts + 1
+          WHERE id = ${orderId}`);
       }),
 
     messages: (orderId) =>
@@ -115,11 +129,12 @@ export function createMessageStore({ run }: Database): MessageStore {
     recordMessage: (orderId, message) =>
       during(`recording a message of order ${orderId}`, () => recordTogether({ orderId, ...message })),
 
-    adoptMessage: (orderId, message) =>
+    adoptMessage: (orderId, message, now) =>
       during(`taking up a message of order ${orderId}`, async () => {
         await run(Prisma.sql`
           WITH kept AS (${insertMessages([{ orderId, ...message }])})
-          UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE orders.id = kept.id`);
+          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
+          FROM kept WHERE orders.id = kept.id`);
       }),
   };
 }
