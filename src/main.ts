@@ -371,7 +371,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       for (const each of [refreshing, posting, purging]) each?.stop();
       // Look-ups and digests are resumed where they were left.
       stopExpiry.abort();
-      const idle = Promise.all([reconciling.idle(), posting.idle()]).then(() => true);
+      const working = [reconciling, refreshing, posting, purging];
+      const idle = Promise.all(working.map((each) => each?.idle())).then(() => true);
       const drained = await Promise.all([
         app.stop(DRAIN_MS),
         Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),

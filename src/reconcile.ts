@@ -44,6 +44,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
   let isStopped = false;
   let isLooking = false;
   let mayBeMore = false;
+  let lastLook: Promise<void> = Promise.resolve();
 
   async function run(id: string, isClaimed: boolean): Promise<void> {
     try {
@@ -54,7 +55,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     running.delete(id);
     next();
     // A backlog is worked off without waiting for the period.
-    if (mayBeMore && running.size + waiting.size <= parallel / 2) await look();
+    if (mayBeMore && !isLooking && running.size + waiting.size <= parallel / 2) await look();
   }
 
   function next(): void {
@@ -72,8 +73,8 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     next();
   }
 
-  async function look(claimDue = claim): Promise<void> {
-    if (isLooking || isStopped) return;
+  async function lookNow(claimDue: LoopOptions['claim']): Promise<void> {
+    if (isStopped) return;
     isLooking = true;
     try {
       // However much this process has to do itself, what others have left behind gets its turn.
@@ -88,10 +89,18 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     isLooking = false;
   }
 
+  function look(claimDue = claim): Promise<void> {
+    lastLook = lastLook.then(() => lookNow(claimDue));
+    return lastLook;
+  }
+
   return {
     start() {
       void look();
-      timer = setInterval(() => void look(), periodMs);
+      timer = setInterval(() => {
+        // A database that is slow already is not asked the same thing twice at once.
+        if (!isLooking) void look();
+      }, periodMs);
     },
     add: (id) => enqueue(id, false),
     look,
@@ -135,14 +144,14 @@ export interface Reconciler {
   idle(): Promise<void>;
 }
 
-/** Orders that one process carries out, shows, and asks public records of, at once. */
-const PARALLEL = { execution: 48, telling: 8, observation: 4 } as const;
+/** How many orders one process works on at once. */
+const PARALLEL = { deadlines: 4, execution: 48, observation: 4, telling: 8 } as const;
 /** Asking public records of an order of many names takes long, and to ask them twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
 /** Public records are asked at least so often. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
-/** Joins the loops: executing and telling apart, so that a slow Slack holds up nothing; and neither do slow registries. */
+/** Joins the loops: apart, so that a slow Slack, service or registry holds up nothing else. */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, leaseMs, showLeaseMs } = deps;
   const advance = async (orderId: string) => {
@@ -162,8 +171,11 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       work: advance,
       log,
     });
-  const execution = laneLoop('execution', leaseMs);
-  const observation = laneLoop('observation', OBSERVATION_LEASE_MS);
+  const lanes: Readonly<Record<DueLane, Loop>> = {
+    deadlines: laneLoop('deadlines', leaseMs),
+    execution: laneLoop('execution', leaseMs),
+    observation: laneLoop('observation', OBSERVATION_LEASE_MS),
+  };
   const telling = createLoop({
     name: 'telling of orders',
     parallel: PARALLEL.telling,
@@ -172,10 +184,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     work: deps.show,
     log,
   });
-  const loops = [execution, observation, telling];
+  const loops = [...Object.values(lanes), telling];
   const askRecords = () => {
     const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
-    return observation.look((limit) => store.claimDue('observation', ahead, OBSERVATION_LEASE_MS, limit));
+    return lanes.observation.look((limit) =>
+      store.claimDue('observation', ahead, OBSERVATION_LEASE_MS, limit),
+    );
   };
 
   return {
@@ -187,13 +201,14 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       if (isDue(tellDueAt(order, at))) telling.add(order.id);
       // One that has a worker is that worker's.
-      if (order.claim === undefined && isDue(dueAt(order, at)))
-        (DUE_LANES.execution.includes(order.state) ? execution : observation).add(order.id);
+      if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
+      for (const lane of ['deadlines', 'execution', 'observation'] as const)
+        if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
     askRecords,
     async catchUp() {
-      await Promise.all([execution.look(), telling.look(), askRecords()]);
-      await Promise.all([execution.idle(), observation.idle()]);
+      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), telling.look(), askRecords()]);
+      await Promise.all(Object.values(lanes).map((lane) => lane.idle()));
     },
     stop() {
       for (const loop of loops) loop.stop();

@@ -272,6 +272,26 @@ describe('two processes on one database', () => {
     held.open();
   });
 
+  test('orders that are carried out for long hold up none that runs out', async () => {
+    const held = gate();
+    const over: string[] = [];
+    let executing = 0;
+    start({
+      advance: async (id) => {
+        if ((await rig.read(id)).state === 'PENDING') over.push(id);
+        else {
+          executing += 1;
+          await held.opened;
+        }
+      },
+    });
+    for (let n = 0; n < 60; n += 1) await rig.keep(approved());
+    await until('there is no room for more', () => executing === 48);
+    const { id } = await rig.keep(newOrder({ nudgeAt: undefined, expiresAt: at(9) }));
+    await until('it runs out', () => over.includes(id));
+    held.open();
+  });
+
   test('registries that do not answer hold up no execution', async () => {
     const held = gate();
     const advanced: string[] = [];

@@ -15,7 +15,8 @@ import { taskNamed } from './tasks.ts';
 
 /** The states of what is due, by the way that it goes. */
 export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
-  execution: ['PENDING', 'APPROVED', 'EXECUTING'],
+  deadlines: ['PENDING', 'EXECUTING'],
+  execution: ['APPROVED'],
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 

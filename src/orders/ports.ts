@@ -44,10 +44,10 @@ export interface OrderFilter {
 }
 
 /**
- * What is due goes two ways, so that a slow registry holds up no execution: what is open is decided and carried out; of
- * what has ended, or whose outcome is not known, public records are asked.
+ * What is due goes three ways, so that neither a slow service nor a slow registry holds up anything else: orders whose time,
+ * or whose worker's, has run out; orders that are carried out; orders of which public records are asked.
  */
-export type DueLane = 'execution' | 'observation';
+export type DueLane = 'deadlines' | 'execution' | 'observation';
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {

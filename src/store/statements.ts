@@ -185,6 +185,7 @@ export function lockRetried(orderId: string): Prisma.Sql {
 
 /** Nothing but what waits for people is due further ahead: what is, was noted by a clock that was put back since. */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
+  deadlines: FARTHEST_MS,
   execution: FARTHEST_MS,
   observation: 2 * 60 * 60_000,
 };

@@ -13,7 +13,7 @@ import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrders } from '../../src/orders/orders.ts';
-import type { Directory, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
+import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -181,11 +181,12 @@ export async function startRig(
         ms,
       );
   };
-  /** Claims what is due in the lane of execution, and goes on with it. */
-  const advanceDue = async (process: Pick<typeof main, 'advance'>) => {
-    const claimed = await store.claimDue('execution', state.now, LEASE_MS, 500);
+  /** Claims what is due in some lanes, and goes on with it. */
+  const advanceDue = async (...lanes: readonly DueLane[]) => {
+    const claimed: string[] = [];
+    for (const lane of lanes) claimed.push(...(await store.claimDue(lane, state.now, LEASE_MS, 500)));
     for (const orderId of claimed) {
-      await process.advance(orderId).catch(async (err: unknown) => {
+      await main.advance(orderId).catch(async (err: unknown) => {
         log.error({ err, orderId }, 'going on with an order');
         await store.putOff(orderId);
       });
@@ -229,11 +230,7 @@ export async function startRig(
     /** What a process finds that looks now: what has waited long enough, and what was abandoned. Carries nothing out. */
     async recover(): Promise<void> {
       await moveLeases();
-      const advanceWaiting = async (orderId: string) => {
-        const isApproved = (await store.load(orderId))?.state === 'APPROVED';
-        if (!isApproved) await main.advance(orderId);
-      };
-      await advanceDue({ advance: advanceWaiting });
+      await advanceDue('deadlines');
       await store.purgeExpired(state.now);
     },
 
@@ -327,7 +324,7 @@ export async function startRig(
     async runDue(): Promise<void> {
       await moveLeases();
       await sql('UPDATE orders SET lease_until = NULL WHERE worker_id IS NULL');
-      while ((await advanceDue(main)) > 0);
+      while ((await advanceDue('deadlines', 'execution')) > 0);
     },
     /** Everything that the database holds, as text. */
     async everything(): Promise<string> {

@@ -19,6 +19,7 @@ beforeEach(async () => {
 const LEASE_MS = 20_000;
 const APPROVED: Partial<Order> = { state: 'APPROVED', expiresAt: undefined, nudgeAt: undefined };
 const claim = (seconds: number, limit = 100) => rig.store.claimDue('execution', at(seconds), LEASE_MS, limit);
+const claimOver = (seconds: number) => rig.store.claimDue('deadlines', at(seconds), LEASE_MS, 100);
 const claimTelling = (seconds: number) => rig.store.claimTelling(at(seconds), LEASE_MS, 100);
 
 describe('an order that is due', () => {
@@ -40,10 +41,10 @@ describe('an order that is due', () => {
 
   test('is free again with its next change', async () => {
     const { id } = await rig.keep(newOrder({ nudgeAt: at(600), expiresAt: at(3_600) }));
-    expect(await claim(600)).toEqual([id]);
+    expect(await claimOver(600)).toEqual([id]);
     await rig.apply(id, { type: 'nudged' }, at(600));
-    expect(await claim(3_599.999)).toEqual([]);
-    expect(await claim(3_600)).toEqual([id]);
+    expect(await claimOver(3_599.999)).toEqual([]);
+    expect(await claimOver(3_600)).toEqual([id]);
   });
 
   test('is passed over while another transaction has it', async () => {
@@ -95,7 +96,7 @@ describe('an order that is due', () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.apply(order.id, { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: '?' } }, at(4));
-    expect(await claim(1_000_000)).toEqual([]);
+    expect(await claimOver(1_000_000)).toEqual([]);
     expect(await rig.store.claimDue('observation', at(1_000_000), LEASE_MS, 100)).toEqual([]);
   });
 });
@@ -104,13 +105,13 @@ describe('a worker', () => {
   test('keeps its order while it lives, however the bot’s clock jumps, and loses it when its lease is over', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    expect(await claim(30 * 86_400)).toEqual([]);
+    expect(await claimOver(30 * 86_400)).toEqual([]);
     await rig.passLeases(19);
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS)).toBe(true);
     await rig.passLeases(19);
-    expect(await claim(30)).toEqual([]);
+    expect(await claimOver(30)).toEqual([]);
     await rig.passLeases(1);
-    expect(await claim(30)).toEqual([order.id]);
+    expect(await claimOver(30)).toEqual([order.id]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXECUTING', claim: undefined });
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'it comes back').toBe(false);
   });
@@ -119,7 +120,7 @@ describe('a worker', () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.passLeases(20);
-    const claimed = await Promise.all(Array.from({ length: 10 }, () => claim(30)));
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claimOver(30)));
     expect(claimed.flat()).toEqual([order.id]);
   });
 });

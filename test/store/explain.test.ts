@@ -214,6 +214,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
+  'orders whose time has run out': () => orders().claimDue('deadlines', NOW, 20_000, 4),
   'orders that are to be carried out': () => orders().claimDue('execution', NOW, 20_000, 48),
   'orders to ask public records of': () => orders().claimDue('observation', NOW, 600_000, 4),
   'orders that Slack is to be told of': () => orders().claimTelling(NOW, 12_000, 8),

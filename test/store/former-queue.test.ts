@@ -150,15 +150,17 @@ test('every job that waits is due by its order’s row, and the queue is gone', 
   try {
     const store = createOrderStore(db);
     const inAWhile = new Date(NOW.getTime() + 1_000);
-    const execution = await store.claimDue('execution', inAWhile, 60_000, 100);
-    expect(execution.toSorted()).toEqual(['abandoned', 'to-execute', 'to-expire', 'to-nudge']);
+    const deadlines = await store.claimDue('deadlines', inAWhile, 60_000, 100);
+    expect(deadlines.toSorted()).toEqual(['abandoned', 'to-expire', 'to-nudge']);
+    expect(await store.claimDue('execution', inAWhile, 60_000, 100)).toEqual(['to-execute']);
     const observation = await store.claimDue('observation', inAWhile, 60_000, 100);
     expect(observation.toSorted()).toEqual(['confirmed', 'followed', 'to-follow', 'unknown']);
     expect(await store.claimTelling(inAWhile, 60_000, 100)).toEqual(['not-shown']);
-    expect(await store.claimDue('execution', ago(-21), 60_000, 100), 'when their time has come').toEqual([
-      'busy',
+    const later = ago(-21);
+    expect(await store.claimDue('deadlines', later, 60_000, 100), 'when its time has come').toEqual([
       'waits',
     ]);
+    expect(await store.claimDue('execution', later, 60_000, 100), 'when it has waited').toEqual(['busy']);
     expect((await store.load('confirmed'))?.items[0]?.result?.confirmedByRegistry).toBe(true);
     expect((await store.load('unknown'))?.items[0]?.result).toBeUndefined();
   } finally {
