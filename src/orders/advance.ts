@@ -47,14 +47,16 @@ async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
   if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
 }
 
-/** Takes successes into the watch list, and looks for what public records show. */
+/** Takes successes into the watch list; where all are, looks for what public records show. */
 async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
   const followed = new Set(unfollowedItems(order).map(({ n }) => n));
   for (const n of followed) await deps.follow(order.id, n);
-  const looking = { ...deps, signal: deps.stopLooking };
-  await settleByEvidence({ ...looking, look: deps.lookForEvidence }, order);
-  await noteShown({ ...looking, look: deps.lookWhetherShown }, order);
-  if (deps.stopLooking.aborted) return;
+  if (followed.size === 0) {
+    const looking = { ...deps, signal: deps.stopLooking };
+    await settleByEvidence({ ...looking, look: deps.lookForEvidence }, order);
+    await noteShown({ ...looking, look: deps.lookWhetherShown }, order);
+    if (deps.stopLooking.aborted) return;
+  }
   const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));
   await deps.store.reschedule(order, dueAt({ ...order, items }, deps.now()));
 }
