@@ -47,8 +47,8 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async takeToShow(orderId, leaseMs) {
-      const known = await store.takeToShow(orderId, leaseMs);
+    async takeToShow(orderId, now, leaseMs) {
+      const known = await store.takeToShow(orderId, now, leaseMs);
       if (known?.messages.length === 0) reached('card not posted');
       return known;
     },

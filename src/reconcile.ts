@@ -148,6 +148,8 @@ export interface Reconciler {
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, telling: 8 } as const;
 /** Asking public records of an order of many names takes long, and to ask them twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
+/** Timers come a little early. */
+const TIMER_LEEWAY_MS = 5;
 /** Public records are asked at least so often. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
@@ -192,6 +194,23 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     );
   };
 
+  /** Orders that Slack is told of in a moment, should they still be under way then. */
+  const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
+  const tellOnTime = (id: string, due: Date | undefined) => {
+    const known = soon.get(id);
+    if (due !== undefined && known !== undefined && known.due <= due) return;
+    clearTimeout(known?.timer);
+    soon.delete(id);
+    if (due === undefined) return;
+    const tell = () => {
+      soon.delete(id);
+      telling.add(id);
+    };
+    const inMs = due.getTime() - now().getTime();
+    if (inMs <= 0) tell();
+    else soon.set(id, { due, timer: setTimeout(tell, inMs + TIMER_LEEWAY_MS).unref() });
+  };
+
   return {
     start() {
       for (const loop of loops) loop.start();
@@ -199,7 +218,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     changed(order) {
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
-      if (isDue(tellDueAt(order, at))) telling.add(order.id);
+      tellOnTime(order.id, tellDueAt(order, at));
       // One that has a worker is that worker's.
       if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)

@@ -32,6 +32,8 @@ const EVIDENCE_MS = 3 * DAY_MS;
 const CONFIRMATION_MS = 30 * DAY_MS;
 /** Slack is told that an order is under way when it takes longer than this; mostly its outcome is there before. */
 const UNDER_WAY_MS = 1_000;
+/** Slack is told that an order was approved when nobody has begun with it for so long. */
+const APPROVED_MS = 3_000;
 
 /**
  * When somebody has to do something about an order next: carry it out, send it again, expire it, remind of it, take it
@@ -65,10 +67,10 @@ export function dueAt(order: Order, at: Date): Date | undefined {
  */
 export function tellDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
+  if (order.state === 'EXECUTING') return new Date(at.getTime() + UNDER_WAY_MS);
   const isUntried = order.items.every(({ attempts }) => attempts === 0);
-  const mayEndSoon =
-    order.state === 'EXECUTING' || (order.state === 'APPROVED' && order.approvals.length > 0 && isUntried);
-  return mayEndSoon ? new Date(at.getTime() + UNDER_WAY_MS) : at;
+  const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried;
+  return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;
 }
 
 /** The successes that the watch list does not know yet. */

@@ -136,9 +136,9 @@ export interface MessageStore {
   claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
    * One process at a time shows an order.
-   * @returns all there is to show of it, or undefined while another process shows it
+   * @returns all there is to show of it, or undefined while another process shows it, or it is put off
    */
-  takeToShow(orderId: string, leaseMs: number): Promise<OrderToShow | undefined>;
+  takeToShow(orderId: string, now: Date, leaseMs: number): Promise<OrderToShow | undefined>;
   /**
    * Lets go if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
@@ -147,8 +147,8 @@ export interface MessageStore {
   releaseShowLease(shown: OrderToShow, posted: readonly MessageRef[]): Promise<boolean>;
   /** The process is alive. */
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
-  /** Slack is away or limits us: nobody tries for so long. */
-  postponeShow(orderId: string, waitMs: number): Promise<void>;
+  /** Slack is away or limits us: nobody tries before `until`. */
+  postponeShow(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
   toShow(orderId: string): Promise<OrderToShow | undefined>;

@@ -37,16 +37,16 @@ export async function showOrder(deps: NotifierDeps, orderId: string, isClaimed =
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
   let known = isClaimed
     ? await messages.toShow(orderId)
-    : await messages.takeToShow(orderId, deps.leaseMs ?? SHOW_LEASE_MS);
+    : await messages.takeToShow(orderId, deps.now(), deps.leaseMs ?? SHOW_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
     let last: MessageRef | undefined;
     try {
       last = await keepingLease(deps, orderId, () => bringUpToDate(deps, shown));
     } catch (error) {
-      const waitMs = waitAfter(error, shown.failedAttempts);
-      deps.log.warn({ err: error, orderId, waitMs }, 'showing an order in Slack; will try again');
-      await messages.postponeShow(orderId, waitMs);
+      const again = new Date(deps.now().getTime() + waitAfter(error, shown.failedAttempts));
+      deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
+      await messages.postponeShow(orderId, again);
       return;
     }
     if (await messages.releaseShowLease(shown, last === undefined ? [] : [last])) return;

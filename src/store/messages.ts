@@ -39,7 +39,7 @@ export function createMessageStore({ run }: Database): MessageStore {
   });
 
   const takeTogether = together(
-    async (leases: readonly { readonly orderId: string; readonly leaseMs: number }[]) => {
+    async (leases: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[]) => {
       const rows = takenRows.parse(await run(takeToShow(leases)));
       const taken = new Map(rows.map((row) => [row.shown.order.id, row]));
       return leases.map(({ orderId }) => taken.get(orderId));
@@ -97,9 +97,9 @@ export function createMessageStore({ run }: Database): MessageStore {
         touched.parse(await run(claimTellingOrders(now, leaseMs, limit))),
       ),
 
-    takeToShow: (orderId, leaseMs) =>
+    takeToShow: (orderId, now, leaseMs) =>
       during(`taking the messages of order ${orderId}`, async () => {
-        const taken = await takeTogether({ orderId, leaseMs });
+        const taken = await takeTogether({ orderId, now, leaseMs });
         return taken === undefined || taken.isCurrent ? taken?.shown : readTogether(orderId);
       }),
 
@@ -113,11 +113,11 @@ export function createMessageStore({ run }: Database): MessageStore {
         await run(Prisma.sql`UPDATE orders SET notify_lease = ${leaseOf(leaseMs)} WHERE id = ${orderId}`);
       }),
 
-    postponeShow: (orderId, waitMs) =>
+    postponeShow: (orderId, until) =>
       during(`putting off the messages of order ${orderId}`, async () => {
         await run(Prisma.sql`
-          UPDATE orders SET notify_lease = ${leaseOf(waitMs)}, tell_failed_attempts = tell_failed_attempts + 1
-          WHERE id = ${orderId}`);
+          UPDATE orders SET notify_lease = NULL, tell_due_at = ${until},
+            tell_failed_attempts = tell_failed_attempts + 1 WHERE id = ${orderId}`);
       }),
 
     messages: (orderId) =>

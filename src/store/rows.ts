@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FARTHEST_MS } from '../orders/clock.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { type LogEntry, ORDER_STATES, ORDER_TASK_NAMES, type Order } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter, OrderToShow } from '../orders/ports.ts';
@@ -302,7 +303,7 @@ export const takenRows = z.compile(
  * transaction was changing is taken as that left it and read as it was before: then it is not current.
  */
 export function takeToShow(
-  leases: readonly { readonly orderId: string; readonly leaseMs: number }[],
+  leases: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[],
 ): Statement {
   const ids = leases.map(({ orderId }) => orderId);
   return named(
@@ -310,8 +311,12 @@ export function takeToShow(
     Prisma.sql`
       WITH taken AS (
         UPDATE orders o SET notify_lease = now() + lease.ms * interval '1 ms'
-        FROM unnest(${ids}::text[], ${leases.map(({ leaseMs }) => leaseMs)}::float8[]) AS lease (id, ms)
+        FROM unnest(
+          ${ids}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
+          ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
+          ${leases.map(({ leaseMs }) => leaseMs)}::float8[]) AS lease (id, now, farthest, ms)
         WHERE o.id = ANY(${ids}) AND o.id = lease.id AND ${isLeaseOver(Prisma.sql`o.notify_lease`)}
+          AND (o.tell_due_at IS NULL OR o.tell_due_at <= lease.now OR o.tell_due_at > lease.farthest)
         RETURNING o.id, o.version, o.shown_version
       )
       SELECT ${TO_SHOW_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current

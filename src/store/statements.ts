@@ -69,7 +69,8 @@ export function insertOrder(
 /**
  * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
  * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written. A
- * lease ends with the change, but for that of a worker, which the change of a worker extends.
+ * lease ends with the change, but for that of a worker, which the change of a worker extends. Slack is to be told since the
+ * first change that it does not show; while it is away, no change brings the next try forward.
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
@@ -134,7 +135,8 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
       WITH changed AS (
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, nudge_at = c.nudge_at,
           closed_at = c.closed_at, updated_at = c.updated_at, due_at = c.due_at, failed_attempts = 0,
-          tell_due_at = LEAST(orders.tell_due_at, c.tell_due_at), worker_id = c.worker_id,
+          tell_due_at = CASE WHEN orders.tell_failed_attempts > 0 THEN GREATEST(orders.tell_due_at, c.tell_due_at)
+            ELSE LEAST(orders.tell_due_at, c.tell_due_at) END, worker_id = c.worker_id,
           lease_until = CASE WHEN c.worker_id IS NOT NULL
             THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,

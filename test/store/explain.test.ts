@@ -200,7 +200,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', 20_000),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
-  'having the messages of an order to oneself': () => orders().takeToShow(PENDING, 12_000),
+  'having the messages of an order to oneself': () => orders().takeToShow(PENDING, NOW, 12_000),
   'an order with all that is shown of it': () => orders().toShow(PENDING),
   'letting go of its messages': async () => {
     const shown = await orders().toShow(PENDING);

@@ -16,8 +16,8 @@ async function toShow(orderId: string): Promise<OrderToShow> {
 }
 
 /** Has an order's messages to itself for a minute. @returns whether it does */
-async function take(orderId: string): Promise<boolean> {
-  return (await rig.store.takeToShow(orderId, 60_000)) !== undefined;
+async function take(orderId: string, seconds = 0): Promise<boolean> {
+  return (await rig.store.takeToShow(orderId, at(seconds), 60_000)) !== undefined;
 }
 
 const release = (shown: OrderToShow) => rig.store.releaseShowLease(shown, []);
@@ -39,7 +39,7 @@ test('a time that only a clock that was put back can have noted holds up nobody'
   await take(id);
   await rig.passLeases(-6 * 3_600);
   expect(await take(id)).toBe(true);
-  await rig.store.postponeShow(id, 600_000);
+  await rig.store.postponeShow(id, at(600));
   expect(await take(id), 'ten minutes are what Slack may ask for').toBe(false);
 });
 
@@ -58,7 +58,7 @@ test('who waited for a change of the order shows what it came to', async () => {
   const [taken] = await rig.whileHolding(
     `UPDATE orders SET state = 'CANCELLED', version = version + 1 WHERE id = $1`,
     [order.id],
-    () => [rig.store.takeToShow(order.id, 60_000)],
+    () => [rig.store.takeToShow(order.id, at(0), 60_000)],
     'COMMIT',
   );
   expect(taken?.order).toMatchObject({ state: 'CANCELLED', version: order.version + 1 });
@@ -89,7 +89,7 @@ test('a message that is found is to be brought up to date, also while the others
 
   await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' }, at(50));
   expect(await unshown(), 'recovery does not find it').toBe(true);
-  expect(await take(id)).toBe(true);
+  expect(await take(id, 50)).toBe(true);
   expect(await release(await toShow(id))).toBe(true);
   await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' }, at(50));
   expect(await unshown(), 'the same one once more').toBe(false);
@@ -98,11 +98,11 @@ test('a message that is found is to be brought up to date, also while the others
 test('nobody shows an order before the moment that it is put off to', async () => {
   const { id } = await rig.keep(newOrder());
   await take(id);
-  await rig.store.postponeShow(id, 30_000);
-  await rig.passLeases(29);
-  expect(await take(id)).toBe(false);
-  await rig.passLeases(1);
-  const shown = await rig.store.takeToShow(id, 60_000);
+  await rig.store.postponeShow(id, at(30));
+  expect(await take(id, 29.999)).toBe(false);
+  await rig.apply(id, { type: 'cancelled', by: 'U0ALICE' }, at(10));
+  expect(await take(id, 29.999), 'it has changed since').toBe(false);
+  const shown = await rig.store.takeToShow(id, at(30), 60_000);
   expect(shown?.failedAttempts, 'how often telling has failed').toBe(1);
 });
 
