@@ -9,7 +9,5 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     // Each of them wants the machine for itself.
     fileParallelism: false,
-    // As in vitest.config.ts.
-    onUnhandledError: ({ stack = '' }) => (/pg-boss.src.manager\.js/.test(stack) ? false : undefined),
   },
 });

@@ -139,7 +139,7 @@ export const teamSettingParsers = {
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name'),
 } as const;
 
-/** Five fields that the job queue's own parser takes, and that some moment matches. */
+/** Five fields that the schedule's parser takes, and that some moment matches. */
 function isCronLine(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -150,7 +150,7 @@ function isCronLine(line: string): boolean {
   }
 }
 
-/** A name that this runtime and the job queue both know. */
+/** A name that this runtime and the schedule's parser both know. */
 function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

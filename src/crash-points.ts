@@ -34,8 +34,8 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
     OrderStore & MessageStore,
     'create' | 'commit' | 'claimNotification' | 'recordMessage' | 'releaseNotification'
   > = {
-    async create(order, sealedInput, log, jobs) {
-      const conflict = await store.create(order, sealedInput, log, jobs);
+    async create(order, sealedInput, log) {
+      const conflict = await store.create(order, sealedInput, log);
       if (conflict === undefined) reached('order committed');
       return conflict;
     },
@@ -47,8 +47,8 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async claimNotification(orderId, now, until) {
-      const known = await store.claimNotification(orderId, now, until);
+    async claimNotification(orderId, now, leaseMs) {
+      const known = await store.claimNotification(orderId, now, leaseMs);
       if (known?.messages.length === 0) reached('card not posted');
       return known;
     },

@@ -10,18 +10,15 @@ import { cacheFor } from './computed-cache.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
-import { createJobs } from './jobs/jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { recordRegistryConfirmations } from './orders/accepted.ts';
-import { expireOrder, remindApprovers } from './orders/decide.ts';
-import { resolveByEvidence } from './orders/evidence.ts';
-import { executeOrder, LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
+import { advance } from './orders/advance.ts';
+import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
-import { keepRecovering } from './orders/recover.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createRdapClient } from './rdap/client.ts';
+import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
@@ -44,7 +41,6 @@ import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
-import { DURABLE_COMMITS } from './store/session.ts';
 import { createSettingsStore } from './store/settings.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
@@ -88,6 +84,10 @@ const CATCH_UP_MS = 10_000;
 const LINK_TRIES_PER_HOUR = 10;
 /** Metrics and readiness are computed at most this often, however many ask. */
 const READINESS_CACHE_MS = 1_000;
+/** Between two looks for what is due: a lost wake-up costs no more. */
+const PERIOD_MS = 2_000;
+const DIGEST_MS = 60_000;
+const PURGE_MS = 10_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -151,11 +151,9 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     closers.push(() => probing.close());
     delete missing['database'];
 
-    const jobs = createJobs({ connectionString: databaseUrl, session: DURABLE_COMMITS, log, now });
-    await jobs.start();
-    closers.push(() => jobs.close());
     const { atCrashPoint } = overrides;
-    const kept = createOrderStore(db, jobs);
+    let reconciler: Reconciler | undefined;
+    const kept = createOrderStore(db, (order) => reconciler?.changed(order));
     const store = atCrashPoint === undefined ? kept : withCrashPoints(kept, atCrashPoint);
     const settingsStore = createSettingsStore(db);
     const watchList = createWatchListStore(db);
@@ -167,7 +165,12 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
 
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, measured.slackCall);
-    const bot = await retryAtStart('Slack', log, signal, () => identify(web));
+    const accountStore = createAccountStore(db);
+    const [bot] = await Promise.all([
+      retryAtStart('Slack', log, signal, () => identify(web)),
+      // Prisma compiles a query when it is first made: not within the three seconds that somebody's command has.
+      Promise.allSettled([settingsStore.all(), accountStore.list('', ''), accountStore.find('')]),
+    ]);
     const directory: SlackDirectory = createDirectory(web, bot.teamId, {
       onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
     });
@@ -175,7 +178,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const tokenSteps = createTokenStepStore(db);
     const accounts = createAccounts({
       teamId: bot.teamId,
-      store: createAccountStore(db),
+      store: accountStore,
       vault,
       now,
       log,
@@ -243,6 +246,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     closers.push(() => rdap.close());
     const stopExpiry = new AbortController();
     const feeds = createFeedStore(db);
+    let refreshing: Repeated | undefined;
     const expiring = createExpiry({
       store: watchList,
       reminders: createReminderStore(db),
@@ -255,7 +259,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       settings,
       loadOrder: store.load,
       requestRefresh: () => {
-        jobs.send('expiry.refresh').catch((err: unknown) => log.warn({ err }, 'having names looked up soon'));
+        void refreshing?.now();
+        void reconciler?.askRecords();
       },
       now,
       log,
@@ -263,30 +268,42 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       signal: stopExpiry.signal,
     });
     expiry = expiring;
-    const seeking = { store, look: expiring.evidence, now, log, signal: stopExpiry.signal };
-    const lookForEvidence = (lookAtAll: boolean) =>
-      Promise.all([
-        resolveByEvidence(seeking, { lookAtAll }),
-        recordRegistryConfirmations({ ...seeking, look: expiring.isShown }, { lookAtAll }),
-      ]).catch((err: unknown) => log.error({ err }, 'looking for what became of orders'));
-
     // Before any work is taken.
     const guard = { store, heartbeat: createHeartbeat(db), now, log, processId };
     const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
     const heartbeat = startHeartbeat(guard, known);
     closers.push(async () => heartbeat.stop());
 
-    await jobs.work({
-      'order.execute': ({ orderId }, known) => executeOrder(execution, orderId, stopWork.signal, known),
-      'order.show': ({ orderId, attempt }) => notifyOrder(notifier, orderId, attempt ?? 0),
-      'order.expire': async ({ orderId }) => void (await expireOrder(execution, orderId)),
-      'order.nudge': async ({ orderId }) => void (await remindApprovers(execution, orderId)),
-      'expiry.follow': ({ orderId, n }) => expiring.follow(orderId, n),
-      'expiry.refresh': async () => void (await Promise.all([lookForEvidence(false), expiring.refresh()])),
-      'expiry.digest': async () => void (await expiring.digest()),
+    const advancing = {
+      ...execution,
+      follow: expiring.follow,
+      lookForEvidence: expiring.evidence,
+      lookWhetherShown: expiring.isShown,
+      stopSending: stopWork.signal,
+      stopLooking: stopExpiry.signal,
+    };
+    const reconciling = createReconciler({
+      store,
+      advance: (orderId) => advance(advancing, orderId),
+      show: (orderId, isClaimed) => notifyOrder(notifier, orderId, isClaimed),
+      leaseMs: execution.leaseMs,
+      showLeaseMs: notifier.leaseMs,
+      periodMs: PERIOD_MS / hurry,
+      now,
+      log,
     });
-    const recovery = await keepRecovering({ store, now, log, hurry });
-    closers.push(async () => recovery.stop());
+    reconciler = reconciling;
+    closers.push(async () => reconciling.stop());
+    reconciling.start();
+    const repeated = (name: string, everyMs: number, work: () => Promise<unknown>) => {
+      const repetition = repeat({ name, everyMs, work, log });
+      closers.push(async () => repetition.stop());
+      return repetition;
+    };
+    // What is due is told by the rows and the settings, not by the tick: replicas share it.
+    refreshing = repeated('looking names up', PERIOD_MS, expiring.refresh);
+    const posting = repeated('posting reminders', DIGEST_MS, expiring.digest);
+    const purging = repeated('purging what has run out', PURGE_MS / hurry, () => store.purgeExpired(now()));
     accounts.reseal().then(
       (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
       (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
@@ -299,11 +316,6 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
     });
     closers.push(async () => offboarding.stop());
-
-    await jobs.schedule('expiry.refresh', '*/5 * * * *');
-    // Every minute, because what is due is told by the rows and the settings, not by the tick.
-    await jobs.schedule('expiry.digest', '* * * * *');
-    expiring.digest().catch((err: unknown) => log.error({ err }, 'posting reminders'));
 
     const app = createSlackApp({
       deps: {
@@ -359,16 +371,21 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     let stopped: Promise<void> | undefined;
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
-      recovery.stop();
+      reconciling.stop();
       offboarding.stop();
+      for (const each of [refreshing, posting, purging]) each?.stop();
       // Look-ups and digests are resumed where they were left.
       stopExpiry.abort();
-      const drained = await Promise.all([app.stop(DRAIN_MS), jobs.stop(DRAIN_MS)]);
+      const working = [reconciling, refreshing, posting, purging];
+      const idle = Promise.all(working.map((each) => each?.idle())).then(() => true);
+      const drained = await Promise.all([
+        app.stop(DRAIN_MS),
+        Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
+      ]);
       // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
       stopWork.abort();
-      const isIdle = jobs.idle().then(() => true);
       // What still may be sent leaves the next start something to doubt.
-      if (!drained.includes(false) || (await Promise.race([isIdle, sleep(FINAL_NOTIFICATIONS_MS, false)])))
+      if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)])))
         await Promise.race([stopCleanly(), sleep(LAST_BEAT_MS)]);
       await closeAll();
       log.info('stopped');
@@ -378,8 +395,12 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       metricsPort: metricsServer?.port ?? server.port,
       expiry: expiring,
       catchUp: async () => {
-        await recovery.now();
-        const looking = Promise.all([offboarding.lookIfDue(), lookForEvidence(true), expiring.refresh()]);
+        const looking = Promise.all([
+          reconciling.catchUp(),
+          offboarding.lookIfDue(),
+          refreshing?.now(),
+          purging.now(),
+        ]);
         await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
         await expiring.digest();
       },

@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import pg from 'pg';
-import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import { createJobs } from '../src/jobs/jobs.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { DURABLE_COMMITS } from '../src/store/session.ts';
 import { TEMPLATE_DATABASE } from './support/database.ts';
 
 declare module 'vitest' {
@@ -57,12 +54,4 @@ async function makeTemplate(adminUrl: string): Promise<void> {
 /** Everything that each test's database begins with. All connections to it must be closed at the end. */
 async function prepareTemplate(url: string): Promise<void> {
   await migrate({ url });
-  const jobs = createJobs({
-    connectionString: url,
-    session: DURABLE_COMMITS,
-    log: pino({ level: 'silent' }),
-    now: () => new Date(),
-  });
-  await jobs.start();
-  await jobs.close();
 }

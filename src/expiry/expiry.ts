@@ -61,7 +61,7 @@ export interface ListPage {
   readonly undated: number;
 }
 
-/** What people and jobs can do with the watch list: the use cases, with their parts joined. */
+/** What people and the bot itself can do with the watch list: the use cases, with their parts joined. */
 export interface Expiry {
   watch(text: string, date: string | undefined, by: string): Promise<list.WatchedOutcome>;
   unwatch(text: string, by: string): Promise<list.WatchOutcome>;
@@ -90,7 +90,7 @@ export interface Expiry {
   openFeed(token: string): Promise<AsyncIterable<string> | undefined>;
   /** Takes the success of an order into the list. */
   follow(orderId: string, n: number): Promise<void>;
-  /** Looks due names up, and takes in successes whose job was lost. */
+  /** Looks due names up. */
   refresh(): Promise<void>;
   /** Posts the digest if it is due. */
   digest(): Promise<DigestOutcome>;
@@ -102,7 +102,6 @@ export interface Expiry {
 const DAY_MS = 86_400_000;
 /** How long an expired name stands on the list: through its auto-renew grace and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
-const FOLLOW_BACK_DAYS = 7;
 const EVIDENCE_MS = 20_000;
 
 /** Joins the use cases of expiry. */
@@ -208,8 +207,6 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     follow,
 
     async refresh() {
-      for (const { orderId, n } of await store.unfollowed(daysFromNow(-FOLLOW_BACK_DAYS)))
-        await follow(orderId, n);
       await refreshDue(lookUps, signal);
     },
 

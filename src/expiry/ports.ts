@@ -104,8 +104,6 @@ export interface WatchListStore {
     now: Date,
     change: (known: WatchedDomain | undefined) => WatchedDomain | undefined,
   ): Promise<boolean>;
-  /** Successes of the last days that were not taken in yet: their job was lost. */
-  unfollowed(since: Date): Promise<readonly { readonly orderId: string; readonly n: number }[]>;
 }
 
 /** A name as the reminder plan needs it, and what its reminder shows besides. */

@@ -1,16 +1,13 @@
 import { type EarlierFinding, formatFinding } from './earlier.ts';
-import { jobsAfter } from './jobs.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { OrderCommit, OrderStore } from './ports.ts';
-
 import { transition } from './state-machine.ts';
 
 /** What a decision makes of the order as it is now. */
 export type Decision =
   | {
       readonly event: OrderEvent;
-      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer'>;
-      readonly jobs?: OrderCommit['jobs'];
+      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs'>;
     }
   | { readonly refusal: string };
 
@@ -34,8 +31,7 @@ const MAX_ATTEMPTS = 50;
  * Reads an order, decides, and commits by compare-and-swap; when somebody else was faster, reads and decides
  * again on what is there then.
  * @param decide pure or asynchronous; called again on every try
- * @param known the order as it was lately, for whoever has just changed it: not read if it still is so. No refusal
- *   rests on it.
+ * @param known the order as the caller's last change left it. Saves a read; a refusal is always decided on a fresh one.
  */
 export async function changeOrder(
   deps: { readonly store: OrderStore; readonly now: () => Date },
@@ -56,13 +52,10 @@ export async function changeOrder(
       if (before === known) continue;
       return { ok: false, refusal: result.refusal, order: before };
     }
-    const stateChanged = result.order.state !== before.state || decision.event.type === 'approved';
     const committed = await deps.store.commit({
       before,
       after: result.order,
       log: result.log,
-      jobs:
-        decision.jobs ?? (stateChanged || decision.event.type === 'reminded' ? jobsAfter(result.order) : []),
       ...decision.extra,
     });
     if (committed.ok) return { ok: true, order: result.order, before };

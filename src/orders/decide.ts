@@ -69,7 +69,7 @@ export async function approveOrder(
       const stop = stopForEarlier(order, findings);
       if (stop !== undefined) {
         isPart = true;
-        return { event: stop, jobs: [{ queue: 'order.show', data: { orderId } }] };
+        return { event: stop };
       }
     }
     const standing = validApprovers(order, givers, policy);

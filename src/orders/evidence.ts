@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
-import { jobsAfterOutcome } from './jobs.ts';
-import { EVIDENCE, type Hint, type Order, type OrderItem, type OrderTaskName } from './order.ts';
+import { unknownItems } from './due.ts';
+import { EVIDENCE, type Hint, type Order, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
 
 /** What public records tell of a request whose answer was lost. */
@@ -15,26 +15,6 @@ export type Evidence =
 /** Looks at public records. Implemented by expiry. */
 export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
-/** The tasks that leave something to see in public records. */
-export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
-  'create',
-  'renew',
-  'transfer',
-  'restore',
-  'delete',
-  'nameservers',
-]);
-
-const MINUTE_MS = 60_000;
-/** Often at first, when approvers wait; then what the record does not show yet is not asked for all the time. */
-const EARLY_INTERVAL_MS = 60 * MINUTE_MS;
-const LATE_INTERVAL_MS = 60 * MINUTE_MS;
-/** Two looks lie about this far apart. */
-const LOOK_INTERVAL_MS = 5 * MINUTE_MS;
-/** What no record has shown by now it will not show; it is left to people. */
-const GIVE_UP_AFTER_MS = 3 * 24 * 60 * MINUTE_MS;
-const MAX_CONCURRENT_LOOKUPS = 100;
-
 interface EvidenceDeps {
   readonly store: OrderStore;
   readonly look: LookForEvidence;
@@ -44,34 +24,21 @@ interface EvidenceDeps {
 }
 
 /**
- * Settles unknown outcomes as done where public records prove it, and keeps what else they show as a hint. Nothing is
- * ever settled as failed: that a record does not show it yet proves nothing. Safe to repeat, and on several replicas at
- * once.
- * @param options.lookAtAll also at what it is not time for: the clock has jumped
- * @returns how many items were settled
+ * Settles unknown outcomes of an order as done where public records prove it, and keeps what else they show as a hint.
+ * Nothing is ever settled as failed: that a record does not show it yet proves nothing. Safe to repeat, and on several
+ * replicas at once.
  */
-export async function resolveByEvidence(
-  deps: EvidenceDeps,
-  options: { readonly lookAtAll?: boolean } = {},
-): Promise<number> {
-  const { store, look, now, log, signal } = deps;
-  let count = 0;
-  for (const order of await store.list({ states: ['UNKNOWN'], limit: MAX_CONCURRENT_LOOKUPS })) {
-    if (!LOOKED_UP_TASKS.has(order.task)) continue;
-    for (const item of order.items) {
-      if (signal.aborted) return count;
-      if (item.state !== 'UNKNOWN' || item.sentAt === undefined) continue;
-      const age = now().getTime() - item.sentAt.getTime();
-      if (options.lookAtAll !== true && !isTimeToLook(age)) continue;
-      const found = await look(order, item).catch((err: unknown): Evidence => {
-        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
-        return { kind: 'nothing' };
-      });
-      if (found.kind === 'hint') await keepHint(deps, order, item, found);
-      if (found.kind === 'done' && (await resolveAsDone(deps, order, item, found.seen))) count += 1;
-    }
+export async function resolveByEvidence(deps: EvidenceDeps, order: Order): Promise<void> {
+  const { look, log, signal } = deps;
+  for (const item of unknownItems(order)) {
+    if (signal.aborted) return;
+    const found = await look(order, item).catch((err: unknown): Evidence => {
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
+      return { kind: 'nothing' };
+    });
+    if (found.kind === 'hint') await keepHint(deps, order, item, found);
+    if (found.kind === 'done') await resolveAsDone(deps, order, item, found.seen);
   }
-  return count;
 }
 
 async function resolveAsDone(
@@ -79,13 +46,11 @@ async function resolveAsDone(
   { id }: Order,
   { n, ctid }: OrderItem,
   seen: string,
-): Promise<boolean> {
-  const settled = await changeOrder(deps, id, (current) => ({
+): Promise<void> {
+  const settled = await changeOrder(deps, id, () => ({
     event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: seen, n },
-    jobs: jobsAfterOutcome(current, [n]),
   }));
   if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
-  return settled.ok;
 }
 
 /** A hint that is there already is refused by the order, and nothing is written. */
@@ -96,12 +61,5 @@ async function keepHint(
   { text, source }: Omit<Hint, 'seenAt'>,
 ): Promise<void> {
   const hint = { text, source, seenAt: deps.now().toISOString() };
-  await changeOrder(deps, id, () => ({
-    event: { type: 'hinted', n, hint },
-    jobs: [{ queue: 'order.show', data: { orderId: id } }],
-  }));
-}
-
-function isTimeToLook(age: number): boolean {
-  return age < EARLY_INTERVAL_MS || (age < GIVE_UP_AFTER_MS && age % LATE_INTERVAL_MS < LOOK_INTERVAL_MS);
+  await changeOrder(deps, id, () => ({ event: { type: 'hinted', n, hint } }));
 }

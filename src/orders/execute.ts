@@ -9,12 +9,18 @@ import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
 import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
-import { jobsAfterOutcome } from './jobs.ts';
-import { type ItemResult, isInvalidated, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import {
+  type ItemResult,
+  isInvalidated,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+  waitingItems,
+} from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
-import type { Directory, OrderJob, OrderStore } from './ports.ts';
+import type { Directory, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import {
   decideRetry,
@@ -58,10 +64,6 @@ export interface ExecuteDeps {
 export const LEASE_MS = 20_000;
 /** What has not left so long after its mark does not leave: by the end of the lease somebody else may settle it. */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
-/** Slack is told that an order is under way when it takes longer than this; mostly the outcome is there before. */
-const SLOW_MS = 1_000;
-/** A job that comes earlier than this, in milliseconds, is not waited for. */
-const CLAIM_EARLY_MS = 1_000;
 /** Signs of life within one lease. */
 const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
@@ -76,9 +78,17 @@ interface Worker extends ExecuteDeps {
   readonly people: readonly Party[];
 }
 
-/** Changes the order of a claim, without reading it anew when nobody else has changed it. */
+/**
+ * Changes the order of a claim, without reading it anew when nobody else has changed it. A change is a sign of life: what
+ * is marked as sent has a whole lease before it.
+ */
 async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
-  const outcome = await changeOrder(worker, worker.latest.id, decide, worker.latest);
+  const { leaseMs = LEASE_MS } = worker;
+  const alive = (order: Order): Decision => {
+    const decision = decide(order);
+    return 'refusal' in decision ? decision : { ...decision, extra: { ...decision.extra, leaseMs } };
+  };
+  const outcome = await changeOrder(worker, worker.latest.id, alive, worker.latest);
   // Items are sent side by side: answers may come in another sequence than changes.
   if (outcome.order !== undefined && outcome.order.version > worker.latest.version)
     worker.latest = outcome.order;
@@ -97,84 +107,63 @@ const SESSION_ENDED = 'The service refused the request before it, because the se
 
 /**
  * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
- * Returns without doing anything when the order is not approved (any more).
+ * Returns without doing anything when the order is not approved (any more). Where it cannot go out at this moment, it is
+ * put off.
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
- * @param known the order as its approval left it, if that was just now
  */
-export async function executeOrder(
-  deps: ExecuteDeps,
-  orderId: string,
-  signal: AbortSignal,
-  known?: Order,
-): Promise<void> {
+export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
+  let isPutOff = false;
+  const putOff = (refusal: string): Decision => {
+    isPutOff = true;
+    return { refusal };
+  };
   const claim = async (order: Order): Promise<Decision> => {
+    isPutOff = false;
     if (order.state !== 'APPROVED') return { refusal: 'not approved' };
-    if (!(await isWithinSendWindow(deps, order))) return { refusal: 'it waits for its time' };
+    const waiting = waitingItems(order);
+    if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now())))
+      return { refusal: 'it waits for its time' };
     const changed = rulesChanged(order);
-    // Nothing is stopped for what it was like before: a refusal has it read.
-    if (changed !== undefined)
-      return order === known ? { refusal: changed } : { event: { type: 'stopped', summary: changed } };
+    if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
     ({ people } = await partiesOf(deps.findAccount, order));
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
-    // It stays approved, and recovery tries again.
     if (members.kind === 'unknown') {
       deps.log.warn({ orderId, userId: members.userId }, MEMBERSHIP_UNKNOWN);
-      return { refusal: MEMBERSHIP_UNKNOWN };
+      return putOff(MEMBERSHIP_UNKNOWN);
     }
     prepared = await prepare(deps, order);
-    // It stays as it is: a replica that knows the key carries it out, or this one does once it knows it.
-    if (prepared.error instanceof UnknownKeyError) return { refusal: prepared.error.message };
-    const leaseUntil = new Date(deps.now().getTime() + leaseMs);
+    // A replica that knows the key carries it out, or this one does once it knows it.
+    if (prepared.error instanceof UnknownKeyError) return putOff(prepared.error.message);
     // Of each claim its own: a process that lost an order and claims it again is another worker. What its first go
     // still has to say must not touch what the second one sends. A database that loses commits repeats versions.
     const workerId = `${deps.workerId}/${randomUUID()}`;
-    return { event: { type: 'claimed', workerId, leaseUntil }, jobs: [] };
+    return { event: { type: 'claimed', workerId }, extra: { leaseMs } };
   };
-  const claimed = await changeOrder(deps, orderId, claim, known);
+  const claimed = await changeOrder(deps, orderId, claim);
+  if (isPutOff) await deps.store.putOff(orderId);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
   const worker: Worker = { ...deps, workerId, latest: claimed.order, people };
   const heartbeat = setInterval(() => {
     deps.store
-      .extendLease(orderId, workerId, new Date(deps.now().getTime() + leaseMs))
+      .extendLease(orderId, workerId, leaseMs)
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'extending the lease of an order'));
   }, leaseMs / HEARTBEATS);
-  const slow = setTimeout(() => {
-    deps.store
-      .enqueue([{ queue: 'order.show', data: { orderId } }])
-      .catch((err: unknown) => deps.log.warn({ err, orderId }, 'having an order shown'));
-  }, SLOW_MS);
   try {
     await sendItems(worker, claimed.order, prepared, signal);
-    await releaseForRetry(worker);
+    await release(worker);
   } finally {
     clearInterval(heartbeat);
-    clearTimeout(slow);
   }
 }
 
 function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || isOver(notBefore, now));
-}
-
-/**
- * Whether an item may go out. A job comes a little early where the database's clock is ahead of ours: that is waited
- * for. Far too early, the order is left to recovery, which goes by our clock.
- */
-async function isWithinSendWindow({ now }: ExecuteDeps, order: Order): Promise<boolean> {
-  const waiting = order.items.filter(({ state }) => state === 'WAITING');
-  const someIsDue = () => waiting.length === 0 || waiting.some((item) => isDue(item, now()));
-  if (someIsDue()) return true;
-  const first = Math.min(...waiting.map(({ notBefore }) => notBefore?.getTime() ?? 0));
-  const earlyMs = first - now().getTime();
-  if (earlyMs > CLAIM_EARLY_MS) return false;
-  await sleep(earlyMs);
-  return someIsDue();
 }
 
 async function sendItems(
@@ -407,22 +396,21 @@ async function commitOutcome(
           },
         }),
   };
-  const jobs = jobsAfterOutcome(order, outcome.answer === undefined ? [] : [item.n]);
   const about = { orderId: order.id, ctid: item.ctid };
   await retryUntilCommitted(deps, signal, async () => {
     let event: OrderEvent | undefined;
     const kept = await change(deps, (current) => {
       event = eventOfOutcome(current, outcome);
-      return { event, extra, jobs };
+      return { event, extra };
     });
-    if (kept.order === undefined) await recommitOutcome(deps, outcome, jobs);
+    if (kept.order === undefined) await recommitOutcome(deps, outcome);
     else if (kept.ok && event?.type === 'invalidated')
       deps.log.error(about, 'the database has lost that this was sent');
   });
 }
 
 /** The database knows nothing of the order any more: it is written again as far as this worker knows it. */
-async function recommitOutcome(worker: Worker, outcome: Outcome, jobs: readonly OrderJob[]): Promise<void> {
+async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> {
   const { event, sent, end } = outcome;
   const said = event.type === 'answered' ? event : end;
   if (sent === undefined || said === undefined) return;
@@ -431,40 +419,31 @@ async function recommitOutcome(worker: Worker, outcome: Outcome, jobs: readonly 
   worker.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
   if (!lost.ok) return;
   const { order, log } = lost;
-  const first = await worker.store.create(order, undefined, log, jobs);
+  const first = await worker.store.create(order, undefined, log);
   if (first === undefined) return;
   // Its command was delivered again, and is another order by now.
   const second =
     first.conflictingOrderId === id
       ? first
-      : await worker.store.create({ ...order, deliveryId: `lost:${id}` }, undefined, log, jobs);
+      : await worker.store.create({ ...order, deliveryId: `lost:${id}` }, undefined, log);
   if (second !== undefined)
     throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }
 
 /** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */
-async function releaseForRetry(worker: Worker): Promise<void> {
+async function release(worker: Worker): Promise<void> {
   // Nobody else makes an item of this claim wait again.
-  if (worker.latest.items.every((item) => item.state !== 'WAITING')) return;
-  await change(worker, (order) => {
-    const waiting = order.items.filter((item) => item.state === 'WAITING');
-    if (order.claim?.workerId !== worker.workerId || waiting.length === 0)
-      return { refusal: 'nothing to hand on' };
-    const first = Math.min(...waiting.map((item) => item.notBefore?.getTime() ?? worker.now().getTime()));
-    return {
-      event: { type: 'released' },
-      jobs: [
-        { queue: 'order.execute', data: { orderId: order.id }, startAfter: new Date(first) },
-        // Its card says until when it waits, and offers to stop it.
-        { queue: 'order.show', data: { orderId: order.id } },
-      ],
-    };
-  });
+  if (waitingItems(worker.latest).length === 0) return;
+  await change(worker, (order) =>
+    order.claim?.workerId === worker.workerId && waitingItems(order).length > 0
+      ? { event: { type: 'released' } }
+      : { refusal: 'nothing is left to send' },
+  );
 }
 
 /**
  * An outcome in hand must not be lost because the database is away: tried again until it is kept or the
- * process ends (then recovery makes the order `UNKNOWN`).
+ * process ends (then whoever takes the order over makes it `UNKNOWN`).
  */
 async function retryUntilCommitted<T>(
   deps: ExecuteDeps,

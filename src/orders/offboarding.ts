@@ -44,7 +44,6 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
 async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string): Promise<void> {
   await changeOrder(deps, orderId, (order) => ({
     event: { type: 'stopped', summary: order.requesterId === userId ? REQUESTER_LEFT : OWNER_LEFT },
-    jobs: [{ queue: 'order.show', data: { orderId } }],
   }));
 }
 

@@ -5,7 +5,8 @@
  * - **order**: one request of one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
  * - **ctid**: the client transaction id that the item's request carries.
- * - **claim**: a worker takes an approved order; its **lease** says until when its silence is taken for life.
+ * - **claim**: a worker takes an approved order; its **lease**, which goes by the database's clock, says until when its
+ *   silence is taken for life.
  * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is
  *   `SENT`, and nothing but proof that the service did not carry it out brings it back to `WAITING`, or has it sent
  *   again under a `sentAt` of its own.
@@ -30,6 +31,16 @@ export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
 
 /** The tasks whose success changes what the watch list knows of a name. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
+
+/** The tasks that leave something to see in public records. */
+export const LOOKED_UP_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
+  'create',
+  'renew',
+  'transfer',
+  'restore',
+  'delete',
+  'nameservers',
+]);
 
 export const ORDER_STATES = [
   'DRAFT',
@@ -96,6 +107,8 @@ export interface ItemResult {
   readonly stoppedBy?: string;
   /** The earlier order that turned out to have been carried out: this one was stopped for it. */
   readonly doneIn?: string;
+  /** The registry shows the end of what the service had only accepted. */
+  readonly confirmedByRegistry?: boolean;
   /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
   readonly hint?: Hint;
 }
@@ -124,6 +137,8 @@ export interface OrderItem {
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
+  /** Its success was taken into the watch list. */
+  readonly isFollowed: boolean;
 }
 
 export interface Approval {
@@ -155,7 +170,8 @@ export interface Order {
   readonly expiresAt: Date | undefined;
   /** When approvers are nudged; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
-  readonly claim: { readonly workerId: string; readonly leaseUntil: Date } | undefined;
+  /** The worker that carries it out; the store keeps until when its silence is taken for life. */
+  readonly claim: { readonly workerId: string } | undefined;
   /** The order that this one asks for again, after that one failed. */
   readonly retryOf: string | undefined;
   /** Who asked for it in the orders that it retries, the first one first; empty when it retries none. */
@@ -198,7 +214,7 @@ export type OrderEvent =
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }
-  | { readonly type: 'claimed'; readonly workerId: string; readonly leaseUntil: Date }
+  | { readonly type: 'claimed'; readonly workerId: string }
   /** The request of item `n` is about to leave. */
   | {
       readonly type: 'sending';

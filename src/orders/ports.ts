@@ -2,53 +2,13 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
 
-/**
- * Work to be done after a change. What is due at once is told to this process after the commit, and found in the rows
- * should that come to nothing (`recover.ts`); what is due later is written down in the transaction of the change.
- */
-export type OrderJob =
-  /** Carry the order out. */
-  | {
-      readonly queue: 'order.execute';
-      readonly data: { readonly orderId: string };
-      readonly startAfter?: Date;
-      /** The order as the change left it: need not be read if it still is so. Told, and never written down. */
-      readonly known?: Order;
-    }
-  /** Bring what Slack shows of the order to its latest state. */
-  | {
-      readonly queue: 'order.show';
-      readonly data: { readonly orderId: string; readonly attempt?: number };
-      readonly startAfter?: Date;
-    }
-  /** Look whether a waiting order has run out. */
-  | {
-      readonly queue: 'order.expire';
-      readonly data: { readonly orderId: string };
-      readonly startAfter?: Date;
-    }
-  /** Remind approvers of a waiting order. */
-  | { readonly queue: 'order.nudge'; readonly data: { readonly orderId: string }; readonly startAfter?: Date }
-  /** Take the success of an item into the watch list. */
-  | {
-      readonly queue: 'expiry.follow';
-      readonly data: { readonly orderId: string; readonly n: number };
-      readonly startAfter?: Date;
-    };
-
-/** Work that is due later. */
-export type LaterJob = OrderJob & { readonly startAfter: Date };
-
-export function isForLater(job: OrderJob): job is LaterJob {
-  return job.startAfter !== undefined;
-}
-
 /** A change to commit: all of it or nothing. */
 export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
   readonly log: readonly OrderLogEntry[];
-  readonly jobs: readonly OrderJob[];
+  /** From now on for how long the silence of the order's worker is taken for life. */
+  readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** What the service answered to an item's request, whole, its secrets masked. */
@@ -83,6 +43,12 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
+/**
+ * What is due goes three ways, so that neither a slow service nor a slow registry holds up anything else: orders whose time,
+ * or whose worker's, has run out; orders that are carried out; orders of which public records are asked.
+ */
+export type DueLane = 'deadlines' | 'execution' | 'observation';
+
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
   load(id: string): Promise<Order | undefined>;
@@ -95,7 +61,6 @@ export interface OrderStore {
     order: Order,
     sealedInput: Sealed | undefined,
     log: readonly OrderLogEntry[],
-    jobs: readonly OrderJob[],
   ): Promise<{ readonly conflictingOrderId: string } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
@@ -108,7 +73,7 @@ export interface OrderStore {
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** The worker is alive. @returns false when the claim is no longer its own */
-  extendLease(id: string, workerId: string, until: Date): Promise<boolean>;
+  extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   sealedInput(id: string): Promise<Sealed | undefined>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
@@ -116,31 +81,25 @@ export interface OrderStore {
   answers(orderId: string): Promise<readonly StoredResponse[]>;
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
-  /** Ids of orders that need a hand at `now`; see `recover.ts`. */
-  findNeglected(
-    now: Date,
-    /** What nobody has been at for so many milliseconds was forgotten. */
-    silentMs: number,
-  ): Promise<{
-    /** `EXECUTING` with a lease that has run out. */
-    readonly abandoned: readonly string[];
-    /** `APPROVED`, and nobody carries it out. */
-    readonly unclaimed: readonly string[];
-    /** `PENDING` and past its time. */
-    readonly overdue: readonly string[];
-    /** `PENDING` and due to be nudged about. */
-    readonly toRemind: readonly string[];
-    /** Slack shows an older version. */
-    readonly unnotified: readonly string[];
-  }>;
+  /**
+   * Claims orders that are due and that nobody is at: for as long as the lease, which goes by the database's clock, nobody
+   * else gets them. Who was at one before and has fallen silent loses its claim. A change of an order ends the lease.
+   * @param until what is due by then
+   * @returns ids, the longest due first
+   */
+  claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
+  /** Nothing could be done about an order at this moment: nobody tries before a pause that grows from try to try. */
+  putOff(id: string): Promise<void>;
+  /** An order was looked at and has not changed: says when it is due again, if at all. Nothing when it has changed. */
+  reschedule(order: Pick<Order, 'id' | 'version'>, due: Date | undefined): Promise<void>;
+  /** Has Slack told how an order stands, though it has not changed. */
+  requestTelling(id: string, now: Date): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
   /** Ids of orders of which something may still be sent, that a person asked for or that use one of the accounts. */
   unfinishedOf(requesterId: string, accountIds: readonly string[]): Promise<readonly string[]>;
   /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */
   forgetPrivate(requesterId: string): Promise<void>;
-  /** Queues jobs outside of any change. */
-  enqueue(jobs: readonly OrderJob[]): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Hands a revealable secret out, once: it is gone from the store when this answers. */
@@ -164,22 +123,31 @@ export interface UnnotifiedOrder {
   readonly shownVersion: number;
   readonly history: readonly HistoryEntry[];
   readonly messages: readonly MessageRef[];
+  /** How often telling has failed since it last succeeded. */
+  readonly failedAttempts: number;
 }
 
 /** What Slack shows of orders. Implemented by the store. */
 export interface MessageStore {
   /**
-   * One process at a time shows an order.
-   * @returns all there is to show of it, or undefined while another process shows it
+   * Claims orders of which Slack has to be told and that nobody tells of, as {@link OrderStore.claimDue} does.
+   * @returns ids, the longest due first
    */
-  claimNotification(orderId: string, now: Date, until: Date): Promise<UnnotifiedOrder | undefined>;
+  claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
+  /**
+   * One process at a time shows an order.
+   * @returns all there is to show of it, or undefined while another process shows it, or it is put off
+   */
+  claimNotification(orderId: string, now: Date, leaseMs: number): Promise<UnnotifiedOrder | undefined>;
   /**
    * Lets go if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
    * @returns false when the order has moved on, or one of its messages was found since: show again
    */
   releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[]): Promise<boolean>;
-  /** Slack is away: nobody tries before `until`. */
+  /** The process is alive. */
+  extendShowLease(orderId: string, leaseMs: number): Promise<void>;
+  /** Slack is away or limits us: nobody tries before `until`. */
   postponeNotification(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
@@ -187,7 +155,7 @@ export interface MessageStore {
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
   /** Keeps where a message stands that was found: it shows nobody knows what, and is to be brought up to date. */
-  adoptMessage(orderId: string, message: MessageRef): Promise<void>;
+  adoptMessage(orderId: string, message: MessageRef, now: Date): Promise<void>;
 }
 
 /** Reads the audit log. Implemented by the store. */

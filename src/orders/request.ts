@@ -4,7 +4,6 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
-import { jobsAfter } from './jobs.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
 import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
@@ -90,6 +89,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       sentAt: undefined,
       answeredAt: undefined,
       result: undefined,
+      isFollowed: false,
     })),
     input: checked.input,
     hasSecretInput: request.secret !== undefined,
@@ -128,7 +128,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   };
   const sealed =
     request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const conflict = await deps.store.create(order, sealed, [log], jobsAfter(order));
+  const conflict = await deps.store.create(order, sealed, [log]);
   if (conflict === undefined) return { kind: 'accepted', order };
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
@@ -207,7 +207,6 @@ export async function confirmOrder(
     before: order,
     after: result.order,
     log: result.log,
-    jobs: jobsAfter(result.order),
   });
   if (!committed.ok) {
     if (committed.conflictingOrderId === undefined) return confirmOrder(deps, orderId, userId);

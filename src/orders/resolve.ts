@@ -1,6 +1,5 @@
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import { jobsAfterOutcome } from './jobs.ts';
 import type { Order } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 
@@ -31,11 +30,6 @@ export function resolveOrder(
 ): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToResolve(deps, order, userId);
-    if (refusal !== undefined) return { refusal };
-    const settled = order.items.filter((item) => item.state === 'UNKNOWN').map(({ n }) => n);
-    return {
-      event: { type: 'resolved', by: userId, outcome, reason },
-      jobs: jobsAfterOutcome(order, outcome === 'SUCCEEDED' ? settled : []),
-    };
+    return refusal === undefined ? { event: { type: 'resolved', by: userId, outcome, reason } } : { refusal };
   });
 }

@@ -98,7 +98,7 @@ async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<string | u
   }
   if (!isRetryOver(order, deps.now())) return undefined;
   // Its card was shown while there was time: this takes the button off.
-  await deps.store.enqueue([{ queue: 'order.show', data: { orderId: order.id } }]);
+  await deps.store.requestTelling(order.id, deps.now());
   return `It ended more than ${RETRY_DAYS} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
 }
 

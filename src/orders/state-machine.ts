@@ -149,12 +149,12 @@ function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transiti
 }
 
 function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition {
-  const { workerId, leaseUntil } = event;
+  const { workerId } = event;
   return changedOrder(
     order,
     now,
     { kind: event.type, detail: { worker: workerId } },
-    { state: 'EXECUTING', claim: { workerId, leaseUntil } },
+    { state: 'EXECUTING', claim: { workerId } },
   );
 }
 
@@ -463,9 +463,16 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
 /** The registry shows that what the service had accepted has happened: said once an item. */
 function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
-  if (item?.state !== 'SUCCEEDED') return undefined;
+  const isConfirmed = item?.result?.confirmedByRegistry === true;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed) return undefined;
   const detail = { n: item.n, name: item.name };
-  return changedOrder(order, now, { kind: event.type, actor: EVIDENCE, detail }, {});
+  const result = { ...item.result, confirmedByRegistry: true };
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: EVIDENCE, detail },
+    { items: replaceItem(order, item.n, { result }) },
+  );
 }
 
 const NO_ANSWER_KNOWN =

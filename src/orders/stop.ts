@@ -13,10 +13,7 @@ export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Pr
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToStop(deps, order, userId);
     if (refusal !== undefined) return { refusal };
-    return {
-      event: { type: 'stopped', by: userId, summary: STOPPED },
-      jobs: [{ queue: 'order.show', data: { orderId } }],
-    };
+    return { event: { type: 'stopped', by: userId, summary: STOPPED } };
   });
 }
 
@@ -48,9 +45,7 @@ export async function stopEarlier(
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {
       const event = stopForEarlier(order, await findEarlier(deps.store.load, order));
-      return event === undefined
-        ? { refusal: 'nothing stands in its way' }
-        : { event, jobs: [{ queue: 'order.show', data: { orderId } }] };
+      return event === undefined ? { refusal: 'nothing stands in its way' } : { event };
     });
     if (!outcome.ok) return outcome;
   }

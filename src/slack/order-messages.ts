@@ -1,14 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
-import type {
-  HistoryEntry,
-  MessageRef,
-  MessageStore,
-  OrderJob,
-  OrderStore,
-  UnnotifiedOrder,
-} from '../orders/ports.ts';
+import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import {
@@ -43,49 +36,40 @@ const MAX_WAIT_MS = 10 * 60_000;
 
 /**
  * Brings what Slack shows of an order to its latest state: posts the card if it is not there, updates it, and
- * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is queued
- * again for later, for this order alone.
- * @param attempt how often it failed before
+ * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is put off, this
+ * order alone.
+ * @param isClaimed its messages are claimed for this process already
  */
-export async function notifyOrder(deps: NotifierDeps, orderId: string, attempt: number): Promise<void> {
+export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed = false): Promise<void> {
+  const { messages } = deps;
   // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
-  let known = await deps.messages.claimNotification(orderId, deps.now(), leaseEnd(deps));
+  let known = isClaimed
+    ? await messages.unnotified(orderId)
+    : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
     let last: MessageRef | undefined;
     try {
       last = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
     } catch (error) {
-      const again = new Date(deps.now().getTime() + waitAfter(error, attempt));
+      const again = new Date(deps.now().getTime() + waitAfter(error, shown.failedAttempts));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
-      await deps.messages.postponeNotification(orderId, again);
-      const job: OrderJob = {
-        queue: 'order.show',
-        data: { orderId, attempt: attempt + 1 },
-        startAfter: again,
-      };
-      await deps.orders.enqueue([job]);
+      await messages.postponeNotification(orderId, again);
       return;
     }
-    if (await deps.messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
-    known = await deps.messages.unnotified(orderId);
+    if (await messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
+    known = await messages.unnotified(orderId);
   }
 }
 
-function leaseEnd({ now, leaseMs = NOTIFICATION_LEASE_MS }: NotifierDeps): Date {
-  return new Date(now().getTime() + leaseMs);
-}
-
 async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
+  const { leaseMs = NOTIFICATION_LEASE_MS } = deps;
   let renewal: Promise<void> | undefined;
-  const heartbeat = setInterval(
-    () => {
-      renewal = deps.messages
-        .postponeNotification(orderId, leaseEnd(deps))
-        .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
-    },
-    (deps.leaseMs ?? NOTIFICATION_LEASE_MS) / HEARTBEATS,
-  );
+  const heartbeat = setInterval(() => {
+    renewal = deps.messages
+      .extendShowLease(orderId, leaseMs)
+      .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
+  }, leaseMs / HEARTBEATS);
   try {
     return await work();
   } finally {
@@ -100,7 +84,7 @@ async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => 
  * @param message where a button of a card was pressed
  */
 export async function adoptCard(
-  deps: { readonly orders: OrderStore; readonly messages: MessageStore },
+  deps: Pick<NotifierDeps, 'orders' | 'messages' | 'now'>,
   orderId: string,
   message: { readonly channelId: string; readonly ts: string },
 ): Promise<void> {
@@ -108,8 +92,7 @@ export async function adoptCard(
   if (known.some(({ ts }) => ts === message.ts)) return;
   if ((await deps.orders.load(orderId)) === undefined) return;
   const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
-  await deps.messages.adoptMessage(orderId, { purpose, ...message });
-  await deps.orders.enqueue([{ queue: 'order.show', data: { orderId } }]);
+  await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
 const CARD = 'card';

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { FOLLOWED_TASKS } from '../orders/order.ts';
-import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, isUniqueViolation, type RunStatement, withStoreError } from './database.ts';
 import {
   claimDue,
   claimedSuccessRows,
@@ -25,7 +24,6 @@ const SAME_END_MS = 30 * 86_400_000;
 const BATCH = 2_000;
 
 const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number() }));
-const unfollowedRows = z.array(z.object({ orderId: z.string(), n: z.number() }));
 const imported = z.array(z.object({ added: z.boolean() }));
 
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
@@ -171,20 +169,6 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           return true;
         }),
       ),
-
-    unfollowed: (since) =>
-      withStoreError('looking for successes that were not followed', async () => {
-        // OFFSET keeps the order of things: from the few orders of late to their items, not through all items.
-        return unfollowedRows.parse(
-          await run(Prisma.sql`
-            SELECT i.order_id AS "orderId", i.n FROM orders o CROSS JOIN LATERAL (
-              SELECT order_id, n FROM order_items
-              WHERE order_id = o.id AND followed_at IS NULL AND state = 'SUCCEEDED' OFFSET 0
-            ) i
-            WHERE o.state IN ('EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN') AND o.updated_at >= ${since}
-              AND o.task = ANY(${[...FOLLOWED_TASKS]}) LIMIT ${BATCH}`),
-        );
-      }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { MessageRef, MessageStore, UnnotifiedOrder } from '../orders/ports.
 import { batch } from './batch.ts';
 import { type Database, named, Prisma, withStoreError } from './database.ts';
 import { claimedRows, claimNotifications, selectUnnotified, unnotifiedRows } from './rows.ts';
+import { claimTellingOrders, leaseOf } from './statements.ts';
 
 const touchedRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
@@ -38,7 +39,7 @@ export function createMessageStore({ run }: Database): MessageStore {
   });
 
   const takeTogether = batch(
-    async (leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[]) => {
+    async (leases: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[]) => {
       const rows = claimedRows.parse(await run(claimNotifications(leases)));
       const taken = new Map(rows.map((row) => [row.shown.order.id, row]));
       return leases.map(({ orderId }) => taken.get(orderId));
@@ -58,7 +59,8 @@ export function createMessageStore({ run }: Database): MessageStore {
         'release show leases',
         Prisma.sql`
           WITH kept AS (${insertMessages(posted)})
-          UPDATE orders SET notification_lease_until = NULL, shown_version = orders.version
+          UPDATE orders SET notification_lease_until = NULL, shown_version = orders.version, tell_due_at = NULL,
+            tell_failed_attempts = 0
           FROM unnest(
             ${orderIds}::text[], ${releases.map(({ shown }) => shown.order.version)}::int[],
             ${releases.map(({ shown }) => shown.shownVersion)}::int[]) AS shown (id, version, before)
@@ -92,9 +94,14 @@ export function createMessageStore({ run }: Database): MessageStore {
   );
 
   return {
-    claimNotification: (orderId, now, until) =>
+    claimTelling: (now, leaseMs, limit) =>
+      withStoreError('claiming orders to tell of', async () =>
+        touchedRows.parse(await run(claimTellingOrders(now, leaseMs, limit))),
+      ),
+
+    claimNotification: (orderId, now, leaseMs) =>
       withStoreError(`taking the messages of order ${orderId}`, async () => {
-        const taken = await takeTogether({ orderId, now, until });
+        const taken = await takeTogether({ orderId, now, leaseMs });
         return taken === undefined || taken.isCurrent ? taken?.shown : readTogether(orderId);
       }),
 
@@ -103,9 +110,18 @@ export function createMessageStore({ run }: Database): MessageStore {
         releaseTogether({ shown, posted }),
       ),
 
+    extendShowLease: (orderId, leaseMs) =>
+      withStoreError(`keeping the messages of order ${orderId}`, async () => {
+        await run(
+          Prisma.sql`UPDATE orders SET notification_lease_until = ${leaseOf(leaseMs)} WHERE id = ${orderId}`,
+        );
+      }),
+
     postponeNotification: (orderId, until) =>
       withStoreError(`putting off the messages of order ${orderId}`, async () => {
-        await run(Prisma.sql`UPDATE orders SET notification_lease_until = ${until} WHERE id = ${orderId}`);
+        await run(Prisma.sql`
+          UPDATE orders SET notification_lease_until = NULL, tell_due_at = ${until},
+            tell_failed_attempts = tell_failed_attempts + 1 WHERE id = ${orderId}`);
       }),
 
     messages: (orderId) =>
@@ -119,11 +135,12 @@ export function createMessageStore({ run }: Database): MessageStore {
         recordTogether({ orderId, ...message }),
       ),
 
-    adoptMessage: (orderId, message) =>
+    adoptMessage: (orderId, message, now) =>
       withStoreError(`taking up a message of order ${orderId}`, async () => {
         await run(Prisma.sql`
           WITH kept AS (${insertMessages([{ orderId, ...message }])})
-          UPDATE orders SET shown_version = shown_version - 1 FROM kept WHERE orders.id = kept.id`);
+          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
+          FROM kept WHERE orders.id = kept.id`);
       }),
   };
 }

@@ -2,103 +2,53 @@ import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import { findingsIn } from '../orders/earlier.ts';
 import type { Order, OrderState } from '../orders/order.ts';
-import {
-  type AuditStore,
-  type CommitOutcome,
-  isForLater,
-  type LaterJob,
-  type MessageStore,
-  type OrderCommit,
-  type OrderJob,
-  type OrderStore,
-} from '../orders/ports.ts';
+import type { AuditStore, CommitOutcome, MessageStore, OrderCommit, OrderStore } from '../orders/ports.ts';
 import { createAuditStore } from './audit.ts';
 import { batch } from './batch.ts';
-import {
-  type Database,
-  isUniqueViolation,
-  Prisma,
-  type RunStatement,
-  type Trust,
-  withStoreError,
-} from './database.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { createMessageStore } from './messages.ts';
 import {
   earlierItemRows,
   eventRows,
-  neglectedRows,
   orderRows,
   selectById,
   selectEarlierItems,
   selectEvents,
-  selectNeglected,
   selectOrders,
   selectUnsent,
   whereFilter,
 } from './rows.ts';
 import {
+  claimDueOrders,
   deleteDraftsOf,
   deleteExpiredDrafts,
   insertOrder,
+  leaseOf,
   lockRetried,
   openKey,
+  putOffOrder,
   takeSecret,
   updateOrders,
 } from './statements.ts';
-
-export interface OrderStoreDeps {
-  /** Writes jobs down by SQL that runs in the transaction of the change that causes them. */
-  readonly enqueue: (
-    execute: (text: string, values: unknown[]) => Promise<{ rows: unknown[] }>,
-    jobs: readonly LaterJob[],
-  ) => Promise<void>;
-  /** Told after the commit of all jobs. */
-  readonly committed: (jobs: readonly OrderJob[]) => void;
-}
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
 
 /**
- * Orders on PostgreSQL. Every change is one statement, in one transaction with the jobs that it causes.
+ * Orders on PostgreSQL. Every change is one statement, which says when the order is due next as well.
+ * @param changed told of each order as a commit left it; what is due at once need not be looked for
  * @throws {StoreError} from every method, when the database fails
  */
 export function createOrderStore(
   database: Database,
-  deps: OrderStoreDeps,
+  changed: (order: Order) => void = () => undefined,
 ): OrderStore & MessageStore & AuditStore {
   const { prisma, run } = database;
 
-  /**
-   * Makes a change and writes the jobs down that it causes, both or neither. Where none of them is written, a change of
-   * one statement is a transaction by itself.
-   * @param possible every job that the change may cause
-   * @param make says what came of it and which jobs it did cause
-   * @param trust in the server that it is made on
-   * @param isOneStatement it needs no transaction of its own
-   */
-  const changeWithJobs = async <Outcome>(
-    possible: readonly OrderJob[],
-    make: (run: RunStatement) => Promise<{ readonly outcome: Outcome; readonly jobs: readonly OrderJob[] }>,
-    trust: Trust,
-    isOneStatement = true,
-  ): Promise<Outcome> => {
-    const { outcome, jobs } =
-      !isOneStatement || possible.some(isForLater)
-        ? await database.transaction(async (runInside) => {
-            const made = await make(runInside);
-            await deps.enqueue(executorOf(runInside), made.jobs.filter(isForLater));
-            return made;
-          }, trust)
-        : await make((statement) => run(statement, trust));
-    deps.committed(jobs);
-    return outcome;
-  };
-
   /** @returns the ids of the orders that were changed, and how far the server's log had reached before */
-  const update = async (runInside: RunStatement, commits: readonly OrderCommit[]) => {
-    const rows = changedRows.parse(await runInside(updateOrders(commits)));
-    return { changed: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
+  const update = async (run: RunStatement, commits: readonly OrderCommit[]) => {
+    const rows = changedRows.parse(await run(updateOrders(commits)));
+    return { ids: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
   };
 
   /** It was committed behind this position: by now the log is on disk up to there. */
@@ -109,20 +59,12 @@ export function createOrderStore(
   /** All changes of a moment in one transaction. Of one order only one goes at a time. */
   const commitTogether = batch(
     async (commits: readonly OrderCommit[]) => {
-      const { isDone, position } = await changeWithJobs(
-        commits.flatMap(({ jobs }) => jobs),
-        async (runInside) => {
-          // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
-          const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
-          const { changed, position } = await update(runInside, sorted);
-          const isDone = commits.map(({ before }) => changed.has(before.id));
-          const done = commits.filter((_commit, index) => isDone[index]);
-          return { outcome: { isDone, position }, jobs: done.flatMap(({ jobs }) => jobs) };
-        },
-        commits.some(startsWork) ? 'verified' : 'any',
-      );
+      // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
+      const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
+      const trust = commits.some(startsWork) ? 'verified' : 'any';
+      const { ids, position } = await update((statement) => run(statement, trust), sorted);
       noteCommitted(position);
-      return isDone;
+      return commits.map(({ before }) => ids.has(before.id));
     },
     ({ before }) => before.id,
   );
@@ -132,29 +74,27 @@ export function createOrderStore(
    * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
    */
   const commitSending = async (commit: OrderCommit): Promise<CommitOutcome> => {
-    const { outcome, position } = await changeWithJobs<{
+    const { outcome, position } = await database.transaction<{
       outcome: CommitOutcome;
       position?: number | undefined;
-    }>(
-      commit.jobs,
-      async (runInside) => {
-        const { id } = commit.before;
-        const retried = ids.parse(await runInside(lockRetried(id))).filter((each) => each !== id);
-        const names = sentNames(commit);
-        const items = earlierItemRows.parse(await runInside(selectEarlierItems(retried, names)));
-        const [earlier] = findingsIn(items, names);
-        const refused = { ok: false, conflictingOrderId: undefined } as const;
-        if (earlier !== undefined) return { outcome: { outcome: { ...refused, earlier } }, jobs: [] };
-        const { changed, position } = await update(runInside, [commit]);
-        return changed.has(id)
-          ? { outcome: { outcome: { ok: true }, position }, jobs: commit.jobs }
-          : { outcome: { outcome: refused }, jobs: [] };
-      },
-      'verified',
-      false,
-    );
+    }>(async (run) => {
+      const { id } = commit.before;
+      const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
+      const names = sentNames(commit);
+      const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
+      const [earlier] = findingsIn(items, names);
+      const refused = { ok: false, conflictingOrderId: undefined } as const;
+      if (earlier !== undefined) return { outcome: { ...refused, earlier } };
+      const { ids, position } = await update(run, [commit]);
+      return ids.has(id) ? { outcome: { ok: true }, position } : { outcome: refused };
+    }, 'verified');
     noteCommitted(position);
     return outcome;
+  };
+
+  const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
+    const ok = await commitTogether(commit);
+    return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
   const loadTogether = batch(async (wanted: readonly string[]) => {
@@ -170,7 +110,7 @@ export function createOrderStore(
     const rows = await run(Prisma.sql`
       SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
       ORDER BY order_id LIMIT 1`);
-    return ids.parse(rows)[0];
+    return idRows.parse(rows)[0];
   };
 
   return {
@@ -179,15 +119,12 @@ export function createOrderStore(
 
     load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
 
-    create: (order, sealedInput, log, jobs) =>
+    create: (order, sealedInput, log) =>
       withStoreError(`keeping the new order ${order.id}`, async () => {
         for (let tries = 1; ; tries += 1) {
           try {
-            const insert = async (runInside: RunStatement) => {
-              await runInside(insertOrder(order, sealedInput, log));
-              return { outcome: undefined, jobs };
-            };
-            await changeWithJobs(jobs, insert, 'any');
+            await run(insertOrder(order, sealedInput, log));
+            changed(order);
             return undefined;
           } catch (error) {
             if (!isUniqueViolation(error)) throw error;
@@ -205,24 +142,22 @@ export function createOrderStore(
     commit: (commit) =>
       withStoreError(`committing a change of order ${commit.before.id}`, async () => {
         try {
-          if (commit.before.retryOf !== undefined && sentNames(commit).length > 0) {
-            return await commitSending(commit);
-          }
-          const ok = await commitTogether(commit);
-          return ok ? { ok } : { ok, conflictingOrderId: undefined };
+          const isRetrySent = commit.before.retryOf !== undefined && sentNames(commit).length > 0;
+          const outcome = isRetrySent ? await commitSending(commit) : await commitAlone(commit);
+          if (outcome.ok) changed(commit.after);
+          return outcome;
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
           return { ok: false, conflictingOrderId: await holderOfNames(commit.after) };
         }
       }),
 
-    extendLease: (id, workerId, until) =>
+    extendLease: (id, workerId, leaseMs) =>
       withStoreError(`extending the lease of order ${id}`, async () => {
-        const { count } = await prisma.order.updateMany({
-          where: { id, workerId, state: 'EXECUTING' satisfies OrderState },
-          data: { leaseUntil: until },
-        });
-        return count === 1;
+        const rows = await run(Prisma.sql`
+          UPDATE orders SET lease_until = ${leaseOf(leaseMs)}
+          WHERE id = ${id} AND worker_id = ${workerId} AND state = ${'EXECUTING' satisfies OrderState} RETURNING id`);
+        return idRows.parse(rows).length === 1;
       }),
 
     sealedInput: (id) =>
@@ -261,23 +196,32 @@ export function createOrderStore(
         return found[0];
       }),
 
-    findNeglected: (now, silentMs) =>
-      withStoreError('looking for orders that need a hand', async () => {
-        const rows = neglectedRows.parse(await run(selectNeglected(now, silentMs)));
-        const of = (kind: (typeof rows)[number]['kind']) =>
-          rows.filter((row) => row.kind === kind).map((row) => row.id);
-        return {
-          abandoned: of('abandoned'),
-          unclaimed: of('unclaimed'),
-          overdue: of('overdue'),
-          toRemind: of('to_remind'),
-          unnotified: of('unnotified'),
-        };
+    claimDue: (lane, until, leaseMs, limit) =>
+      withStoreError('claiming orders that are due', async () =>
+        idRows.parse(await run(claimDueOrders(lane, until, leaseMs, limit), 'verified')),
+      ),
+
+    putOff: (id) =>
+      withStoreError(`putting off order ${id}`, async () => {
+        await run(putOffOrder(id));
+      }),
+
+    reschedule: ({ id, version }, due) =>
+      withStoreError(`rescheduling order ${id}`, async () => {
+        await prisma.order.updateMany({
+          where: { id, version, workerId: null },
+          data: { dueAt: due ?? null, leaseUntil: null, failedAttempts: 0 },
+        });
+      }),
+
+    requestTelling: (id, now) =>
+      withStoreError(`having Slack told of order ${id}`, async () => {
+        await run(Prisma.sql`UPDATE orders SET tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
       }),
 
     unsent: () =>
       withStoreError('looking for orders that have not gone out', async () =>
-        ids.parse(await run(selectUnsent())),
+        idRows.parse(await run(selectUnsent())),
       ),
 
     unfinishedOf: (requesterId, accountIds) =>
@@ -302,15 +246,9 @@ export function createOrderStore(
         });
       }),
 
-    enqueue: (jobs) =>
-      withStoreError('queueing jobs', async () => {
-        await deps.enqueue(executorOf(run), jobs.filter(isForLater));
-        deps.committed(jobs);
-      }),
-
     purgeExpired: (now) =>
-      withStoreError('sweeping what has run out', async () => {
-        const drafts = ids.parse(await run(deleteExpiredDrafts(now))).length;
+      withStoreError('purging what has run out', async () => {
+        const drafts = idRows.parse(await run(deleteExpiredDrafts(now))).length;
         const { count: secrets } = await prisma.revealableSecret.updateMany({
           where: { expiresAt: { lte: now }, sealed: { not: null } },
           data: { sealed: null, keyId: null },
@@ -353,16 +291,10 @@ function sentNames({ before, after }: OrderCommit): string[] {
     .map(({ name }) => name);
 }
 
-const ids = z.array(z.object({ id: z.string() }).transform((row) => row.id));
+const idRows = z.array(z.object({ id: z.string() }).transform((row) => row.id));
 
 const sealedRows = z.array(
   z
     .object({ sealed: z.instanceof(Uint8Array), key_id: z.string() })
     .transform((row): Sealed => ({ bytes: Uint8Array.from(row.sealed), keyId: row.key_id })),
 );
-
-function executorOf(run: RunStatement) {
-  return async (text: string, values: unknown[]) => ({
-    rows: z.array(z.unknown()).parse(await run({ text, values })),
-  });
-}

@@ -4,6 +4,7 @@ import type { EarlierItem } from '../orders/earlier.ts';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter, UnnotifiedOrder } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { isLeaseOver } from './statements.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like everything else
@@ -56,6 +57,7 @@ const itemResult = z.looseObject({
   inDoubt: z.boolean().exactOptional(),
   stoppedBy: z.string().exactOptional(),
   doneIn: z.string().exactOptional(),
+  confirmedByRegistry: z.boolean().exactOptional(),
   hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
 });
 
@@ -69,6 +71,7 @@ const item = z.object({
   sentAt: optionalMoment,
   answeredAt: optionalMoment,
   result: itemResult.nullable().transform((result) => result ?? undefined),
+  isFollowed: z.boolean(),
 });
 
 const task = z.enum(ORDER_TASK_NAMES);
@@ -97,7 +100,6 @@ const orderColumns = z.object({
   expires_at: optionalMoment,
   remind_at: optionalMoment,
   worker_id: z.string().nullable(),
-  lease_until: moment.nullable(),
   created_at: moment,
   closed_at: optionalMoment,
   items: z.array(item),
@@ -127,10 +129,7 @@ function orderOf(row: z.output<typeof orderColumns>): Order {
     approvalsRequired: row.approvals_required,
     expiresAt: row.expires_at,
     remindAt: row.remind_at,
-    claim:
-      row.worker_id === null || row.lease_until === null
-        ? undefined
-        : { workerId: row.worker_id, leaseUntil: row.lease_until },
+    claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
     deliveryId: row.delivery_id,
@@ -146,11 +145,12 @@ const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.lease_until, o.created_at, o.closed_at,
+  o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
       'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
-      'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result
+      'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result,
+      'isFollowed', i.followed_at IS NOT NULL
     ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
   ) AS items,
   (
@@ -254,6 +254,7 @@ export function selectEvents(orderId: string): Prisma.Sql {
 /** Columns of {@link selectUnnotified}. */
 const unnotifiedColumns = orderColumns.extend({
   shown_version: z.number(),
+  tell_failed_attempts: z.number(),
   history: z.array(z.object(event)),
   messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
 });
@@ -264,13 +265,14 @@ function unnotifiedOf(row: z.output<typeof unnotifiedColumns>): UnnotifiedOrder 
     shownVersion: row.shown_version,
     history: row.history.map((entry) => ({ orderId: row.id, ...entry })),
     messages: row.messages,
+    failedAttempts: row.tell_failed_attempts,
   };
 }
 
 /** Rows of {@link selectUnnotified}. */
 export const unnotifiedRows = z.compile(z.array(unnotifiedColumns.transform(unnotifiedOf)));
 
-const UNNOTIFIED_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version,
+const UNNOTIFIED_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version, o.tell_failed_attempts,
   (
     SELECT coalesce(json_agg(json_build_object(
       'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
@@ -301,20 +303,20 @@ export const claimedRows = z.compile(
  * transaction was changing is taken as that left it and read as it was before: then it is not current.
  */
 export function claimNotifications(
-  leases: readonly { readonly orderId: string; readonly now: Date; readonly until: Date }[],
+  leases: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[],
 ): Statement {
   const ids = leases.map(({ orderId }) => orderId);
   return named(
     'take orders to show',
     Prisma.sql`
       WITH taken AS (
-        UPDATE orders o SET notification_lease_until = lease.until
+        UPDATE orders o SET notification_lease_until = now() + lease.ms * interval '1 ms'
         FROM unnest(
           ${ids}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
           ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
-          ${leases.map(({ until }) => until)}::timestamptz[]) AS lease (id, now, farthest, until)
-        WHERE o.id = ANY(${ids}) AND o.id = lease.id
-          AND (o.notification_lease_until IS NULL OR o.notification_lease_until <= lease.now OR o.notification_lease_until > lease.farthest)
+          ${leases.map(({ leaseMs }) => leaseMs)}::float8[]) AS lease (id, now, farthest, ms)
+        WHERE o.id = ANY(${ids}) AND o.id = lease.id AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
+          AND (o.tell_due_at IS NULL OR o.tell_due_at <= lease.now OR o.tell_due_at > lease.farthest)
         RETURNING o.id, o.version, o.shown_version
       )
       SELECT ${UNNOTIFIED_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
@@ -367,46 +369,4 @@ export function whereFilter({ states, tasks, requesterId, name, limit }: OrderFi
 /** Ids of orders that are approved and have not ended, the oldest change first. */
 export function selectUnsent(): Prisma.Sql {
   return Prisma.sql`SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING') ORDER BY updated_at`;
-}
-
-/** Orders of each kind in one go. */
-const NEGLECT_LIMIT = 500;
-/** The clocks of replicas differ by less than this, in milliseconds. */
-const SKEW_MS = 60_000;
-
-/** Rows of {@link selectNeglected}. */
-export const neglectedRows = z.array(
-  z.object({
-    kind: z.enum(['abandoned', 'unclaimed', 'overdue', 'to_remind', 'unnotified']),
-    id: z.string(),
-  }),
-);
-
-/** Orders that need a hand, with what for; of each kind the oldest first. */
-export function selectNeglected(now: Date, silentMs: number): Prisma.Sql {
-  const since = new Date(now.getTime() - silentMs);
-  // Where the clock has been put back, what was noted before that stands ahead of it.
-  const far = new Date(now.getTime() + FARTHEST_MS);
-  const ahead = new Date(now.getTime() + SKEW_MS);
-  const kinds = [
-    Prisma.sql`SELECT 'abandoned' AS kind, id, lease_until AS since FROM orders
-      WHERE state = 'EXECUTING' AND (lease_until < ${now} OR lease_until > ${far})`,
-    // Its job stands in for the items that wait for their time; the first of them has had its time.
-    Prisma.sql`SELECT 'unclaimed' AS kind, o.id, o.updated_at AS since FROM orders o
-      WHERE o.state = 'APPROVED' AND (o.updated_at < ${since} OR o.updated_at > ${ahead}) AND EXISTS (
-        SELECT FROM order_items i WHERE i.order_id = o.id AND i.state = 'WAITING'
-          AND (i.not_before IS NULL OR i.not_before < ${since} OR i.not_before > ${far})
-      )`,
-    Prisma.sql`SELECT 'overdue' AS kind, id, expires_at AS since FROM orders
-      WHERE state = 'PENDING' AND expires_at <= ${now}`,
-    Prisma.sql`SELECT 'to_remind' AS kind, id, remind_at AS since FROM orders
-      WHERE state = 'PENDING' AND remind_at <= ${now}`,
-    Prisma.sql`SELECT 'unnotified' AS kind, id, updated_at AS since FROM orders
-      WHERE shown_version < version AND state <> 'DRAFT'
-        AND (notification_lease_until <= ${now} OR notification_lease_until > ${far}
-          OR (notification_lease_until IS NULL AND (updated_at < ${since} OR updated_at > ${ahead})))`,
-  ];
-  const limited = kinds.map((kind) => Prisma.sql`(${kind} ORDER BY since LIMIT ${NEGLECT_LIMIT})`);
-  return Prisma.sql`
-    SELECT kind, id FROM (${Prisma.join(limited, ' UNION ALL ')}) AS neglected ORDER BY since`;
 }

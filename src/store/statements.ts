@@ -1,12 +1,14 @@
 import type { Sealed } from '../accounts/vault.ts';
+import { FARTHEST_MS } from '../orders/clock.ts';
+import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
-import type { OrderCommit } from '../orders/ports.ts';
+import type { DueLane, OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { LOG_POSITION } from './session.ts';
 
 /*
- * Changing orders: all changes of a moment are one SQL statement, so one round trip and, where no jobs go with them, one
- * transaction by itself. With a call of Prisma's a table it takes three times the processor time.
+ * Changing orders: all changes of a moment are one SQL statement, so one round trip and one transaction by itself. With a
+ * call of Prisma's a table it takes three times the processor time.
  */
 
 /** In these states the sealed input may still be sent; in all others it is wiped. */
@@ -33,12 +35,14 @@ export function insertOrder(
   log: readonly OrderLogEntry[],
 ): Prisma.Sql {
   const names = order.items.map((item) => item.name);
+  const at = log.at(-1)?.at ?? order.createdAt;
   return Prisma.sql`
     WITH changed AS (
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
         input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
-        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, remind_at, created_at, updated_at
+        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, remind_at, created_at, updated_at,
+        due_at, tell_due_at
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method}, ${order.account.context ?? null},
@@ -46,7 +50,7 @@ export function insertOrder(
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired}, ${order.retryOf ?? null},
         ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.remindAt ?? null}, ${order.createdAt},
-        ${order.createdAt}
+        ${order.createdAt}, ${dueAt(order, at) ?? null}, ${tellDueAt(order, at) ?? null}
       ) RETURNING id
     ), kept_items AS (
       INSERT INTO order_items (
@@ -64,12 +68,13 @@ export function insertOrder(
 
 /**
  * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
- * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written, and the claim only where it changes: its
- * lease is extended beside all this.
+ * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written. A
+ * lease ends with the change, but for that of a worker, which the change of a worker extends. Slack is to be told since the
+ * first change that it does not show; while it is away, no change brings the next try forward.
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
-  const orders = commits.map(({ before, after, log }) => {
+  const orders = commits.map(({ before, after, log, leaseMs }) => {
     const at = log.at(-1)?.at;
     if (at === undefined) throw new Error('a change needs a line in the audit log');
     return {
@@ -83,9 +88,10 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
       remind_at: after.remindAt,
       closed_at: after.closedAt,
       updated_at: at,
-      claim_changes: before.claim !== after.claim,
       worker_id: after.claim?.workerId,
-      lease_until: after.claim?.leaseUntil,
+      lease_ms: leaseMs,
+      due_at: dueAt(after, at),
+      tell_due_at: tellDueAt(after, at),
       keeps_input: STATES_WITH_INPUT.has(after.state),
     };
   });
@@ -128,15 +134,17 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     Prisma.sql`
       WITH changed AS (
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
-          closed_at = c.closed_at, updated_at = c.updated_at,
-          worker_id = CASE WHEN c.claim_changes THEN c.worker_id ELSE orders.worker_id END,
-          lease_until = CASE WHEN c.claim_changes THEN c.lease_until ELSE orders.lease_until END,
+          closed_at = c.closed_at, updated_at = c.updated_at, due_at = c.due_at, failed_attempts = 0,
+          tell_due_at = CASE WHEN orders.tell_failed_attempts > 0 THEN GREATEST(orders.tell_due_at, c.tell_due_at)
+            ELSE LEAST(orders.tell_due_at, c.tell_due_at) END, worker_id = c.worker_id,
+          lease_until = CASE WHEN c.worker_id IS NOT NULL
+            THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
-          remind_at timestamptz, closed_at timestamptz, updated_at timestamptz, claim_changes boolean, worker_id text,
-          lease_until timestamptz, keeps_input boolean)
+          remind_at timestamptz, closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
+          tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
         RETURNING orders.id
@@ -175,6 +183,71 @@ export function lockRetried(orderId: string): Prisma.Sql {
       SELECT o.retry_of FROM retried JOIN orders o ON o.id = retried.id WHERE o.retry_of IS NOT NULL
     )
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
+}
+
+/** Nothing but what waits for people is due further ahead: what is, was noted by a clock that was put back since. */
+const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
+  deadlines: FARTHEST_MS,
+  execution: FARTHEST_MS,
+  observation: 2 * 60 * 60_000,
+};
+
+/** Whether a lease of the database's clock is over; one that a clock has noted that was put back since counts as over. */
+export const isLeaseOver = (
+  column: Prisma.Sql,
+): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
+  OR ${column} > now() + ${FARTHEST_MS}::float8 * interval '1 ms')`;
+
+/** The end of a lease that begins now, by the database's clock. */
+export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
+
+/** Claims orders of a lane that are due by `until` and that nobody is at; their workers, if any, have fallen silent. */
+export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
+  const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
+  return named(
+    `claim due orders: ${lane}`,
+    Prisma.sql`
+      WITH due AS (
+        SELECT id AS due_id, due_at AS since FROM orders
+        WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
+          AND (due_at <= ${until} OR (due_at > ${farthest} AND state <> 'PENDING'))
+          AND ${isLeaseOver(Prisma.sql`lease_until`)}
+        ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
+        RETURNING id, since
+      )
+      SELECT id FROM claimed ORDER BY since`,
+  );
+}
+
+/** Claims orders of which Slack has to be told and that nobody tells of. */
+export function claimTellingOrders(now: Date, leaseMs: number, limit: number): Statement {
+  return named(
+    'claim orders to tell of',
+    Prisma.sql`
+      WITH due AS (
+        SELECT id AS due_id, tell_due_at AS since FROM orders
+        WHERE tell_due_at IS NOT NULL
+          AND (tell_due_at <= ${now} OR tell_due_at > ${new Date(now.getTime() + FARTHEST_MS)})
+          AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
+        ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE orders SET notification_lease_until = ${leaseOf(leaseMs)} FROM due WHERE id = due_id RETURNING id, since
+      )
+      SELECT id FROM claimed ORDER BY since`,
+  );
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Leaves an order alone that nobody carries out, for a pause that doubles from try to try. */
+export function putOffOrder(id: string): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE orders SET failed_attempts = failed_attempts + 1,
+      lease_until = now() + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
+    WHERE id = ${id} AND worker_id IS NULL`;
 }
 
 /** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */

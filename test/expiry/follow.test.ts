@@ -5,7 +5,6 @@ import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { NO_JOBS } from '../store/order-rig.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -105,7 +104,7 @@ describe('on the real store', () => {
     };
     const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
     await rig.database.prisma.order.create({ data: { ...row, items } });
-    const store = createOrderStore(rig.database, NO_JOBS);
+    const store = createOrderStore(rig.database);
     const order = await store.load(id);
     if (order === undefined) throw new Error('the order is gone');
     return order;
@@ -186,14 +185,6 @@ describe('on the real store', () => {
     expect(await attempt).toMatchObject({ code: '23505' });
     expect(await followOrder(deps, 'order1', 1)).toBe('cafe.rest');
     expect(await rig.store.find('cafe.rest')).toMatchObject({ addedBy: 'U0CAROL', registeredBy: 'U0ALICE' });
-  });
-
-  test('a success whose job was lost is found, until it is followed', async () => {
-    const order = await anOrder('order2');
-    const since = new Date(NOW.getTime() - 7 * DAY_MS);
-    expect(await rig.store.unfollowed(since)).toEqual([{ orderId: 'order2', n: 1 }]);
-    await followOrder({ store: rig.store, load: async () => order, now: () => NOW }, 'order2', 1);
-    expect(await rig.store.unfollowed(since)).toEqual([]);
   });
 
   test('a renewal stops the reminders of its name at once, and begins anew with the next end', async () => {

@@ -242,7 +242,7 @@ test('every kind of secret took part', () => {
   expect([...secrets.keys()].filter((kind) => !kind.startsWith('session'))).toHaveLength(16);
   expect(places.get('log')).toContain('"level":50');
   expect(places.get('log')?.length).toBeGreaterThan(10_000);
-  expect(places.get('database')).toContain('pgboss.');
+  expect(places.get('database')).toContain('public.orders ');
 });
 
 describe('the search', () => {

@@ -173,7 +173,7 @@ describe('full', () => {
     await admin.connect();
     const each = (sql: string) =>
       admin.query(`DO $do$ DECLARE t record; BEGIN
-        FOR t IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'pgboss') LOOP
+        FOR t IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'public' LOOP
           EXECUTE format('${sql}', t.schemaname, t.tablename);
         END LOOP; END $do$`);
     try {

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { jobsAfter } from '../../src/orders/jobs.ts';
-import type { Order, OrderState } from '../../src/orders/order.ts';
 import { inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
-import { newOrder } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -20,7 +17,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 const RENEWAL = { names: ['cafe.rest'], period: 2 };
-const queues = async (order: Order) => rig.queued(order.id).map(({ queue }) => queue);
+const AT_ONCE = () => ({ work: rig.now, telling: rig.now });
 
 describe('ids', () => {
   test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
@@ -41,29 +38,6 @@ describe('ids', () => {
       resultOwner({ ...order, requesterId: 'U0BOB' }, 1),
     ];
     expect(new Set(owners.map((owner) => JSON.stringify(owner))).size).toBe(owners.length);
-  });
-});
-
-describe('the jobs after a change', () => {
-  test.each<[OrderState, readonly string[]]>([
-    ['DRAFT', []],
-    ['PENDING', ['order.show', 'order.expire', 'order.nudge']],
-    ['APPROVED', ['order.execute', 'order.show']],
-    ['EXECUTING', ['order.show']],
-    ['SUCCEEDED', ['order.show']],
-    ['FAILED', ['order.show']],
-    ['UNKNOWN', ['order.show']],
-    ['DENIED', ['order.show']],
-    ['EXPIRED', ['order.show']],
-    ['CANCELLED', ['order.show']],
-  ])('to %s are %j', (state, expected) => {
-    const jobs = jobsAfter(newOrder(['cafe.rest'], { state }));
-    expect(jobs.map(({ queue }) => queue)).toEqual(expected);
-  });
-
-  test('to PENDING nudge nobody twice', () => {
-    const jobs = jobsAfter(newOrder(['cafe.rest'], { remindAt: undefined }));
-    expect(jobs.map(({ queue }) => queue)).toEqual(['order.show', 'order.expire']);
   });
 });
 
@@ -98,7 +72,7 @@ describe('asking', () => {
   test('for a task that need not wait makes one that goes out at once', async () => {
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
     expect(order).toMatchObject({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
-    expect(await queues(order)).toEqual(['order.execute', 'order.show']);
+    expect(await rig.due(order.id)).toEqual(AT_ONCE());
   });
 
   test('follows the settings of the moment', async () => {
@@ -118,7 +92,7 @@ describe('asking', () => {
       expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
       remindAt: undefined,
     });
-    expect(await queues(draft)).toEqual([]);
+    expect(await rig.due(draft.id)).toEqual({ work: undefined, telling: undefined });
   });
 
   test('without a linked account, with one that cannot do it, or for what is wrong makes none', async () => {
@@ -133,7 +107,6 @@ describe('asking', () => {
       why: 'Link an account with a password.',
     });
     expect(await rig.sql('SELECT id FROM orders')).toEqual([]);
-    expect(rig.loseJobs()).toEqual([]);
   });
 
   test('once, delivered ten times, makes one order', async () => {
@@ -189,8 +162,8 @@ describe('confirming a draft', () => {
     expect(await rig.orders.confirm(order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
     const outcomes = await atOnce(5, () => rig.orders.confirm(order.id, 'U0ALICE'));
     expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
-    expect(await queues(order)).toEqual(['order.execute', 'order.show']);
-    await rig.runJobs();
+    expect(await rig.due(order.id)).toEqual(AT_ONCE());
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
@@ -214,7 +187,7 @@ describe('confirming a draft', () => {
     await rig.recover();
     expect(await rig.orders.load(order.id), 'it is forgotten').toBeUndefined();
     expect(await rig.orders.confirm(order.id, 'U0ALICE')).toEqual(late);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toEqual([]);
   });
 
@@ -222,7 +195,7 @@ describe('confirming a draft', () => {
     const [first, second] = [await draft(), await draft()];
     const outcomes = await Promise.all([first, second].map(({ id }) => rig.orders.confirm(id, 'U0ALICE')));
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'open_already']);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toHaveLength(1);
   });
 });
@@ -234,7 +207,7 @@ describe('retrying', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
-    await rig.runJobs();
+    await rig.runDue();
     rig.service.answer = async () => DONE;
     return rig.read(order.id);
   };
@@ -251,7 +224,7 @@ describe('retrying', () => {
       approvals: [],
     });
     await rig.orders.approve(retried.id, 'U0BOB');
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(retried.id)).state).toBe('SUCCEEDED');
     expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
   });
@@ -296,7 +269,7 @@ describe('retrying', () => {
     rig.service.answer = async () => {
       throw fails('refused');
     };
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
       kind: 'needs_secret',
       order: { id: order.id },

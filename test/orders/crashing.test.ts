@@ -65,12 +65,12 @@ describe('a worker that dies', () => {
     expect((await rig.read(order.id)).items[0]?.result?.summary).toMatch(/may have reached the service/);
     rig.pass(HOUR_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
 
     answer.open();
     await working;
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(await rig.unfollowed(order.id)).toEqual([1]);
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
@@ -104,7 +104,7 @@ describe('a worker that dies', () => {
     await until('the worker is about to send', held.entered);
     await takeUp();
     expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     held.open();
     await dead;
@@ -114,10 +114,9 @@ describe('a worker that dies', () => {
 
   test('between the claim and the first request is noticed by the rows, without any job', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    rig.loseJobs();
     rig.pass(SILENCE_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
@@ -128,7 +127,9 @@ test('a worker whose sign of life came just in time is not robbed of its order',
   const order = await rig.approvedRenewal('cafe.rest');
   const working = rig.startProcess().execute(order.id);
   await until('the request is out', () => rig.service.received.length === 1);
-  await rig.recover({ abandoned: [order.id] });
+  rig.pass(SILENCE_MS - 2_000);
+  await rig.main.advance(order.id);
+  await rig.recover();
   expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
   answer.open();
   await working;
@@ -176,7 +177,7 @@ describe('a worker that stalls before sending and comes back while another oneâ€
       await first;
       expect(await states(order.id), 'while the request is out').toEqual(['EXECUTING', 'SENT']);
       rig.pass(16_000);
-      await rig.runJobs();
+      await rig.runDue();
       expect(rig.service.timesSent(order.id), 'requests').toBe(1);
 
       answer.open();
@@ -192,10 +193,10 @@ test('a worker that is alive keeps its order for as long as the answer takes', a
   const working = rig.startProcess({ leaseMs: 400 }).execute(order.id);
   await until('the request is out', () => rig.service.received.length === 1);
   for (let minute = 0; minute < 3; minute += 1) {
-    rig.pass(60_000);
+    await rig.sql(`UPDATE orders SET lease_until = now() - interval '1 s' WHERE id = $1`, order.id);
     await until('the lease is extended', async () => {
-      const { claim } = await rig.read(order.id);
-      return claim !== undefined && claim.leaseUntil > rig.now;
+      const [row] = await rig.sql('SELECT lease_until > now() AS holds FROM orders WHERE id = $1', order.id);
+      return row?.['holds'] === true;
     });
     await rig.recover();
   }
@@ -221,7 +222,7 @@ test('at shutdown what is out becomes unknown, and what has not left goes on aft
     'WAITING',
   ]);
   rig.service.answer = async () => DONE;
-  await rig.runJobs();
+  await rig.runDue();
   expect(await states(order.id)).toEqual([
     'UNKNOWN',
     ...Array.from({ length: 4 }, () => 'UNKNOWN'),
@@ -255,7 +256,7 @@ describe('when the database is away', () => {
     });
     await working;
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(await rig.unfollowed(order.id)).toEqual([1]);
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
@@ -266,7 +267,7 @@ describe('when the database is away', () => {
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     const answers = (await rig.story(order.id)).filter((kind) => kind === 'answered');
     expect(answers).toHaveLength(1);
-    expect(rig.queued(order.id, 'expiry.follow')).toHaveLength(1);
+    expect(await rig.unfollowed(order.id)).toEqual([1]);
   });
 
   test.each(['before', 'after'] as const)(
@@ -278,7 +279,7 @@ describe('when the database is away', () => {
       expect(rig.service.received, 'sent without the mark').toEqual([]);
       expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
       rig.pass(1_000);
-      await rig.runJobs();
+      await rig.runDue();
       expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
       expect(rig.service.timesSent(order.id)).toBe(1);
     },
@@ -290,7 +291,7 @@ describe('when the database is away', () => {
     await rig.main.execute(order.id);
     expect(await states(order.id)).toEqual(['APPROVED', 'SUCCEEDED', 'WAITING', 'SUCCEEDED']);
     rig.pass(1_000);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 1, 1]);
   });

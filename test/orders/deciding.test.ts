@@ -23,12 +23,12 @@ async function unknownRenewal() {
     throw fails('unknown_outcome');
   };
   const { id } = await rig.approvedRenewal('cafe.rest');
-  await rig.runJobs();
+  await rig.runDue();
   return rig.read(id);
 }
 
 async function nothingSent(orderId: string): Promise<void> {
-  await rig.runJobs();
+  await rig.runDue();
   expect(rig.service.timesSent(orderId), 'requests to the service').toBe(0);
 }
 
@@ -41,9 +41,9 @@ describe('approving', () => {
     expect(done(outcomes)).toBe(1);
     for (const outcome of outcomes.filter(({ ok }) => !ok))
       expect(refusal(outcome)).toMatch(/approved already/);
-    expect(rig.queued(order.id, 'order.execute')).toHaveLength(1);
+    expect(await rig.isDue(order.id)).toBe(true);
 
-    // As if the queue delivered the job to 20 replicas.
+    // As if 20 replicas found it at once.
     await atOnce(20, () => rig.startProcess().execute(order.id));
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.story(order.id)).toEqual([
@@ -80,7 +80,7 @@ describe('approving', () => {
       remindAt: undefined,
     });
     expect(new Set(approved.approvals.map(({ userId }) => userId)).size).toBe(3);
-    expect(rig.queued(order.id, 'order.execute')).toHaveLength(1);
+    expect(await rig.isDue(order.id)).toBe(true);
   });
 
   test('as many are needed as when it was asked for', async () => {
@@ -103,7 +103,7 @@ describe('approving', () => {
     expect(refusal(await rig.orders.approve(order.id, 'U0DORA'))).toMatch(/Only approvers/);
     await nothingSent(order.id);
     await rig.orders.approve(order.id, 'U0CAROL');
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
@@ -121,7 +121,7 @@ describe('approving', () => {
       state: 'APPROVED',
       approvals: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }],
     });
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
@@ -293,8 +293,7 @@ describe('when several decide at once', () => {
     for (const outcome of outcomes) if (!outcome.ok) expect(outcome.refusal).toMatch(/the order is /);
     expect((await rig.read(order.id)).state).toBe(state);
     expect(await rig.story(order.id)).toHaveLength(2);
-    const executes = rig.queued(order.id, 'order.execute');
-    expect(executes, 'jobs to carry it out').toHaveLength(state === 'APPROVED' ? 1 : 0);
+    expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');
   });
 
   test('an order that is approved cannot be taken back or denied', async () => {
@@ -360,7 +359,6 @@ describe('when the ground of an order has gone', () => {
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
     // Rules come with a release: who knows the new ones is not the process that took the click.
-    rig.loseJobs();
     await rig.startProcess().execute(order.id);
     await nothingSent(order.id);
     const { state, items } = await rig.read(order.id);
@@ -398,19 +396,15 @@ describe('time', () => {
     expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
   });
 
-  test('the jobs that wait for the moments are queued with the order', async () => {
+  test('the moments are kept with the order', async () => {
     const order = await renewal();
-    const jobs = rig.queued(order.id);
-    expect(jobs.map(({ queue, startAfter }) => [queue, startAfter])).toEqual([
-      ['order.show', undefined],
-      ['order.expire', order.expiresAt],
-      ['order.nudge', order.remindAt],
-    ]);
+    expect(await rig.due(order.id)).toEqual({ work: order.remindAt, telling: rig.now });
     rig.pass(4 * HOUR_MS);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
+    expect((await rig.due(order.id)).work).toEqual(order.expiresAt);
     rig.pass(68 * HOUR_MS);
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
   });
 
@@ -425,14 +419,13 @@ describe('time', () => {
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
   });
 
-  test('what no job noticed, recovery does', async () => {
+  test('are noticed once, however many processes look', async () => {
     const order = await renewal();
-    rig.loseJobs();
     rig.pass(4 * HOUR_MS);
     await rig.recover();
     rig.pass(68 * HOUR_MS);
     await atOnce(3, () => rig.recover());
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
-    expect(rig.queued(order.id, 'order.show')).not.toEqual([]);
+    expect((await rig.due(order.id)).telling).toBeInstanceOf(Date);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -22,18 +22,16 @@ const itemStates = async (orderId: string) => (await rig.read(orderId)).items.ma
 
 /** When the next try of an order is due, in milliseconds from now. */
 async function nextTry(orderId: string): Promise<number | undefined> {
-  const [job, ...more] = rig.queued(orderId, 'order.execute');
-  expect(more, 'more than one job for the next try').toEqual([]);
-  return job?.startAfter === undefined ? undefined : job.startAfter.getTime() - rig.now.getTime();
+  const { work } = await rig.due(orderId);
+  return work instanceof Date && work > rig.now ? work.getTime() - rig.now.getTime() : undefined;
 }
 
-test('an answer is kept with all that people are shown, and what follows from it is queued', async () => {
+test('an answer is kept with all that people are shown, and what follows from it is due', async () => {
   rig.service.answer = async () => ({
     ...DONE,
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
   });
   const order = await rig.approvedRenewal('cafe.rest');
-  rig.loseJobs();
   await rig.main.execute(order.id);
   const done = await rig.read(order.id);
   expect(done).toMatchObject({ state: 'SUCCEEDED', claim: undefined, closedAt: rig.now });
@@ -53,23 +51,29 @@ test('an answer is kept with all that people are shown, and what follows from it
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
   expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
-  expect(rig.queued(order.id).map(({ queue }) => queue)).toEqual(['order.show', 'expiry.follow']);
+  expect(await rig.due(order.id)).toEqual({ work: rig.now, telling: rig.now });
+  expect(await rig.unfollowed(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
 });
 
-test('an order that takes longer than a moment is shown meanwhile', async () => {
-  const order = await rig.approvedRenewal('cafe.rest');
-  rig.loseJobs();
-  let answer: (() => void) | undefined;
-  rig.service.answer = () =>
-    new Promise((resolve) => {
-      answer = () => resolve(DONE);
-    });
+test('an order that takes longer than a moment is shown meanwhile, however much happens to it', async () => {
+  const order = await rig.approvedRenewal('a.rest', 'b.rest');
+  await rig.tell(order.id);
+  const soon = new Date(rig.now.getTime() + 1_000);
+  const answers = [gate(), gate()] as const;
+  rig.service.answer = async ({ ctid }) => {
+    await answers[ctid.endsWith('.1') ? 0 : 1].opened;
+    return DONE;
+  };
   const execution = rig.main.execute(order.id);
-  await until('it is to be shown', async () => rig.queued(order.id, 'order.show').length > 0);
-  expect((await rig.read(order.id)).state).toBe('EXECUTING');
-  answer?.();
+  await until('both are out', () => rig.service.received.length === 2);
+  expect((await rig.due(order.id)).telling).toEqual(soon);
+  rig.pass(10_000);
+  answers[0].open();
+  await until('one is answered', async () => (await itemStates(order.id)).includes('SUCCEEDED'));
+  expect((await rig.due(order.id)).telling).toEqual(soon);
+  answers[1].open();
   await execution;
 });
 
@@ -82,7 +86,7 @@ test('sentAt is in the database before the request leaves', async () => {
     });
     return DONE;
   };
-  await rig.runJobs();
+  await rig.runDue();
   expect(await itemStates(order.id)).toEqual(['SUCCEEDED']);
 });
 
@@ -96,29 +100,12 @@ test('an order that is not approved is not sent', async () => {
   expect(rig.service.received).toEqual([]);
 });
 
-describe('an order that the approval has told of', () => {
-  test('is sent once, however many take it up as it was told', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
-    await atOnce(6, () => rig.startProcess().execute(order.id, order));
-    expect(rig.service.timesSent(order.id)).toBe(1);
-    await rig.main.execute(order.id, order);
-    expect(rig.service.timesSent(order.id), 'once it was over').toBe(1);
-  });
-
-  test('is not stopped for what it was told to be like', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
-    await rig.main.execute(order.id, { ...order, input: 'nothing that the rules know' });
-    expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
-  });
-
-  test('is not sent when it is another by now, should it even have the same version', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
-    // As after a backup was put back and somebody decided anew.
-    await rig.sql(`UPDATE orders SET state = 'CANCELLED' WHERE id = $1`, order.id);
-    await rig.main.execute(order.id, order);
-    expect(rig.service.received).toEqual([]);
-    expect((await rig.read(order.id)).state).toBe('CANCELLED');
-  });
+test('an approved order is sent once, however many take it up', async () => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  await atOnce(6, () => rig.startProcess().execute(order.id));
+  expect(rig.service.timesSent(order.id)).toBe(1);
+  await rig.main.execute(order.id);
+  expect(rig.service.timesSent(order.id), 'once it was over').toBe(1);
 });
 
 describe('a task that costs money', () => {
@@ -127,12 +114,12 @@ describe('a task that costs money', () => {
       throw fails('unknown_outcome');
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
     for (let hour = 0; hour < 3; hour += 1) {
       rig.pass(24 * HOUR_MS);
       await rig.recover();
-      await rig.runJobs();
+      await rig.runDue();
       await rig.main.execute(order.id);
     }
     expect(rig.service.timesSent(order.id)).toBe(1);
@@ -144,10 +131,10 @@ describe('a task that costs money', () => {
       throw new TypeError('a fault of ours');
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     rig.pass(HOUR_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
@@ -157,13 +144,13 @@ describe('a task that costs money', () => {
       throw fails('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'FAILED',
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
     expect(rig.accepted, 'a refusal says nothing of the account').toEqual([]);
-    expect(rig.queued(order.id, 'expiry.follow'), 'nothing has changed for the watch list').toEqual([]);
+    expect(await rig.unfollowed(order.id), 'nothing has changed for the watch list').toEqual([]);
   });
 
   test('goes again when the service was busy, after the time that it names and with the same ctid', async () => {
@@ -172,7 +159,7 @@ describe('a task that costs money', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'APPROVED',
       claim: undefined,
@@ -182,10 +169,10 @@ describe('a task that costs money', () => {
     rig.pass(89_999);
     // A job that comes early, such as one of recovery's, changes nothing.
     await rig.main.execute(order.id);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id), 'before its time').toBe(1);
     rig.pass(1);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(2);
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
@@ -196,11 +183,11 @@ describe('a task that costs money', () => {
     };
     const order = await rig.approvedRenewal('cafe.rest');
     for (const wait of [1_000, 4_000, 16_000]) {
-      await rig.runJobs();
+      await rig.runDue();
       expect(await nextTry(order.id)).toBe(wait);
       rig.pass(wait);
     }
-    await rig.runJobs();
+    await rig.runDue();
     const failed = await rig.read(order.id);
     expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
     expect(failed.items[0]?.result?.summary).toMatch(/nothing was sent/);
@@ -213,7 +200,7 @@ describe('a task that costs money', () => {
     };
     const order = await rig.approvedRenewal('cafe.rest');
     for (let tries = 0; tries < 6; tries += 1) {
-      await rig.runJobs();
+      await rig.runDue();
       rig.pass(MINUTE_MS);
     }
     expect(rig.service.received).toEqual([]);
@@ -225,7 +212,7 @@ describe('a task that costs money', () => {
       throw fails('auth', { httpStatus: 401 });
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/alice in context 4.*`\/domain link`/);
@@ -239,7 +226,7 @@ describe('a task that may be repeated', () => {
     };
     const order = await rig.ask('nameservers', nameservers);
     for (let tries = 0; tries < 6; tries += 1) {
-      await rig.runJobs();
+      await rig.runDue();
       rig.pass(16_000);
     }
     expect(rig.service.timesSent(order.id)).toBe(4);
@@ -252,9 +239,9 @@ describe('a task that may be repeated', () => {
       return DONE;
     };
     const order = await rig.ask('nameservers', nameservers);
-    await rig.runJobs();
+    await rig.runDue();
     rig.pass(1_000);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
@@ -263,7 +250,7 @@ describe('a task that may be repeated', () => {
       throw fails('unknown_outcome');
     };
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
@@ -283,7 +270,7 @@ describe('several names', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(most, 'requests out at once').toBe(4);
     const received = rig.service.received.map(({ ctid, input }) => [ctid, input]).sort();
@@ -296,7 +283,7 @@ describe('several names', () => {
       return DONE;
     };
     const failed = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await itemStates(failed.id)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
     expect((await rig.read(failed.id)).state).toBe('FAILED');
 
@@ -306,7 +293,7 @@ describe('several names', () => {
       return DONE;
     };
     const unknown = await rig.approvedRenewal('d.rest', 'e.rest', 'f.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await itemStates(unknown.id)).toEqual(['UNKNOWN', 'FAILED', 'SUCCEEDED']);
     expect((await rig.read(unknown.id)).state).toBe('UNKNOWN');
   });
@@ -318,10 +305,10 @@ describe('several names', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await itemStates(order.id)).toEqual(['SUCCEEDED', 'WAITING', 'SUCCEEDED']);
     rig.pass(5_000);
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
   });
@@ -341,7 +328,7 @@ describe('people who have left', () => {
   test('after the approval have nothing sent for them', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'left');
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toEqual([]);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
@@ -358,7 +345,7 @@ describe('people who have left', () => {
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { requesterId: 'U0ERIN' });
     await rig.orders.approve(order.id, 'U0BOB');
     rig.absent.set('U0ALICE', 'left');
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toEqual([]);
     expect((await rig.read(order.id)).items[0]?.result?.summary).toMatch(/whose account it uses/);
   });
@@ -368,10 +355,10 @@ describe('people who have left', () => {
       throw fails('busy', { retryAfterMs: 90_000 });
     };
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     rig.absent.set('U0ALICE', 'left');
     rig.pass(90_000);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED' }] });
   });
@@ -383,7 +370,7 @@ describe('people who have left', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toHaveLength(4);
     expect((await itemStates(order.id)).sort()).toEqual([
       ...Array<string>(5).fill('FAILED'),
@@ -399,7 +386,7 @@ describe('people who have left', () => {
     for (let tries = 0; tries < 30; tries += 1) {
       rig.pass(MINUTE_MS);
       await rig.recover();
-      await rig.runJobs();
+      await rig.runDue();
     }
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({
@@ -409,7 +396,7 @@ describe('people who have left', () => {
     });
     rig.absent.clear();
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
@@ -421,14 +408,14 @@ describe('people who have left', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toHaveLength(4);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
     rig.service.answer = async () => DONE;
     rig.absent.clear();
     rig.pass(MINUTE_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
       names.map(() => 1),
@@ -440,7 +427,7 @@ describe('a secret', () => {
   test('that was typed reaches the service and nobody else, and is wiped with the end', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
     await rig.orders.approve(order.id, 'U0BOB');
-    await rig.runJobs();
+    await rig.runDue();
     const [request] = rig.service.received;
     const { auth } = z.object({ auth: z.instanceof(Secret) }).parse(request?.input);
     expect(auth.reveal()).toBe('canary-auth-code');
@@ -472,19 +459,18 @@ describe('a secret', () => {
     const missing: string[] = [];
     const otherKey = [{ id: 'k2', key: Buffer.alloc(32, 8) }] as const;
     const keyless = rig.startProcess({ vault: createVault([...otherKey], (keyId) => missing.push(keyId)) });
-    await keyless.execute(order.id, order);
+    await keyless.execute(order.id);
     for (let day = 0; day < 30; day += 1) {
       rig.pass(24 * HOUR_MS);
-      rig.loseJobs();
       await rig.recover();
-      expect(rig.queued(order.id, 'order.execute'), 'taken up again and again').toHaveLength(1);
+      expect(await rig.isDue(order.id), 'taken up again and again').toBe(true);
       await keyless.execute(order.id);
     }
     expect(await rig.read(order.id)).toEqual(order);
     expect(rig.service.received).toEqual([]);
     expect(new Set(missing)).toEqual(new Set(['k1']));
 
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 1 }] });
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
@@ -492,9 +478,9 @@ describe('a secret', () => {
   test('of the account whose key is missing here waits too', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     const clientFor = () => Promise.reject(new UnknownKeyError('k2'));
-    await rig.startProcess({ clientFor }).execute(order.id, order);
+    await rig.startProcess({ clientFor }).execute(order.id);
     expect(await rig.read(order.id)).toEqual(order);
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
@@ -502,7 +488,7 @@ describe('a secret', () => {
     const order = await rig.ask('transfer', TRANSFER);
     await rig.orders.approve(order.id, 'U0BOB');
     for (let tries = 0; tries < 6; tries += 1) {
-      await rig.runJobs();
+      await rig.runDue();
       rig.pass(MINUTE_MS);
     }
     const failed = await rig.read(order.id);

@@ -48,7 +48,7 @@ function renewal() {
 /** One whose client holds a session that the service no longer knows. */
 async function renewalAfterSessionEnded() {
   const first = await renewal();
-  await rig.runJobs();
+  await rig.runDue();
   expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
   service.sessions.endAll();
   return renewal();
@@ -76,7 +76,7 @@ describe('a request that was refused because its session had ended', () => {
     const ended = service.onRequest(({ ctid, status }) => {
       if (ctid === order.id && status === 401) rig.pass(MINUTE_MS);
     });
-    await rig.runJobs();
+    await rig.runDue();
     ended();
     expect(statuses(order.id)).toEqual([401, 200]);
     expect(before, 'requests that had left at each mark').toEqual([0, 1]);
@@ -97,7 +97,7 @@ describe('a request that was refused because its session had ended', () => {
     rig.setBeforeCommit(async (change) => {
       if (isSecondMark(change)) await takeUp();
     });
-    await rig.runJobs();
+    await rig.runDue();
     expect(statuses(order.id)).toEqual([401]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
@@ -114,7 +114,7 @@ describe('a request that was refused because its session had ended', () => {
         await takeUp();
         await rig.orders.resolve(order.id, 'U0BOB', outcome, undefined);
       });
-      await rig.runJobs();
+      await rig.runDue();
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({
         state: outcome,
@@ -151,11 +151,11 @@ describe('a request that was refused because its session had ended', () => {
     async (when) => {
       const order = await renewalAfterSessionEnded();
       rig.setCommitFault((change) => (isSecondMark(change) ? when : undefined));
-      await rig.runJobs();
+      await rig.runDue();
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING' }] });
       rig.pass(MINUTE_MS);
-      await rig.runJobs();
+      await rig.runDue();
       expect(statuses(order.id)).toEqual([401, 200]);
       expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     },
@@ -184,7 +184,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     expect(ended.items[0]?.result?.summary).toMatch(/suspended.*sent nothing.*taken it for lost/);
     rig.pass(MINUTE_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
     expect(statuses(order.id)).toEqual([]);
     expect((await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   });

@@ -3,7 +3,6 @@ import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { NO_JOBS } from '../store/order-rig.ts';
 import { OwnServer } from '../support/own-server.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -67,7 +66,7 @@ async function requestOut(...names: string[]) {
       await execution;
       rig.pass(HOUR_MS);
       await rig.recover();
-      await rig.runJobs();
+      await rig.runDue();
       return rig.read(asked.id);
     },
   };
@@ -110,10 +109,9 @@ describe('an order that is said to be unsent', () => {
         const { claim } = await rig.read(id);
         await before.sending();
         await rig.sql(
-          `UPDATE orders SET state = 'EXECUTING', version = 3, worker_id = $2, lease_until = $3::timestamptz WHERE id = $1`,
+          `UPDATE orders SET state = 'EXECUTING', version = 3, worker_id = $2, lease_until = now() + interval '1 h' WHERE id = $1`,
           id,
           claim?.workerId,
-          claim?.leaseUntil.toISOString(),
         );
       },
     ],
@@ -122,10 +120,9 @@ describe('an order that is said to be unsent', () => {
       async ({ before, id }) => {
         await before.sending();
         await rig.sql(
-          `UPDATE orders SET state = 'EXECUTING', version = 4, worker_id = 'another', lease_until = $2::timestamptz
-             WHERE id = $1`,
+          `UPDATE orders SET state = 'EXECUTING', version = 4, worker_id = 'another',
+             lease_until = now() + interval '1 h' WHERE id = $1`,
           id,
-          new Date(rig.now.getTime() + HOUR_MS).toISOString(),
         );
       },
     ],
@@ -366,6 +363,6 @@ test('a server whose disk is put back while a request is out: one request, and w
   // A process that starts now has seen nothing of all this.
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
-  await rig.startProcess({ store: createOrderStore(fresh, NO_JOBS) }).execute(order.id);
+  await rig.startProcess({ store: createOrderStore(fresh) }).execute(order.id);
   expect(rig.service.timesSent(order.id), 'requests').toBe(1);
 }, 120_000);

@@ -45,7 +45,6 @@ const eventOf = {
   claimed: fc.record({
     type: fc.constant('claimed' as const),
     workerId: worker,
-    leaseUntil: fc.constant(hoursLater(1)),
   }),
   sending: fc.record({ type: fc.constant('sending' as const), workerId: worker, n: item }),
   sending_again: fc.record({

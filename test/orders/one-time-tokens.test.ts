@@ -50,12 +50,12 @@ const redirect = () =>
 
 test('it is held back until then, and goes out by itself', async () => {
   const first = await redirect();
-  await rig.runJobs();
+  await rig.runDue();
   expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
   service.sessions.endAll();
 
   const order = await redirect();
-  await rig.runJobs();
+  await rig.runDue();
   const waiting = await rig.read(order.id);
   expect(waiting).toMatchObject({
     state: 'APPROVED',
@@ -65,7 +65,7 @@ test('it is held back until then, and goes out by itself', async () => {
   expect(heldBack?.detail['why']).toMatch(/one-time token/);
 
   rig.pass(HALF_MINUTE_MS);
-  await rig.runJobs();
+  await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   const answers = (task: 'session.create' | 'redirect.update') =>
     service.requestsFor({ task }).map(({ status }) => status);

@@ -25,9 +25,8 @@ describe('settling an unknown outcome', () => {
       return DONE;
     };
     const order = await rig.approvedRenewal('a.rest', 'b.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-    rig.loseJobs();
     return order;
   };
 
@@ -44,11 +43,9 @@ describe('settling an unknown outcome', () => {
       actor: 'U0BOB',
       detail: { outcome, reason: 'seen at the service', ctids: [`${order.id}.2`] },
     });
-    const followed = rig.queued(order.id, 'expiry.follow');
-    expect(
-      followed.map(({ data }) => data),
-      'names that the watch list hears of now',
-    ).toEqual(outcome === 'SUCCEEDED' ? [{ orderId: order.id, n: 2 }] : []);
+    expect(await rig.unfollowed(order.id), 'names that the watch list is to hear of').toEqual(
+      outcome === 'SUCCEEDED' ? [1, 2] : [1],
+    );
   });
 
   test('is for approvers', async () => {
@@ -75,7 +72,7 @@ describe('settling an unknown outcome', () => {
     const order = await rig.approvedRenewal('c.rest');
     const early = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
     expect(early.ok).toBe(false);
-    await rig.runJobs();
+    await rig.runDue();
     const late = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
     expect(late.ok).toBe(false);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
@@ -86,7 +83,7 @@ describe('a secret result', () => {
   const fetched = async () => {
     rig.service.answer = async () => ({ ...DONE, data: [{ authInfo: 'canary-auth' }] });
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
-    await rig.runJobs();
+    await rig.runDue();
     return rig.read(order.id);
   };
   const seen = async (orderId: string, userId = 'U0ALICE') => {
@@ -147,7 +144,7 @@ describe('a secret result', () => {
 
   test('is not there where a task has none, and not for an order that is not', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.orders.reveal(order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
     expect(await rig.orders.reveal('nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
@@ -158,7 +155,7 @@ describe('a secret result', () => {
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
     });
     const order = await rig.ask('user', { user: 'anna', context: 4, defaultEmail: 'anna@example.com' });
-    await rig.runJobs();
+    await rig.runDue();
     expect(await seen(order.id)).toBe('canary-password');
   });
 });
@@ -231,7 +228,7 @@ describe('an answer that comes after all', () => {
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
       });
       expect(await reply(order.id)).toMatch(/agrees with what was settled/);
-      expect(rig.queued(order.id, 'order.show'), 'it is shown').not.toEqual([]);
+      expect((await rig.due(order.id)).telling, 'it is shown').toBeInstanceOf(Date);
     },
   );
 
@@ -309,7 +306,7 @@ describe('what may be repeated, and was in doubt once', () => {
       name: 'doubt.rest',
       nameServers: ['ns1.a.rest', 'ns2.a.rest'],
     });
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'APPROVED',
       items: [{ result: { inDoubt: true } }],
@@ -328,7 +325,7 @@ describe('what may be repeated, and was in doubt once', () => {
   test('is unknown, not failed, when the second request is refused', async () => {
     const order = await asked();
     rig.pass(MINUTE_MS);
-    await rig.runJobs();
+    await rig.runDue();
     const ended = await rig.read(order.id);
     expect(ended.state).toBe('UNKNOWN');
     expect(ended.items[0]?.result).toMatchObject({ code: 'EF01017' });
@@ -339,7 +336,7 @@ describe('what may be repeated, and was in doubt once', () => {
     const order = await asked();
     rig.accounts.clear();
     rig.pass(MINUTE_MS);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
   });
 
@@ -350,7 +347,7 @@ describe('what may be repeated, and was in doubt once', () => {
     };
     for (let tries = 0; tries < 6; tries += 1) {
       rig.pass(MINUTE_MS);
-      await rig.runJobs();
+      await rig.runDue();
     }
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
     expect(rig.service.received).toHaveLength(1);
@@ -360,7 +357,7 @@ describe('what may be repeated, and was in doubt once', () => {
     const order = await asked();
     rig.service.answer = async () => DONE;
     rig.pass(MINUTE_MS);
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ result: { summary: 'Done.' } }],

@@ -8,7 +8,7 @@ import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../
 import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { NO_JOBS, newOrder } from '../store/order-rig.ts';
+import { newOrder } from '../store/order-rig.ts';
 import { OwnServer } from '../support/own-server.ts';
 
 /*
@@ -50,7 +50,7 @@ class Process {
 
   constructor(beatMs: number) {
     this.#database = openDatabase({ url });
-    this.store = createOrderStore(this.#database, NO_JOBS);
+    this.store = createOrderStore(this.#database);
     const write = (chunk: unknown, _encoding: string, done: () => void) => {
       this.logged += String(chunk);
       done();
@@ -96,7 +96,7 @@ class Process {
   }
 
   async change(id: string, event: OrderEvent): Promise<Order> {
-    const outcome = await changeOrder(this, id, () => ({ event, jobs: [] }));
+    const outcome = await changeOrder(this, id, () => ({ event }));
     if (!outcome.ok) throw new Error(outcome.refusal);
     return outcome.order;
   }
@@ -108,12 +108,12 @@ class Process {
       expiresAt: undefined,
       remindAt: undefined,
     });
-    await vi.waitUntil(() => succeeds(this.store.create(order, undefined, [], [])), WITHIN);
+    await vi.waitUntil(() => succeeds(this.store.create(order, undefined, [])), WITHIN);
     return order.id;
   }
 
   async claim(id: string): Promise<Order> {
-    return this.change(id, { type: 'claimed', workerId: 'w', leaseUntil: new Date(Date.now() + 60_000) });
+    return this.change(id, { type: 'claimed', workerId: 'w' });
   }
 
   async send(id: string): Promise<void> {

@@ -6,12 +6,13 @@ import type { Account } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { type AdvanceDeps, advance } from '../../src/orders/advance.ts';
 import { expireOrder, remindApprovers } from '../../src/orders/decide.ts';
-import { type ExecuteDeps, executeOrder } from '../../src/orders/execute.ts';
+import { unfollowedItems } from '../../src/orders/due.ts';
+import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrders } from '../../src/orders/orders.ts';
-import type { Directory, Membership, OrderCommit, OrderJob, OrderStore } from '../../src/orders/ports.ts';
-import { recoverOrders } from '../../src/orders/recover.ts';
+import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -20,6 +21,8 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ScriptedService } from './scripted-service.ts';
 
+/** Longer than any test takes. */
+const LEASE_MS = 60_000;
 const START = new Date('2026-03-01T09:00:00Z');
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -51,8 +54,8 @@ const TEAM: TeamSettings = {
 };
 
 /**
- * The use cases on the real store with a database of its own, a clock that is moved by hand, the service played
- * by a script, and a table in the place of the job queue.
+ * The use cases on the real store with a database of its own, a clock that is moved by hand, and the service played by a
+ * script. What is due is worked on when a test says so.
  */
 export async function startRig(
   options: {
@@ -67,17 +70,11 @@ export async function startRig(
   await admin.connect();
   const sql = async (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     database.prisma.$queryRawUnsafe(text, ...values);
-  await sql(
-    'CREATE TABLE queued (id serial, queue text NOT NULL, data jsonb NOT NULL, start_after timestamptz)',
-  );
-
-  const queued: OrderJob[] = [];
-  const kept = createOrderStore(database, {
-    enqueue: async () => undefined,
-    committed: (jobs) => queued.push(...jobs),
-  });
+  const kept = createOrderStore(database);
   const state = {
     now: START,
+    /** By how much the bot's clock has moved and the database's leases have not. */
+    passedMs: 0,
     team: TEAM,
     /** Happens after a new order met an open one, and before anybody looks at that. */
     onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
@@ -141,12 +138,12 @@ export async function startRig(
 
   let processes = 0;
   /** A process of the bot: what it can do with orders besides what people ask of it. */
-  const startProcess = (overrides: Partial<ExecuteDeps> = {}) => {
+  const startProcess = (overrides: Partial<AdvanceDeps> = {}) => {
     processes += 1;
     const shutdown = new AbortController();
     // Every request under way listens to it.
     setMaxListeners(0, shutdown.signal);
-    const deps: ExecuteDeps = {
+    const deps: AdvanceDeps = {
       store,
       vault,
       now,
@@ -157,16 +154,45 @@ export async function startRig(
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,
+      follow: async () => undefined,
+      lookForEvidence: async () => ({ kind: 'nothing' }),
+      lookWhetherShown: async () => false,
+      stopSending: shutdown.signal,
+      stopLooking: shutdown.signal,
       ...overrides,
     };
     return {
-      execute: (orderId: string, known?: Order) => executeOrder(deps, orderId, shutdown.signal, known),
+      execute: (orderId: string) => executeOrder(deps, orderId, shutdown.signal),
+      advance: (orderId: string) => advance(deps, orderId),
       expire: (orderId: string) => expireOrder(deps, orderId),
       nudge: (orderId: string) => remindApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
     };
   };
   const main = startProcess();
+
+  /** The database's clock moves as the bot's has: its leases come nearer to their end by as much. */
+  const moveLeases = async () => {
+    const ms = state.passedMs;
+    state.passedMs = 0;
+    if (ms !== 0)
+      await sql(
+        `UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms', notification_lease_until = notification_lease_until - $1 * interval '1 ms'`,
+        ms,
+      );
+  };
+  /** Claims what is due in some lanes, and goes on with it. */
+  const advanceDue = async (...lanes: readonly DueLane[]) => {
+    const claimed: string[] = [];
+    for (const lane of lanes) claimed.push(...(await store.claimDue(lane, state.now, LEASE_MS, 500)));
+    for (const orderId of claimed) {
+      await main.advance(orderId).catch(async (err: unknown) => {
+        log.error({ err, orderId }, 'going on with an order');
+        await store.putOff(orderId);
+      });
+    }
+    return claimed.length;
+  };
 
   return {
     orders,
@@ -186,6 +212,7 @@ export async function startRig(
     /** Moves the clock. */
     pass(ms: number) {
       state.now = new Date(state.now.getTime() + ms);
+      state.passedMs += ms;
     },
     setTeam(changes: Partial<TeamSettings>) {
       state.team = { ...state.team, ...changes };
@@ -200,20 +227,17 @@ export async function startRig(
       state.beforeCommit = hold;
     },
     logged: () => state.logged,
-    /** @param found what the store is to find neglected, in place of what it does find */
-    recover: (found: Partial<Awaited<ReturnType<OrderStore['findNeglected']>>> = {}) =>
-      recoverOrders({
-        store: {
-          ...store,
-          findNeglected: async (...when) => ({ ...(await store.findNeglected(...when)), ...found }),
-        },
-        now,
-        log,
-      }),
+    /** What a process finds that looks now: what has waited long enough, and what was abandoned. Carries nothing out. */
+    async recover(): Promise<void> {
+      await moveLeases();
+      await advanceDue('deadlines');
+      await store.purgeExpired(state.now);
+    },
 
     /** Puts back what a test may have changed. Orders stay. */
     async reset() {
       state.now = START;
+      state.passedMs = 0;
       state.team = TEAM;
       state.onConflict = undefined;
       state.beforeCommit = undefined;
@@ -229,7 +253,6 @@ export async function startRig(
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;
       service.unsupported = undefined;
-      queued.length = 0;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
         DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;
@@ -278,25 +301,30 @@ export async function startRig(
       const history = await store.history(orderId);
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
-    /** The jobs of an order that wait, of one queue or of all. */
-    queued(orderId: string, queue?: OrderJob['queue']): OrderJob[] {
-      return queued.filter((job) => job.data.orderId === orderId && (queue ?? job.queue) === job.queue);
+    /** When something is due about an order, as its row says. */
+    async due(orderId: string): Promise<{ readonly work: unknown; readonly telling: unknown }> {
+      const [row] = await sql('SELECT due_at, tell_due_at FROM orders WHERE id = $1', orderId);
+      return { work: row?.['due_at'] ?? undefined, telling: row?.['tell_due_at'] ?? undefined };
     },
-    /** Loses every job that waits, as a process does that dies. */
-    loseJobs(): OrderJob[] {
-      return queued.splice(0);
+    /** Whether an order is to be carried out at this moment. */
+    async isDue(orderId: string): Promise<boolean> {
+      const { work } = await this.due(orderId);
+      return work instanceof Date && work <= state.now;
     },
-    /** Works on the jobs that are due until none is. Shows and follows nothing. */
-    async runJobs(): Promise<void> {
-      for (;;) {
-        const due = queued.findIndex(({ startAfter }) => startAfter === undefined || startAfter <= state.now);
-        const [job] = due === -1 ? [] : queued.splice(due, 1);
-        if (job === undefined) return;
-        const { queue, data } = job;
-        if (queue === 'order.execute') await main.execute(data.orderId, job.known);
-        if (queue === 'order.expire') await main.expire(data.orderId);
-        if (queue === 'order.nudge') await main.nudge(data.orderId);
-      }
+    /** As if Slack was told how an order stands. */
+    async tell(orderId: string): Promise<void> {
+      await sql('UPDATE orders SET tell_due_at = NULL, shown_version = version WHERE id = $1', orderId);
+    },
+    /** The numbers of the items whose success the watch list is to learn. */
+    async unfollowed(orderId: string): Promise<number[]> {
+      const order = await store.load(orderId);
+      return order === undefined ? [] : unfollowedItems(order).map(({ n }) => n);
+    },
+    /** Works on what is due until nothing is, whoever was at it before. Shows and follows nothing. */
+    async runDue(): Promise<void> {
+      await moveLeases();
+      await sql('UPDATE orders SET lease_until = NULL WHERE worker_id IS NULL');
+      while ((await advanceDue('deadlines', 'execution')) > 0);
     },
     /** Everything that the database holds, as text. */
     async everything(): Promise<string> {

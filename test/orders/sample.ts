@@ -29,6 +29,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
       sentAt: undefined,
       answeredAt: undefined,
       result: undefined,
+      isFollowed: false,
     })),
     input: { names, period: 1 },
     hasSecretInput: false,

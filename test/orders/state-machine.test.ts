@@ -23,7 +23,7 @@ function apply(order: Order, ...events: readonly OrderEvent[]): Order {
   }, order);
 }
 
-const claimed = { type: 'claimed', workerId: 'worker-1', leaseUntil: hoursLater(1) } as const;
+const claimed = { type: 'claimed', workerId: 'worker-1' } as const;
 const sending = (n = 1, workerId = 'worker-1') => ({ type: 'sending', workerId, n }) as const;
 const answered = (outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', n = 1) =>
   ({ type: 'answered', n, outcome, result: { summary: 'It says so.' } }) as const;

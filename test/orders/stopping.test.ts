@@ -25,7 +25,7 @@ const waiting = async (names: readonly string[], busyNames: readonly string[] = 
     return DONE;
   };
   const order = await rig.approvedRenewal(...names);
-  await rig.runJobs();
+  await rig.runDue();
   rig.service.answer = async () => DONE;
   return rig.read(order.id);
 };
@@ -47,7 +47,7 @@ const goOn = async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     rig.pass(HOUR_MS);
     await rig.recover();
-    await rig.runJobs();
+    await rig.runDue();
   }
 };
 
@@ -60,7 +60,7 @@ describe('an order that waits out a 429', () => {
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');
-    expect(rig.queued(order.id, 'order.show')).not.toEqual([]);
+    expect((await rig.due(order.id)).telling).toBeInstanceOf(Date);
     expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* · by <@U0ALICE>/);
     expect(await card(order.id)).not.toContain('order_stop');
     expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped this.*nothing was carried out/);
@@ -80,12 +80,12 @@ describe('an order that waits out a 429', () => {
   });
 
   test('has its card shown again when it begins to wait', async () => {
-    const jobs: string[] = [];
-    rig.setBeforeCommit(async (change) => {
-      if (change.log[0]?.kind === 'released') jobs.push(...change.jobs.map(({ queue }) => queue));
+    rig.setBeforeCommit(async ({ before, log }) => {
+      if (log[0]?.kind === 'released') await rig.tell(before.id);
     });
-    await waiting(['busy.rest']);
-    expect(jobs).toEqual(['order.execute', 'order.show']);
+    const order = await waiting(['busy.rest']);
+    const [item] = (await rig.read(order.id)).items;
+    expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, telling: rig.now });
   });
 
   test('can be asked for again at once', async () => {
@@ -109,7 +109,7 @@ describe('an order that waits out a 429', () => {
     };
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
     const order = await rig.ask('user', input, { secret: new Secret('canary') });
-    await rig.runJobs();
+    await rig.runDue();
     expect(await rig.store.sealedInput(order.id)).toBeDefined();
     await stop(order.id);
     expect(await rig.store.sealedInput(order.id)).toBeUndefined();
@@ -225,7 +225,7 @@ test('what may have been carried out before is unknown, and not cancelled', asyn
     name: 'doubt.rest',
     nameServers: ['ns1.a.rest', 'ns2.a.rest'],
   });
-  await rig.runJobs();
+  await rig.runDue();
   expect(await rig.read(order.id)).toMatchObject({
     state: 'APPROVED',
     items: [{ result: { inDoubt: true } }],
@@ -242,7 +242,7 @@ describe('Stop', () => {
     expect(await stop(order.id)).toMatch(/not approved yet.*can cancel/);
     expect(await card(order.id)).not.toContain('order_stop');
     await rig.orders.approve(order.id, 'U0BOB');
-    await rig.runJobs();
+    await rig.runDue();
     expect(await stop(order.id)).toMatch(/is done; nothing waits/);
     expect(await stop('nothing')).toMatch(/no such order/);
   });
@@ -251,7 +251,7 @@ describe('Stop', () => {
     const order = await rig.approvedRenewal('unsent.rest');
     expect(await stop(order.id)).toBe('CANCELLED');
     expect(await card(order.id)).toMatch(/Stopped, nothing was sent/);
-    await rig.runJobs();
+    await rig.runDue();
     expect(rig.service.received).toEqual([]);
   });
 
@@ -285,17 +285,6 @@ describe('Stop', () => {
     prepared.open();
     await execution;
     expect(rig.service.received).toEqual([]);
-  });
-
-  test('beats a worker that sleeps until it is time', async () => {
-    const order = await waiting(['sleep.rest']);
-    rig.pass(10 * MINUTE_MS - 500);
-    const sleeping = rig.main.execute(order.id, order);
-    expect(await stop(order.id)).toBe('CANCELLED');
-    rig.pass(500);
-    await sleeping;
-    expect(rig.service.received).toHaveLength(1);
-    expect((await rig.read(order.id)).state).toBe('CANCELLED');
   });
 
   test('at the same moment as the send: either it is sent, or cancelled, and never both', async () => {

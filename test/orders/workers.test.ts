@@ -213,7 +213,7 @@ class World {
     // Every claim has a name of its own: a process may come back to an order that it lost.
     const workerId = `worker-${this.runs.length + 1}`;
     const waiting = this.order.items.filter(({ state }) => state === 'WAITING').map((item) => item.n);
-    if (!this.apply({ type: 'claimed', workerId, leaseUntil: START })) return;
+    if (!this.apply({ type: 'claimed', workerId })) return;
     this.runs.push({ workerId, ahead: new Set(waiting), out: new Map() });
   }
 

@@ -5,12 +5,7 @@ import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { MessageStore } from '../../src/orders/ports.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
-import {
-  adoptCard,
-  NOTIFICATION_LEASE_MS,
-  type NotifierDeps,
-  notifyOrder,
-} from '../../src/slack/order-messages.ts';
+import { adoptCard, type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.ts';
 import { createSlackWeb, postedResponse, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf, until } from '../support/demo.ts';
@@ -64,7 +59,7 @@ const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, ne
 /** An order whose first request is under way. */
 async function underWay(): Promise<Order> {
   const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
-  await apply(order, { type: 'claimed', workerId: 'w', leaseUntil: new Date(Date.now() + 60_000) });
+  await apply(order, { type: 'claimed', workerId: 'w' });
   return apply(order, { type: 'sending', workerId: 'w', n: 1 });
 }
 
@@ -88,7 +83,7 @@ function movingOn(order: Order, event: OrderEvent): MessageStore {
 test('a result is told with what it was, even where the order was read before it ended', async () => {
   const order = await underWay();
   const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
-  await notifyOrder(deps({ messages: movingOn(order, ended) }), order.id, 0);
+  await notifyOrder(deps({ messages: movingOn(order, ended) }), order.id);
   const [reply, ...others] = repliesOf(order);
   expect(others).toEqual([]);
   expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
@@ -99,45 +94,47 @@ test('an outcome that was settled before anybody heard of it is told as it was s
   const order = await underWay();
   await apply(order, { type: 'answered', n: 1, outcome: 'UNKNOWN', result: { summary: 'No answer.' } });
   await apply(order, { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
 });
 
 test('a draft that turns out to have been sent, for the database lost its confirmation, is told all the same', async () => {
   const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
   const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
   await apply(order, { type: 'invalidated', summary: 'It may have been sent too.', known });
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known.*Domain renewed/s);
 });
 
 test('a card that comes so late that another process has posted one says the end as well', async () => {
   const order = await underWay();
-  const later: NotifierDeps['now'] = () => new Date(Date.now() + NOTIFICATION_LEASE_MS + 1);
   let held = 0;
   const slow: SlackWeb = {
     async call(method, args, answer) {
       held += 1;
       if (held === 1) {
         await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
-        await notifyOrder(deps({ now: later }), order.id, 0);
+        await rig.sql(`UPDATE orders SET notification_lease_until = now() - interval '1 ms' WHERE id = $1`, [
+          order.id,
+        ]);
+        await notifyOrder(deps(), order.id);
       }
       return web.call(method, args, answer);
     },
   };
-  await notifyOrder(deps({ web: slow }), order.id, 0);
+  await notifyOrder(deps({ web: slow }), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
 test('showing it again says nothing twice', async () => {
   const order = await underWay();
   await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
-  await Promise.all([1, 2, 3].map(() => notifyOrder(deps(), order.id, 0)));
-  await notifyOrder(deps(), order.id, 0);
+  await Promise.all([1, 2, 3].map(() => notifyOrder(deps(), order.id)));
+  await notifyOrder(deps(), order.id);
   expect(cardsOf(order)).toHaveLength(1);
   expect(repliesOf(order)).toHaveLength(1);
 });
@@ -157,24 +154,24 @@ test('while one process shows an order, however long it takes, no other one does
     },
   };
   const startedAt = Date.now();
-  const showing = notifyOrder(deps({ web: slowly, leaseMs: 200 }), order.id, 0);
+  const showing = notifyOrder(deps({ web: slowly, leaseMs: 200 }), order.id);
   await until('it has begun', () => calls === 1);
   await until('its first lease is long over', () => Date.now() - startedAt > 700);
-  await notifyOrder(deps({ leaseMs: 200 }), order.id, 0);
+  await notifyOrder(deps({ leaseMs: 200 }), order.id);
   expect(messagesOf(order), 'another process showed it meanwhile').toEqual([]);
   release();
   await showing;
   expect(cardsOf(order)).toHaveLength(1);
   // It was given back: the next one need not wait.
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
 });
 
 test('what Slack refuses for its newer blocks is said in older ones', async () => {
   const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   const [card] = cardsOf(order);
   expect(card?.blocks.map(({ type }) => type)).not.toContain('data_table');
   expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
@@ -182,7 +179,7 @@ test('what Slack refuses for its newer blocks is said in older ones', async () =
 
 test('a card that was posted while the bot died is taken up when its button is pressed', async () => {
   const order = await rig.keep(newOrder());
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   const [known] = cardsOf(order);
   if (known === undefined) throw new Error('there is no card');
   const { blocks, text, metadata } = known;
@@ -191,12 +188,12 @@ test('a card that was posted while the bot died is taken up when its button is p
     { channel: DOMAINS, text, blocks, metadata },
     postedResponse,
   );
-  const stores = { orders: rig.store, messages: rig.store };
+  const stores = { orders: rig.store, messages: rig.store, now: () => new Date() };
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts });
   await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts });
   expect(await rig.store.messages(order.id)).toHaveLength(1);
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts });
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
-  await notifyOrder(deps(), order.id, 0);
+  await notifyOrder(deps(), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);
 });

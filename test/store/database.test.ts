@@ -2,13 +2,11 @@ import { createServer, type Server } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createJobs } from '../../src/jobs/jobs.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase, StoreError, withStoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { DURABLE_COMMITS } from '../../src/store/session.ts';
-import { LATER, NO_JOBS, newOrder, type Rig, startRig } from './order-rig.ts';
+import { newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -56,14 +54,7 @@ describe('a database that answers', () => {
     onTestFinished(() => database.close());
     await expect(database.run({ text: 'SELECT 1', values: [] })).rejects.toThrow();
     await expect(migrate({ url })).rejects.toThrow();
-    const jobs = createJobs({
-      connectionString: url,
-      session: DURABLE_COMMITS,
-      log: createLog('silent'),
-      now: () => new Date(),
-    });
-    await expect(jobs.start()).rejects.toThrow();
-    expect(started.length).toBeGreaterThanOrEqual(3);
+    expect(started.length).toBeGreaterThanOrEqual(2);
     const known = ['user', 'database', 'client_encoding', 'application_name', ''];
     expect(started.flat().filter((name) => !known.includes(name))).toEqual([]);
   });
@@ -74,7 +65,7 @@ describe('a database that answers', () => {
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
     const database = openDatabase({ url: rig.url, log, maxConnections: 1 });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, NO_JOBS);
+    const store = createOrderStore(database);
     const rows = await database.prisma.$queryRaw`SELECT pg_backend_pid() AS pid`;
     const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
     await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
@@ -83,34 +74,6 @@ describe('a database that answers', () => {
       .toContain('connection');
     expect((await store.load(id))?.id).toBe(id);
   });
-
-  test('keeps real jobs with the change that causes them, and drops them with it', async () => {
-    const log = createLog('silent');
-    const jobs = createJobs({
-      connectionString: rig.url,
-      session: DURABLE_COMMITS,
-      log,
-      now: () => new Date(),
-    });
-    await jobs.start();
-    onTestFinished(async () => {
-      await jobs.stop(1_000);
-      await jobs.close();
-    });
-    const store = createOrderStore(rig.database, jobs);
-    const queued = async () =>
-      (await rig.sql('SELECT data FROM pgboss.job ORDER BY data')).map(({ data }) => data);
-    const order = newOrder();
-    expect(await store.create(order, undefined, [], [LATER(order.id)])).toBeUndefined();
-    const rival = newOrder(
-      {},
-      order.items.map(({ name }) => name),
-    );
-    expect(await store.create(rival, undefined, [], [LATER(rival.id)])).toEqual({
-      conflictingOrderId: order.id,
-    });
-    expect(await queued()).toEqual([{ orderId: order.id }]);
-  });
 });
 
 describe('a database that does not answer', () => {
@@ -118,7 +81,7 @@ describe('a database that does not answer', () => {
     const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
     const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, NO_JOBS);
+    const store = createOrderStore(database);
 
     const begun = performance.now();
     const error = await store.load('x1').then(

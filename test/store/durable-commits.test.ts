@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createJobs } from '../../src/jobs/jobs.ts';
-import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /*
@@ -47,31 +44,6 @@ describe.each([
       database.prisma.$queryRaw`SELECT current_setting('synchronous_commit') AS value`,
     ]);
     for (const answer of [alone, inTransaction, byPrisma]) expect(rows.parse(answer)).toEqual([expected]);
-  });
-
-  test(`each session of the jobs has it ${expected}`, async () => {
-    const { url } = await databaseWith(set);
-    const database = openDatabase({ url });
-    onTestFinished(() => database.close());
-    for (const text of [
-      'CREATE TABLE seen (value text)',
-      `CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $fn$ BEGIN
-         INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN new; END $fn$`,
-      'CREATE TRIGGER see BEFORE INSERT ON pgboss.job FOR EACH ROW EXECUTE FUNCTION see()',
-    ])
-      await database.run({ text, values: [] });
-    const jobs = createJobs({
-      connectionString: url,
-      session: DURABLE_COMMITS,
-      log: createLog('silent'),
-      now: () => new Date(),
-    });
-    await jobs.start();
-    onTestFinished(() => jobs.close());
-    await jobs.send('expiry.refresh');
-    expect(rows.parse(await database.run({ text: 'SELECT DISTINCT value FROM seen', values: [] }))).toEqual([
-      expected,
-    ]);
   });
 
   test(`the session that migrates has it ${expected}`, async () => {

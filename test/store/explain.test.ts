@@ -1,16 +1,13 @@
 import pg from 'pg';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { createJobs, type Jobs } from '../../src/jobs/jobs.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
-import { DURABLE_COMMITS } from '../../src/store/session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newOrder } from './order-rig.ts';
 
@@ -26,7 +23,6 @@ const ago = (hours: number) => new Date(NOW.getTime() - hours * HOUR_MS);
 let testDatabase: TestDatabase;
 let admin: pg.Client;
 let database: Database;
-let jobs: Jobs;
 let sent: Statement[] = [];
 /** Tables that are large enough to be a bad idea to read whole. */
 let big: ReadonlySet<string>;
@@ -42,20 +38,11 @@ beforeAll(async () => {
   await admin.connect();
   await fill();
   database = openDatabase({ url: testDatabase.url });
-  jobs = createJobs({
-    connectionString: testDatabase.url,
-    session: DURABLE_COMMITS,
-    log: pino({ level: 'silent' }),
-    now: () => NOW,
-  });
-  await jobs.start();
   takeStatements();
 }, 60_000);
 
 afterAll(async () => {
   vi.restoreAllMocks();
-  await jobs?.stop(1_000);
-  await jobs?.close();
   await database?.close();
   await admin?.end();
   await testDatabase?.drop();
@@ -69,14 +56,16 @@ async function fill(): Promise<void> {
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
        input, has_secret_input, channel_id, approvals_required, delivery_id, expires_at, remind_at, worker_id, lease_until,
-       created_at, updated_at, closed_at, shown_version)
+       created_at, updated_at, closed_at, shown_version, due_at, tell_due_at)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
        '{"period": 1}', false, 'C0DOMAINS', 1, 'delivery-' || n,
        CASE WHEN state IN ('PENDING', 'DRAFT') THEN at + interval '1 day' END,
        CASE WHEN state = 'PENDING' THEN at + interval '1 hour' END,
        CASE WHEN state = 'EXECUTING' THEN 'worker' END, CASE WHEN state = 'EXECUTING' THEN $1::timestamptz END,
-       at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END, 5
+       at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END, 5,
+       CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN at + interval '1 hour' END,
+       CASE WHEN n % 10000 = 7 THEN at END
      FROM (SELECT n, ${states} AS state, ${created} AS at FROM generate_series(1, ${ORDERS}) n) each`,
     [NOW],
   );
@@ -117,12 +106,6 @@ async function fill(): Promise<void> {
      SELECT name, date_trunc('day', expires_at), reminded_threshold, 'digest-' || reminded_threshold, $1, $1 FROM domains
      WHERE reminded_threshold <= 60`,
     [NOW],
-  );
-  await admin.query(
-    `INSERT INTO pgboss.job (name, data, state, created_on, started_on, completed_on, start_after)
-     SELECT queue, jsonb_build_object('orderId', 'order-' || n), CASE WHEN n <= 20 THEN 'created' ELSE 'completed' END::pgboss.job_state,
-       now(), now(), now(), now() - interval '1 second'
-     FROM unnest(ARRAY['order.show', 'order.execute', 'order.expire']) queue, generate_series(1, 30000) n`,
   );
   await admin.query('VACUUM ANALYZE');
   const { rows } = await admin.query<{ name: string }>(
@@ -174,11 +157,10 @@ const all = async (rows: AsyncIterable<unknown>) => {
   for await (const _ of rows);
 };
 
-const orders = () => createOrderStore(database, jobs);
+const orders = () => createOrderStore(database);
 const PENDING = `order-${ORDERS / 2}`;
-const LATER = { queue: 'order.expire', data: { orderId: PENDING }, startAfter: NOW } as const;
 
-/** Changes an order as an approval does, with the jobs that follow. */
+/** Changes an order as an approval does. */
 async function approve(): Promise<void> {
   const before = await orders().load(PENDING);
   if (before === undefined) throw new Error('there is no such order');
@@ -186,12 +168,7 @@ async function approve(): Promise<void> {
   const log = [
     { version: after.version, at: NOW, actor: 'U0BOB', kind: 'approved', state: 'APPROVED', detail: {} },
   ] as const;
-  const committed = await orders().commit({
-    before,
-    after,
-    log,
-    jobs: [LATER],
-  });
+  const committed = await orders().commit({ before, after, log });
   expect(committed).toEqual({ ok: true });
 }
 
@@ -214,16 +191,16 @@ async function follow(): Promise<void> {
 }
 
 const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
-  'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, [], []),
+  'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, []),
   'the same asked once more': () =>
-    orders().create(newOrder({ id: 'new-2', deliveryId: 'delivery-7' }), undefined, [], []),
+    orders().create(newOrder({ id: 'new-2', deliveryId: 'delivery-7' }), undefined, []),
   'a name with an open order': () =>
-    orders().create(newOrder({ id: 'new-3' }, [`open-${PENDING}`]), undefined, [], []),
+    orders().create(newOrder({ id: 'new-3' }, [`open-${PENDING}`]), undefined, []),
   'a click: reading, deciding, committing': approve,
-  'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', NOW),
+  'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', 20_000),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
-  'having the messages of an order to oneself': () => orders().claimNotification(PENDING, NOW, NOW),
+  'having the messages of an order to oneself': () => orders().claimNotification(PENDING, NOW, 12_000),
   'an order with all that is shown of it': () => orders().unnotified(PENDING),
   'letting go of its messages': async () => {
     const shown = await orders().unnotified(PENDING);
@@ -233,11 +210,17 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       ]);
   },
   'taking up a message': () =>
-    orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }),
+    orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }, NOW),
   'where the messages of an order stand': () => orders().messages(PENDING),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
-  'orders that need a hand': () => orders().findNeglected(NOW, 3_000),
+  'orders whose time has run out': () => orders().claimDue('deadlines', NOW, 20_000, 4),
+  'orders that are to be carried out': () => orders().claimDue('execution', NOW, 20_000, 48),
+  'orders to ask public records of': () => orders().claimDue('observation', NOW, 600_000, 4),
+  'orders that Slack is to be told of': () => orders().claimTelling(NOW, 12_000, 8),
+  'an order that is put off': () => orders().putOff(PENDING),
+  'an order that was looked at': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
+  'an order to be told of once more': () => orders().requestTelling(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
   'what has not gone out': () => orders().unsent(),
   'what rests on a person': () => orders().unfinishedOf('U0PERSON7', ['account-7', 'account-8']),
@@ -258,7 +241,6 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(orders().auditTrail(ago(24), NOW)),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
-  'successes that were not followed': () => createWatchListStore(database).unfollowed(ago(7 * 24)),
   'a success that is followed': follow,
   'a name that is put on the list': () =>
     createWatchListStore(database).add({
@@ -281,31 +263,10 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
   'freeing what a digest did not post': () => createReminderStore(database).remindersOf('digest-7'),
-  'queueing a job': () => orders().enqueue([LATER]),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {
   const { statements, whole } = await readsWhole(run);
-  expect(statements, 'statements that were planned').toBeGreaterThan(0);
-  expect(whole, 'statements that read a big table whole').toEqual([]);
-});
-
-test('jobs that are due', async () => {
-  const taken: string[] = [];
-  const take = async ({ orderId }: { readonly orderId: string }) => void taken.push(orderId);
-  const nothing = async () => undefined;
-  const { statements, whole } = await readsWhole(async () => {
-    await jobs.work({
-      'order.execute': take,
-      'order.show': take,
-      'order.expire': take,
-      'order.nudge': take,
-      'expiry.follow': nothing,
-      'expiry.refresh': nothing,
-      'expiry.digest': nothing,
-    });
-    await expect.poll(() => taken.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(60);
-  });
   expect(statements, 'statements that were planned').toBeGreaterThan(0);
   expect(whole, 'statements that read a big table whole').toEqual([]);
 });

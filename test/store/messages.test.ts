@@ -15,39 +15,41 @@ async function toShow(orderId: string): Promise<UnnotifiedOrder> {
   return found;
 }
 
-/** Has an order's messages to itself from one second until another. @returns whether it does */
-async function take(orderId: string, from: number, until: number): Promise<boolean> {
-  return (await rig.store.claimNotification(orderId, at(from), at(until))) !== undefined;
+/** Has an order's messages to itself for a minute. @returns whether it does */
+async function take(orderId: string, seconds = 0): Promise<boolean> {
+  return (await rig.store.claimNotification(orderId, at(seconds), 60_000)) !== undefined;
 }
 
 const release = (shown: UnnotifiedOrder) => rig.store.releaseNotification(shown, []);
 
 test('one of 10 processes at once has an order’s messages, until it lets go or its time is over', async () => {
   const { id } = await rig.keep(newOrder());
-  const taken = await Promise.all(Array.from({ length: 10 }, () => take(id, 0, 60)));
+  const taken = await Promise.all(Array.from({ length: 10 }, () => take(id)));
   expect(taken.filter((each) => each)).toHaveLength(1);
-  expect(await take(id, 59.999, 120)).toBe(false);
-  expect(await take(id, 60, 120)).toBe(true);
+  expect(await take(id)).toBe(false);
+  await rig.passLeases(60);
+  expect(await take(id)).toBe(true);
   expect(await release(await toShow(id))).toBe(true);
-  expect(await take(id, 61, 121)).toBe(true);
-  expect(await take('nobody', 0, 60)).toBe(false);
+  expect(await take(id)).toBe(true);
+  expect(await take('nobody')).toBe(false);
 });
 
 test('a time that only a clock that was put back can have noted holds up nobody', async () => {
   const { id } = await rig.keep(newOrder());
-  await take(id, 6 * 3_600, 6 * 3_600 + 60);
-  expect(await take(id, 0, 60)).toBe(true);
+  await take(id);
+  await rig.passLeases(-6 * 3_600);
+  expect(await take(id)).toBe(true);
   await rig.store.postponeNotification(id, at(600));
-  expect(await take(id, 0, 60), 'ten minutes are what Slack may ask for').toBe(false);
+  expect(await take(id), 'ten minutes are what Slack may ask for').toBe(false);
 });
 
 test('who shows an older version does not get rid of the messages', async () => {
   const order = await rig.keep(newOrder());
-  await take(order.id, 0, 60);
+  await take(order.id);
   const older = await toShow(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   expect(await release(older), 'the change would never be shown').toBe(false);
-  expect(await take(order.id, 2, 62), 'another one took over').toBe(false);
+  expect(await take(order.id), 'another one took over').toBe(false);
   expect(await release(await toShow(order.id))).toBe(true);
 });
 
@@ -56,7 +58,7 @@ test('who waited for a change of the order shows what it came to', async () => {
   const [taken] = await rig.whileHolding(
     `UPDATE orders SET state = 'CANCELLED', version = version + 1 WHERE id = $1`,
     [order.id],
-    () => [rig.store.claimNotification(order.id, at(0), at(60))],
+    () => [rig.store.claimNotification(order.id, at(0), 60_000)],
     'COMMIT',
   );
   expect(taken?.order).toMatchObject({ state: 'CANCELLED', version: order.version + 1 });
@@ -64,7 +66,7 @@ test('who waited for a change of the order shows what it came to', async () => {
 
 test('what was posted is kept with letting go, and where there is more to show as well', async () => {
   const order = await rig.keep(newOrder());
-  await take(order.id, 0, 60);
+  await take(order.id);
   const shown = await toShow(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   const reply = (ts: string) => ({ purpose: `reply:${ts}`, channelId: 'C1', ts });
@@ -77,30 +79,33 @@ test('what was posted is kept with letting go, and where there is more to show a
 
 test('a message that is found is to be brought up to date, also while the others are', async () => {
   const { id } = await rig.keep(newOrder());
-  const unnotified = async () => (await rig.store.findNeglected(at(100), 15_000)).unnotified.includes(id);
-  await take(id, 0, 60);
+  const unnotified = async () => (await rig.due(id)).telling !== undefined;
+  await take(id);
   const others = await toShow(id);
-  await rig.store.adoptMessage(id, { purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' });
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }, at(50));
   expect(await release(others), 'it would never be brought up to date').toBe(false);
   const all = await toShow(id);
   expect(all.messages).toEqual([{ purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }]);
   expect(await release(all)).toBe(true);
   expect(await unnotified()).toBe(false);
 
-  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' }, at(50));
   expect(await unnotified(), 'recovery does not find it').toBe(true);
-  await take(id, 61, 120);
+  expect(await take(id, 50)).toBe(true);
   expect(await release(await toShow(id))).toBe(true);
-  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' });
+  await rig.store.adoptMessage(id, { purpose: 'card:9.000200', channelId: 'C1', ts: '9.000200' }, at(50));
   expect(await unnotified(), 'the same one once more').toBe(false);
 });
 
 test('nobody shows an order before the moment that it is put off to', async () => {
   const { id } = await rig.keep(newOrder());
-  await take(id, 0, 60);
+  await take(id);
   await rig.store.postponeNotification(id, at(30));
-  expect(await take(id, 29.999, 90)).toBe(false);
-  expect(await take(id, 30, 90)).toBe(true);
+  expect(await take(id, 29.999)).toBe(false);
+  await rig.apply(id, { type: 'cancelled', by: 'U0ALICE' }, at(10));
+  expect(await take(id, 29.999), 'it has changed since').toBe(false);
+  const shown = await rig.store.claimNotification(id, at(30), 60_000);
+  expect(shown?.failedAttempts, 'how often telling has failed').toBe(1);
 });
 
 test('where a message stands is kept, the first place for each purpose', async () => {

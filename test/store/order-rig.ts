@@ -2,10 +2,10 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import type { Sealed } from '../../src/accounts/vault.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
-import type { OrderCommit, OrderJob } from '../../src/orders/ports.ts';
+import type { OrderCommit } from '../../src/orders/ports.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createOrderStore, type OrderStoreDeps } from '../../src/store/orders.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -17,20 +17,6 @@ export function at(seconds: number): Date {
 }
 
 export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
-
-/** For a store whose jobs are of no interest. */
-export const NO_JOBS: OrderStoreDeps = {
-  enqueue: async () => undefined,
-  committed: () => undefined,
-};
-
-/** A job for later, the kind that is written down. */
-export const LATER = (orderId: string): OrderJob => ({
-  queue: 'order.expire',
-  data: { orderId },
-  startAfter: at(3_600),
-});
-export const SHOW = (orderId: string): OrderJob => ({ queue: 'order.show', data: { orderId } });
 
 let count = 0;
 
@@ -49,37 +35,24 @@ export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]
   });
 }
 
-/** The order store on a database of its own, with a table in the place of the job queue. */
+/** The order store on a database of its own. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
   const admin = new pg.Client({ connectionString: testDatabase.url });
   await admin.connect();
   // Far from UTC and with a change to summer time next to T0: no moment may depend on the server's zone.
   await admin.query(`
-    ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York';
-    CREATE TABLE queued (queue text NOT NULL, order_id text NOT NULL);`);
+    ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
-  const told: OrderJob[] = [];
-  let failing = false;
-  const store = createOrderStore(database, {
-    enqueue: async (execute, jobs) => {
-      for (const { queue, data } of jobs) {
-        await execute('INSERT INTO queued (queue, order_id) VALUES ($1, $2) RETURNING queue', [
-          queue,
-          data.orderId,
-        ]);
-      }
-      if (failing) throw new Error('the queue is broken');
-    },
-    committed: (jobs) => told.push(...jobs),
-  });
+  const changed: Order[] = [];
+  const store = createOrderStore(database, (order) => changed.push(order));
 
   return {
     store,
     database,
     url: testDatabase.url,
-    /** Jobs that were told of after a commit. */
-    told,
+    /** Orders as commits left them, in their sequence. */
+    changed,
     /** SQL past the store. */
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await admin.query(text, values)).rows;
@@ -120,30 +93,23 @@ export async function startRig() {
         throw error;
       }
     },
-    /** The queue fails after its work. */
-    async whileQueueFails(work: () => Promise<void>) {
-      failing = true;
-      try {
-        await work();
-      } finally {
-        failing = false;
-      }
+    /** When something is due about an order. */
+    async due(id: string): Promise<Readonly<Record<'work' | 'telling', unknown>>> {
+      const { rows } = await admin.query('SELECT due_at, tell_due_at FROM orders WHERE id = $1', [id]);
+      return { work: rows[0]?.due_at ?? undefined, telling: rows[0]?.tell_due_at ?? undefined };
     },
-    async queued(orderId: string): Promise<string[]> {
-      const { rows } = await admin.query<{ queue: string }>(
-        'SELECT queue FROM queued WHERE order_id = $1 ORDER BY ctid',
-        [orderId],
+    /** As if so many seconds had passed for the leases of the database. */
+    async passLeases(seconds: number): Promise<void> {
+      await admin.query(
+        `UPDATE orders SET lease_until = lease_until - $1 * interval '1 s', notification_lease_until = notification_lease_until - $1 * interval '1 s'`,
+        [seconds],
       );
-      return rows.map((row) => row.queue);
     },
     /** Keeps an order and returns it as the store gives it back. */
-    async keep(order: Order, jobs: readonly OrderJob[] = []): Promise<Order> {
-      const conflict = await store.create(
-        order,
-        order.hasSecretInput ? SEALED : undefined,
-        [{ kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} }],
-        jobs,
-      );
+    async keep(order: Order): Promise<Order> {
+      const conflict = await store.create(order, order.hasSecretInput ? SEALED : undefined, [
+        { kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} },
+      ]);
       expect(conflict, 'a new order met a conflict').toBeUndefined();
       return this.read(order.id);
     },
@@ -173,14 +139,16 @@ export type Rig = Awaited<ReturnType<typeof startRig>>;
 export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
   const result = transition(before, event, at);
   if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal}`);
-  return { before, after: result.order, log: result.log, jobs: [] };
+  return { before, after: result.order, log: result.log };
 }
 
 /** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
   await rig.apply(order.id, { type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] }, at(1));
-  let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker', leaseUntil: at(20) }, at(2));
+  let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, at(2), {
+    leaseMs: 20_000,
+  });
   for (let n = 1; n <= sent; n += 1) {
     now = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, at(3));
   }

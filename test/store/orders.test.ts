@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
-import {
-  at,
-  changeOf,
-  LATER,
-  newOrder,
-  type Rig,
-  SEALED,
-  SHOW,
-  startRig,
-  T0,
-  underWay,
-} from './order-rig.ts';
+import { at, changeOf, newOrder, type Rig, SEALED, startRig, T0, underWay } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -67,7 +56,7 @@ describe('what is kept comes back', () => {
       approvals: [{ userId: 'U0BOB', at: at(1) }],
       expiresAt: undefined,
       remindAt: undefined,
-      claim: { workerId: 'worker', leaseUntil: at(20) },
+      claim: { workerId: 'worker' },
       items: [{ state: 'SENT', sentAt: at(3), attempts: 1 }],
     });
     const result: ItemResult = {
@@ -160,10 +149,7 @@ describe('compare and swap', () => {
     const before = await rig.keep(newOrder());
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        rig.store.commit({
-          ...changeOf(before, approve(`U${index}`), at(1)),
-          jobs: [LATER(before.id)],
-        }),
+        rig.store.commit(changeOf(before, approve(`U${index}`), at(1))),
       ),
     );
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
@@ -175,10 +161,10 @@ describe('compare and swap', () => {
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
     expect(await rig.store.history(before.id), 'a line of a loser was kept').toHaveLength(2);
-    expect(await rig.queued(before.id), 'jobs of losers were queued').toEqual(['order.expire']);
+    expect(await rig.due(before.id)).toEqual({ work: at(1), telling: T0 });
   });
 
-  test('of changes that share a statement each stands by itself: outdated, barred, with and without jobs', async () => {
+  test('of changes that share a statement each stands by itself: outdated, barred, with what is due', async () => {
     const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
     const [outdated, ...fresh] = orders;
     if (outdated === undefined) throw new Error('nothing was kept');
@@ -188,32 +174,26 @@ describe('compare and swap', () => {
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
 
     const outcomes = await Promise.all(
-      [...orders, barred].map((order, index) =>
-        rig.store.commit({
-          ...changeOf(order, order === barred ? confirmed : approve('U0BOB'), at(601)),
-          jobs: index % 2 === 0 ? [] : [LATER(order.id)],
-        }),
+      [...orders, barred].map((order) =>
+        rig.store.commit(changeOf(order, order === barred ? confirmed : approve('U0BOB'), at(601))),
       ),
     );
     expect(outcomes[0], 'of the outdated one').toEqual({ ok: false, conflictingOrderId: undefined });
     expect(outcomes.at(-1), 'of the barred one').toEqual({ ok: false, conflictingOrderId: holder.id });
     expect(outcomes.slice(1, -1).every(({ ok }) => ok)).toBe(true);
-    for (const [index, order] of fresh.entries()) {
+    for (const order of fresh) {
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
       expect(await rig.store.history(order.id)).toHaveLength(2);
-      expect(await rig.queued(order.id)).toEqual(index % 2 === 0 ? ['order.expire'] : []);
+      expect((await rig.due(order.id)).work).toEqual(at(601));
     }
     expect(await rig.read(barred.id)).toEqual(barred);
-    expect(await rig.queued(outdated.id)).toEqual([]);
   });
 
-  test('of 20 workers that claim at once exactly one has it, and a change without jobs is whole too', async () => {
+  test('of 20 workers that claim at once exactly one has it', async () => {
     const before = await rig.keep(newOrder({ state: 'APPROVED' }));
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        rig.store.commit(
-          changeOf(before, { type: 'claimed', workerId: `w${index}`, leaseUntil: at(20) }, at(1)),
-        ),
+        rig.store.commit(changeOf(before, { type: 'claimed', workerId: `w${index}` }, at(1))),
       ),
     );
     const winner = outcomes.findIndex((outcome) => outcome.ok);
@@ -243,52 +223,31 @@ describe('compare and swap', () => {
   });
 });
 
-describe('jobs', () => {
-  test('are told of after the change, and written with it when they are for later', async () => {
-    const order = newOrder();
-    rig.told.length = 0;
-    const jobs = [SHOW(order.id), LATER(order.id)];
-    await rig.keep(order, jobs);
-    expect(await rig.queued(order.id)).toEqual(['order.expire']);
-    expect(rig.told).toEqual(jobs);
-
-    rig.told.length = 0;
-    await rig.store.enqueue(jobs);
-    expect(await rig.queued(order.id)).toHaveLength(2);
-    expect(rig.told).toEqual(jobs);
+describe('what is due', () => {
+  test('is written with the change, and told of after it', async () => {
+    rig.changed.length = 0;
+    const order = newOrder({ remindAt: at(600), expiresAt: at(3_600) });
+    await rig.keep(order);
+    expect(await rig.due(order.id)).toEqual({ work: at(600), telling: T0 });
+    const reminded = await rig.apply(order.id, { type: 'reminded' }, at(600));
+    expect(await rig.due(order.id)).toEqual({ work: at(3_600), telling: T0 });
+    expect(rig.changed).toEqual([order, reminded]);
   });
 
-  test('go with the order when it cannot be kept', async () => {
-    const order = newOrder();
-    rig.told.length = 0;
-    await rig.whileQueueFails(async () => {
-      await expect(rig.keep(order, [LATER(order.id)])).rejects.toMatchObject({
-        name: 'StoreError',
-        message: `keeping the new order ${order.id}: the database failed`,
-      });
-    });
-    expect(await rig.store.load(order.id)).toBeUndefined();
-    expect(await rig.queued(order.id), 'a job outlived its order').toEqual([]);
-    expect(rig.told).toEqual([]);
-  });
-
-  test('take the change with them when they cannot be queued', async () => {
+  test('is neither written nor told of where the change is not kept', async () => {
     const before = await rig.keep(newOrder());
-    await rig.whileQueueFails(async () => {
-      await expect(
-        rig.store.commit({ ...changeOf(before, approve('U0BOB'), at(1)), jobs: [LATER(before.id)] }),
-      ).rejects.toMatchObject({ cause: { message: 'the queue is broken' } });
-    });
-    expect(await rig.read(before.id)).toEqual(before);
-    expect(await rig.store.history(before.id)).toHaveLength(1);
-    expect(await rig.queued(before.id)).toEqual([]);
+    await rig.apply(before.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
+    rig.changed.length = 0;
+    expect(await rig.store.commit(changeOf(before, approve('U0BOB'), at(2)))).toMatchObject({ ok: false });
+    expect(await rig.due(before.id)).toEqual({ work: undefined, telling: T0 });
+    expect(rig.changed).toEqual([]);
   });
 });
 
 describe('one open order a task and name', () => {
   test('of 20 asked for at once one is kept, and the others are told which', async () => {
     const orders = Array.from({ length: 20 }, () => newOrder({}, ['wanted.rest']));
-    const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [], [])));
+    const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [])));
     const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
     expect(kept, 'exactly one order may be open for a task and name').toHaveLength(1);
     expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
@@ -303,7 +262,7 @@ describe('one open order a task and name', () => {
       `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key)
        VALUES ($1, 99, 'both-2.rest', 'held', 'WAITING', 'renew:both-2.rest')`,
       [other.id],
-      () => orders.map((order) => rig.store.create(order, undefined, [], [])),
+      () => orders.map((order) => rig.store.create(order, undefined, [])),
     );
     const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
     expect(kept).toHaveLength(1);
@@ -313,25 +272,24 @@ describe('one open order a task and name', () => {
   test('another task or a closed order does not stand in the way; an unknown outcome does', async () => {
     const first = newOrder({}, ['again.rest']);
     await underWay(rig, first);
-    expect(await rig.store.create(newOrder({ task: 'restore' }, ['again.rest']), undefined, [], [])).toBe(
+    expect(await rig.store.create(newOrder({ task: 'restore' }, ['again.rest']), undefined, [])).toBe(
       undefined,
     );
     await rig.apply(first.id, answer('UNKNOWN'), at(4));
     const next = newOrder({}, ['again.rest', 'more.rest']);
-    expect(await rig.store.create(next, undefined, [], [])).toEqual({ conflictingOrderId: first.id });
+    expect(await rig.store.create(next, undefined, [])).toEqual({ conflictingOrderId: first.id });
     await rig.apply(first.id, { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined }, at(5));
-    expect(await rig.store.create(next, undefined, [], [])).toBeUndefined();
+    expect(await rig.store.create(next, undefined, [])).toBeUndefined();
   });
 
   test('asked with the same delivery it is the same order, open or closed', async () => {
     const order = await rig.keep(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
-    expect(await rig.store.create(again, undefined, [], [LATER(again.id)])).toEqual({
+    expect(await rig.store.create(again, undefined, [])).toEqual({
       conflictingOrderId: order.id,
     });
     await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
-    expect(await rig.store.create(again, undefined, [], [])).toEqual({ conflictingOrderId: order.id });
-    expect(await rig.queued(again.id)).toEqual([]);
+    expect(await rig.store.create(again, undefined, [])).toEqual({ conflictingOrderId: order.id });
   });
 
   test('a draft bars nobody; confirmed too late it learns which order is in its way', async () => {
@@ -340,16 +298,14 @@ describe('one open order a task and name', () => {
       [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
     );
     const outcomes = await Promise.all(
-      drafts.map((draft) =>
-        rig.store.commit({ ...changeOf(draft, confirmed, at(1)), jobs: [LATER(draft.id)] }),
-      ),
+      drafts.map((draft) => rig.store.commit(changeOf(draft, confirmed, at(1)))),
     );
     const winner = drafts[outcomes.findIndex((outcome) => outcome.ok)];
     const loser = drafts[outcomes.findIndex((outcome) => !outcome.ok)];
     if (winner === undefined || loser === undefined) throw new Error('both drafts became open orders');
     expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
     expect(await rig.read(loser.id)).toEqual(loser);
-    expect(await rig.queued(loser.id)).toEqual([]);
+    expect(await rig.due(loser.id)).toEqual({ work: undefined, telling: undefined });
     expect(await rig.store.history(loser.id)).toHaveLength(1);
   });
 });
@@ -454,26 +410,34 @@ describe('drafts', () => {
 });
 
 describe('the lease', () => {
-  test('is extended by its worker alone, while the order is carried out', async () => {
+  const leaseOf = async (id: string) =>
+    (
+      await rig.sql(
+        'SELECT extract(epoch FROM lease_until - now())::float8 AS left FROM orders WHERE id = $1',
+        [id],
+      )
+    )[0]?.['left'];
+
+  test('goes by the database’s clock, and is extended by its worker alone, while the order is carried out', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    expect(await rig.store.extendLease(order.id, 'worker', at(40))).toBe(true);
-    expect(await rig.store.extendLease(order.id, 'another', at(50))).toBe(false);
-    expect((await rig.read(order.id)).claim?.leaseUntil).toEqual(at(40));
+    expect(await leaseOf(order.id)).toBeLessThanOrEqual(20);
+    expect(await rig.store.extendLease(order.id, 'worker', 400_000)).toBe(true);
+    expect(await rig.store.extendLease(order.id, 'another', 800_000)).toBe(false);
+    expect(await leaseOf(order.id)).toBeGreaterThan(300);
+    expect(await leaseOf(order.id)).toBeLessThanOrEqual(400);
     await rig.apply(order.id, answer('SUCCEEDED'), at(4));
-    expect(await rig.store.extendLease(order.id, 'worker', at(60))).toBe(false);
+    expect(await leaseOf(order.id), 'nobody has it any more').toBeNull();
+    expect(await rig.store.extendLease(order.id, 'worker', 60_000)).toBe(false);
   });
 
-  test('that was extended beside a change is not set back by it', async () => {
+  test('is not set back by a change that somebody else makes', async () => {
     const order = newOrder({}, ['lease-1.rest', 'lease-2.rest']);
     const before = await underWay(rig, order);
-    await rig.store.extendLease(order.id, 'worker', at(40));
+    await rig.store.extendLease(order.id, 'worker', 400_000);
     const sending = { type: 'sending', workerId: 'worker', n: 2 } as const;
-    expect(await rig.store.commit(changeOf(before, sending, at(30)))).toEqual({ ok: true });
-    expect((await rig.read(order.id)).claim, 'the worker would be taken for dead').toEqual({
-      workerId: 'worker',
-      leaseUntil: at(40),
-    });
+    expect(await rig.store.commit(changeOf(before, sending, at(5)))).toEqual({ ok: true });
+    expect(await leaseOf(order.id), 'the worker would be taken for dead').toBeGreaterThan(300);
   });
 });
 
@@ -531,11 +495,7 @@ describe('that an item of a retry is about to be sent', () => {
     );
     await rig.keep(third);
     await rig.apply(third.id, approve('U0BOB'), at(1));
-    const claimed = await rig.apply(
-      third.id,
-      { type: 'claimed', workerId: 'worker', leaseUntil: at(20) },
-      at(2),
-    );
+    const claimed = await rig.apply(third.id, { type: 'claimed', workerId: 'worker' }, at(2));
     return { first, second, claimed };
   };
   const sending = (order: Order, n = 1) =>

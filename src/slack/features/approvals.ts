@@ -1,8 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
-import { LOOKED_UP_TASKS } from '../../orders/evidence.ts';
-import type { Order } from '../../orders/order.ts';
+import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import {
   type Action,
   type ActionCall,

@@ -57,6 +57,7 @@ export function sampleOrder(
       sentAt: ITEM_STATE[state] === 'WAITING' ? undefined : new Date('2026-11-21T11:00:00Z'),
       answeredAt: undefined,
       result: RESULTS[state],
+      isFollowed: false,
     })),
     input: { names, period: 2 },
     hasSecretInput: false,

@@ -1,0 +1,62 @@
+import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.ts';
+import { changeOrder } from './change.ts';
+import { expireOrder, remindApprovers } from './decide.ts';
+import { dueAt, unfollowedItems } from './due.ts';
+import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
+import { type ExecuteDeps, executeOrder } from './execute.ts';
+import type { Order } from './order.ts';
+
+export interface AdvanceDeps extends ExecuteDeps {
+  /** Takes the success of an item into the watch list, once however often it is asked to. */
+  readonly follow: (orderId: string, n: number) => Promise<void>;
+  readonly lookForEvidence: LookForEvidence;
+  readonly lookWhetherShown: IsShownByRegistry;
+  /** Requests to the service under way at shutdown are given up. */
+  readonly stopSending: AbortSignal;
+  /** Look-ups under way at shutdown are given up. */
+  readonly stopLooking: AbortSignal;
+}
+
+/**
+ * Does what is next for an order, which its row says. Safe to repeat, and on several replicas at once, for every step is a
+ * compare-and-swap: whatever a crash, a lost wake-up or another process left behind is gone on with here.
+ */
+export async function advance(deps: AdvanceDeps, orderId: string): Promise<void> {
+  const order = await deps.store.load(orderId);
+  if (order === undefined) return;
+  switch (order.state) {
+    case 'DRAFT':
+      return;
+    case 'PENDING':
+      if (!(await expireOrder(deps, orderId)).ok) await remindApprovers(deps, orderId);
+      return;
+    case 'APPROVED':
+      return executeOrder(deps, orderId, deps.stopSending);
+    case 'EXECUTING':
+      return takeOver(deps, orderId);
+    default:
+      return observe(deps, order);
+  }
+}
+
+/** Whoever found its lease run out has taken the claim from its worker. */
+async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
+  const outcome = await changeOrder(deps, orderId, ({ claim }) =>
+    claim === undefined ? { event: { type: 'released' } } : { refusal: 'its worker is alive' },
+  );
+  if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
+}
+
+/** Takes successes into the watch list; where all are, looks for what public records show. */
+async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
+  const followed = new Set(unfollowedItems(order).map(({ n }) => n));
+  for (const n of followed) await deps.follow(order.id, n);
+  if (followed.size === 0) {
+    const looking = { ...deps, signal: deps.stopLooking };
+    await resolveByEvidence({ ...looking, look: deps.lookForEvidence }, order);
+    await recordRegistryConfirmations({ ...looking, look: deps.lookWhetherShown }, order);
+    if (deps.stopLooking.aborted) return;
+  }
+  const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));
+  await deps.store.reschedule(order, dueAt({ ...order, items }, deps.now()));
+}

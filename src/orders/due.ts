@@ -1,0 +1,116 @@
+import {
+  FOLLOWED_TASKS,
+  LOOKED_UP_TASKS,
+  type Order,
+  type OrderItem,
+  type OrderState,
+  waitingItems,
+} from './order.ts';
+import type { DueLane } from './ports.ts';
+import { taskNamed } from './tasks.ts';
+
+/*
+ * What a row says of what comes next. Pure: the store writes both moments with every change of an order.
+ */
+
+/** The states of what is due, by the way that it goes. */
+export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
+  deadlines: ['PENDING', 'EXECUTING'],
+  execution: ['APPROVED'],
+  observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Public records are looked at often at first, when people wait, and later once an hour. */
+const OFTEN_MS = 60 * MINUTE_MS;
+const OFTEN_EVERY_MS = 5 * MINUTE_MS;
+const LATER_EVERY_MS = 60 * MINUTE_MS;
+/** An unknown outcome that no record has shown by now is left to people. */
+const EVIDENCE_MS = 3 * DAY_MS;
+/** The end of an accepted task that no record has shown by now is not looked for any more. */
+const CONFIRMATION_MS = 30 * DAY_MS;
+/** Slack is told that an order is under way when it takes longer than this; mostly its outcome is there before. */
+const UNDER_WAY_MS = 1_000;
+/** Slack is told that an order was approved when nobody has begun with it for so long. */
+const APPROVED_MS = 3_000;
+
+/**
+ * When somebody has to do something about an order next: carry it out, send it again, expire it, remind of it, take it
+ * over from a dead worker, take its success into the watch list, look for what became of it. Undefined: never.
+ * @param at the moment of the change, or of the look, that leaves the order like this
+ */
+export function dueAt(order: Order, at: Date): Date | undefined {
+  switch (order.state) {
+    case 'DRAFT':
+      return undefined;
+    case 'PENDING':
+      return earliest([order.remindAt, order.expiresAt]);
+    case 'APPROVED':
+      return earliest(waitingItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
+    case 'EXECUTING':
+      // Its lease, which goes by the database's clock, keeps others away while its worker lives.
+      return at;
+    default:
+      return unfollowedItems(order).length > 0
+        ? at
+        : earliest([
+            ...unknownItems(order).map(({ sentAt }) => nextLook(sentAt, EVIDENCE_MS, at)),
+            ...unconfirmedItems(order).map(({ answeredAt }) => nextLook(answeredAt, CONFIRMATION_MS, at)),
+          ]);
+  }
+}
+
+/**
+ * When Slack has to be told how an order stands. Undefined: it is nobody's business yet.
+ * @param at the moment of the change that leaves the order like this
+ */
+export function tellDueAt(order: Order, at: Date): Date | undefined {
+  if (order.state === 'DRAFT') return undefined;
+  if (order.state === 'EXECUTING') return new Date(at.getTime() + UNDER_WAY_MS);
+  const isUntried = order.items.every(({ attempts }) => attempts === 0);
+  const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried;
+  return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;
+}
+
+/** The successes that the watch list does not know yet. */
+export function unfollowedItems({ task, items }: Pick<Order, 'task' | 'items'>): readonly OrderItem[] {
+  return FOLLOWED_TASKS.includes(task)
+    ? items.filter(({ state, isFollowed }) => state === 'SUCCEEDED' && !isFollowed)
+    : [];
+}
+
+/** The items that were sent, of which nobody knows what became, and public records may show it. */
+export function unknownItems({ task, state, items }: Order): readonly OrderItem[] {
+  return state === 'UNKNOWN' && LOOKED_UP_TASKS.has(task)
+    ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
+    : [];
+}
+
+/** The items that the service has accepted, and whose end the registry has not shown yet. */
+export function unconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
+  return state === 'SUCCEEDED' && taskNamed(task).acceptedOnly
+    ? items.filter(
+        (item) =>
+          item.state === 'SUCCEEDED' &&
+          item.answeredAt !== undefined &&
+          item.result?.confirmedByRegistry !== true,
+      )
+    : [];
+}
+
+function nextLook(since: Date | undefined, forMs: number, at: Date): Date | undefined {
+  if (since === undefined) return undefined;
+  const ageMs = at.getTime() - since.getTime();
+  if (ageMs > forMs) return undefined;
+  return new Date(at.getTime() + (ageMs < OFTEN_MS ? OFTEN_EVERY_MS : LATER_EVERY_MS));
+}
+
+function earliest(moments: readonly (Date | undefined)[]): Date | undefined {
+  return moments
+    .filter((moment) => moment !== undefined)
+    .reduce<Date | undefined>(
+      (first, moment) => (first !== undefined && first <= moment ? first : moment),
+      undefined,
+    );
+}

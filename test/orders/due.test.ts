@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { dueAt, tellDueAt } from '../../src/orders/due.ts';
+import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
+import { hoursLater, newOrder, START } from './sample.ts';
+
+/*
+ * What a row says of what comes next.
+ */
+
+const MINUTE_MS = 60_000;
+const later = (ms: number) => new Date(START.getTime() + ms);
+
+/** A renewal in a state, its items changed one by one. */
+function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
+  const isWaiting = state === 'PENDING' || state === 'DRAFT';
+  const sample = newOrder(items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`), {
+    state,
+    ...(isWaiting ? {} : { expiresAt: undefined, remindAt: undefined }),
+    ...changes,
+  });
+  return { ...sample, items: sample.items.map((item, index) => ({ ...item, ...items[index] })) };
+}
+
+describe('something is to be done about', () => {
+  test.each<[what: string, Order, Date | undefined]>([
+    ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
+    ['one that waits: when approvers are reminded', order('PENDING'), hoursLater(4)],
+    ['one of which they were: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
+    ['one that expires before that: then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
+    ['an approved one: at once', order('APPROVED'), START],
+    [
+      'one whose names all wait for a busy service: when the first has waited',
+      order('APPROVED', {}, { notBefore: later(9_000) }, { notBefore: later(5_000) }),
+      later(5_000),
+    ],
+    [
+      'one of which a name need not wait: at once',
+      order('APPROVED', {}, { notBefore: later(9_000) }, {}),
+      START,
+    ],
+    [
+      'one whose waiting name follows one that is done: when that has waited',
+      order('APPROVED', {}, { state: 'SUCCEEDED' }, { notBefore: later(5_000) }),
+      later(5_000),
+    ],
+    ['one that is carried out: at once, should its lease run out', order('EXECUTING'), START],
+    ['one that failed: never', order('FAILED', {}, { state: 'FAILED' }), undefined],
+    ['one that was denied: never', order('DENIED'), undefined],
+    ['one that expired: never', order('EXPIRED'), undefined],
+    ['one that was cancelled: never', order('CANCELLED'), undefined],
+  ])('%s', (_what, given, expected) => {
+    expect(dueAt(given, START)).toEqual(expected);
+  });
+
+  const done = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
+
+  test.each<[what: string, Order, Date | undefined]>([
+    ['a success: at once', order('SUCCEEDED', {}, done), START],
+    ['one that it knows: never', order('SUCCEEDED', {}, { ...done, isFollowed: true }), undefined],
+    [
+      'one among failures: at once',
+      order('FAILED', {}, { state: 'FAILED' }, { ...done, isFollowed: false }),
+      START,
+    ],
+    [
+      'one beside what nobody knows: at once',
+      order('UNKNOWN', {}, done, { state: 'UNKNOWN', sentAt: START }),
+      START,
+    ],
+    ['what changes no date: never', order('SUCCEEDED', { task: 'nameservers' }, done), undefined],
+  ])('for the watch list, %s', (_what, given, expected) => {
+    expect(dueAt(given, START)).toEqual(expected);
+  });
+
+  test.each<[hours: number, minutes: number | undefined]>([
+    [0, 5],
+    [0.9, 5],
+    [1, 60],
+    [71, 60],
+    [72.1, undefined],
+  ])('an unknown outcome: %d hours after its request, %j minutes later', (hours, minutes) => {
+    const at = hoursLater(hours);
+    const unknown = order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: START });
+    expect(dueAt(unknown, at)).toEqual(
+      minutes === undefined ? undefined : new Date(at.getTime() + minutes * MINUTE_MS),
+    );
+  });
+
+  test('an unknown outcome that no public record can show: never', () => {
+    expect(
+      dueAt(order('UNKNOWN', { task: 'user' }, { state: 'UNKNOWN', sentAt: START }), START),
+    ).toBeUndefined();
+    expect(dueAt(order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: undefined }), START)).toBeUndefined();
+  });
+
+  test('what the service has only accepted: until the registry shows it, for 30 days', () => {
+    const result = { summary: 'Accepted.' };
+    const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isFollowed: true, result });
+    expect(dueAt(accepted, START)).toEqual(later(5 * MINUTE_MS));
+    expect(dueAt(accepted, hoursLater(29 * 24))).toEqual(hoursLater(29 * 24 + 1));
+    expect(dueAt(accepted, hoursLater(30 * 24 + 1))).toBeUndefined();
+    const confirmed = { ...done, isFollowed: true, result: { ...result, confirmedByRegistry: true } };
+    expect(dueAt(order('SUCCEEDED', { task: 'restore' }, confirmed), START)).toBeUndefined();
+  });
+});
+
+describe('Slack is told', () => {
+  test.each(ORDER_STATES.filter((state) => state !== 'DRAFT' && state !== 'EXECUTING'))(
+    'of %s at once',
+    (state) => {
+      expect(tellDueAt(order(state), START)).toEqual(START);
+    },
+  );
+
+  test('of a draft never', () => {
+    expect(tellDueAt(order('DRAFT'), START)).toBeUndefined();
+  });
+
+  test('of one that was approved, or is carried out, when it takes longer than a moment', () => {
+    const approvals = [{ userId: 'U0BOB', at: START }];
+    expect(tellDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
+    expect(tellDueAt(order('EXECUTING'), START)).toEqual(later(1_000));
+    const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });
+    expect(tellDueAt(again, START), 'it waits for a busy service').toEqual(START);
+  });
+});

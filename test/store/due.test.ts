@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Order } from '../../src/orders/order.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
+
+/*
+ * What is due is claimed by one process at a time, for as long as the database's clock says.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+beforeEach(async () => {
+  await rig.sql('TRUNCATE orders CASCADE');
+});
+
+const LEASE_MS = 20_000;
+const APPROVED: Partial<Order> = { state: 'APPROVED', expiresAt: undefined, remindAt: undefined };
+const claim = (seconds: number, limit = 100) => rig.store.claimDue('execution', at(seconds), LEASE_MS, limit);
+const claimOver = (seconds: number) => rig.store.claimDue('deadlines', at(seconds), LEASE_MS, 100);
+const claimTelling = (seconds: number) => rig.store.claimTelling(at(seconds), LEASE_MS, 100);
+
+describe('an order that is due', () => {
+  test('goes to one of ten processes that look at once', async () => {
+    const orders = await Promise.all(Array.from({ length: 5 }, () => rig.keep(newOrder(APPROVED))));
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claim(1)));
+    expect(claimed.flat().toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
+  });
+
+  test('is left to whoever claimed it until the lease is over, by the database’s clock alone', async () => {
+    const { id } = await rig.keep(newOrder(APPROVED));
+    expect(await claim(1)).toEqual([id]);
+    expect(await claim(10 * 86_400), 'though the bot’s clock has jumped').toEqual([]);
+    await rig.passLeases(19);
+    expect(await claim(1)).toEqual([]);
+    await rig.passLeases(1);
+    expect(await claim(1)).toEqual([id]);
+  });
+
+  test('is free again with its next change', async () => {
+    const { id } = await rig.keep(newOrder({ remindAt: at(600), expiresAt: at(3_600) }));
+    expect(await claimOver(600)).toEqual([id]);
+    await rig.apply(id, { type: 'reminded' }, at(600));
+    expect(await claimOver(3_599.999)).toEqual([]);
+    expect(await claimOver(3_600)).toEqual([id]);
+  });
+
+  test('is passed over while another transaction has it', async () => {
+    const [held, free] = [await rig.keep(newOrder(APPROVED)), await rig.keep(newOrder(APPROVED))];
+    await rig.sql('BEGIN');
+    await rig.sql('SELECT FROM orders WHERE id = $1 FOR UPDATE', [held.id]);
+    const claimed = await claim(1).finally(() => rig.sql('COMMIT'));
+    expect(claimed).toEqual([free.id]);
+    expect(await claim(1)).toEqual([held.id]);
+  });
+
+  test('comes before those that became due after it, and no more come than there is room for', async () => {
+    const ids: string[] = [];
+    for (const seconds of [-3, -1, -2]) {
+      const { id } = await rig.keep(newOrder({ ...APPROVED, remindAt: undefined }));
+      await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, at(seconds)]);
+      ids.push(id);
+    }
+    expect(await claim(0, 2)).toEqual([ids[0], ids[2]]);
+    expect(await claim(0, 2)).toEqual([ids[1]]);
+  });
+
+  test('that waits for its time is not claimed before', async () => {
+    const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
+    await underWay(rig, order, 3);
+    const heldBack = { type: 'retry_scheduled', workerId: 'worker', why: 'Busy.' } as const;
+    await rig.apply(order.id, { ...heldBack, n: 1, notBefore: at(100) }, at(4));
+    await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
+    await rig.apply(
+      order.id,
+      { type: 'answered', n: 3, outcome: 'FAILED', result: { summary: 'No.' } },
+      at(4),
+    );
+    await rig.apply(order.id, { type: 'released' }, at(5));
+    expect(await claim(49.999)).toEqual([]);
+    expect(await claim(50)).toEqual([order.id]);
+  });
+
+  test('that only a clock that was put back can have noted is due all the same', async () => {
+    const approved = await rig.keep(newOrder(APPROVED));
+    await rig.keep(newOrder());
+    expect(await claim(-6 * 3_600)).toEqual([approved.id]);
+    await rig.passLeases(-6 * 3_600);
+    expect(await claim(-6 * 3_600), 'and so is a lease').toEqual([approved.id]);
+  });
+
+  test('is none that is a draft, or has ended', async () => {
+    await rig.keep(newOrder({ state: 'DRAFT' }));
+    const order = newOrder();
+    await underWay(rig, order);
+    await rig.apply(order.id, { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: '?' } }, at(4));
+    expect(await claimOver(1_000_000)).toEqual([]);
+    expect(await rig.store.claimDue('observation', at(1_000_000), LEASE_MS, 100)).toEqual([]);
+  });
+});
+
+describe('a worker', () => {
+  test('keeps its order while it lives, however the bot’s clock jumps, and loses it when its lease is over', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    expect(await claimOver(30 * 86_400)).toEqual([]);
+    await rig.passLeases(19);
+    expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS)).toBe(true);
+    await rig.passLeases(19);
+    expect(await claimOver(30)).toEqual([]);
+    await rig.passLeases(1);
+    expect(await claimOver(30)).toEqual([order.id]);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'EXECUTING', claim: undefined });
+    expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'it comes back').toBe(false);
+  });
+
+  test('has its order taken over once, however many look', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    await rig.passLeases(20);
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claimOver(30)));
+    expect(claimed.flat()).toEqual([order.id]);
+  });
+});
+
+describe('an order that cannot go out now', () => {
+  const leaseOf = async (id: string) => {
+    const [row] = await rig.sql(
+      'SELECT extract(epoch FROM lease_until - now())::float8 AS "left", failed_attempts FROM orders WHERE id = $1',
+      [id],
+    );
+    return { left: Math.ceil(Number(row?.['left'])), tries: row?.['failed_attempts'] };
+  };
+
+  test('is left alone longer and longer, which its row keeps, until it changes', async () => {
+    const { id } = await rig.keep(newOrder(APPROVED));
+    // Another process goes on where the first one left off.
+    const replica = createOrderStore(rig.database);
+    const pauses = [];
+    for (let turn = 0; turn < 7; turn += 1) {
+      await (turn % 2 === 0 ? rig.store : replica).putOff(id);
+      pauses.push((await leaseOf(id)).left);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
+    expect(await claim(1)).toEqual([]);
+    await rig.apply(id, { type: 'stopped', summary: 'No.', by: 'U0BOB' }, at(2));
+    expect(await leaseOf(id)).toEqual({ left: 0, tries: 0 });
+  });
+
+  test('hides no other: 500 of them wait, and the one behind them is claimed', async () => {
+    const model = await rig.keep(newOrder(APPROVED));
+    await rig.sql(
+      `INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object('id', 'many-' || k, 'delivery_id', 'many-' || k,
+         'failed_attempts', 5, 'due_at', o.due_at - interval '1 h'))).* FROM orders o, generate_series(1, 500) k WHERE o.id = $1`,
+      [model.id],
+    );
+    const found = new Set<string>();
+    for (let turn = 1; turn <= 11; turn += 1) {
+      for (const id of await claim(1, 48)) {
+        found.add(id);
+        await rig.store.putOff(id);
+      }
+    }
+    expect(found.size, 'found in eleven turns of 48').toBe(501);
+  });
+
+  test('keeps its worker, should one have it by now', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    await rig.store.putOff(order.id);
+    expect(await leaseOf(order.id)).toEqual({ left: 20, tries: 0 });
+  });
+
+  test('and was looked at is due when it says, unless it has changed since', async () => {
+    const before = await rig.keep(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
+    await rig.store.putOff(before.id);
+    await rig.store.reschedule(before, at(700));
+    expect(await rig.due(before.id)).toMatchObject({ work: at(700) });
+    expect(await leaseOf(before.id)).toEqual({ left: 0, tries: 0 });
+    await rig.store.reschedule({ id: before.id, version: before.version - 1 }, undefined);
+    expect(await rig.due(before.id)).toMatchObject({ work: at(700) });
+  });
+});
+
+describe('what Slack does not show', () => {
+  test('is due from its change on, drafts aside, for one process at a time, until it is shown', async () => {
+    const order = await rig.keep(newOrder());
+    await rig.keep(newOrder({ state: 'DRAFT' }));
+    expect(await claimTelling(-1)).toEqual([]);
+    const claimed = await Promise.all(Array.from({ length: 5 }, () => claimTelling(0)));
+    expect(claimed.flat()).toEqual([order.id]);
+    expect(
+      await rig.store.claimNotification(order.id, at(0), LEASE_MS),
+      'another one, by its id',
+    ).toBeUndefined();
+    await rig.passLeases(20);
+    expect(await claimTelling(0), 'who was showing it has fallen silent').toEqual([order.id]);
+
+    await rig.store.postponeNotification(order.id, at(200));
+    expect(await claimTelling(199.999), 'Slack is away').toEqual([]);
+    expect(await claimTelling(200)).toEqual([order.id]);
+    const shown = await rig.store.unnotified(order.id);
+    expect(shown !== undefined && (await rig.store.releaseNotification(shown, []))).toBe(true);
+    expect(await claimTelling(1_000)).toEqual([]);
+
+    await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1_000));
+    expect(await claimTelling(1_000)).toEqual([order.id]);
+  });
+
+  test('is due since the first change that it does not show', async () => {
+    const order = newOrder({}, ['a.rest', 'b.rest']);
+    await rig.keep(order);
+    const shown = await rig.store.unnotified(order.id);
+    if (shown === undefined || !(await rig.store.releaseNotification(shown, [])))
+      throw new Error('not shown');
+    await rig.apply(order.id, { type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] }, at(10));
+    await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, at(100), { leaseMs: LEASE_MS });
+    expect((await rig.due(order.id)).telling, 'three seconds after the approval').toEqual(at(13));
+  });
+
+  test('is told once more when somebody asks for it', async () => {
+    const order = await rig.keep(newOrder());
+    const shown = await rig.store.unnotified(order.id);
+    if (shown === undefined || !(await rig.store.releaseNotification(shown, [])))
+      throw new Error('not shown');
+    await rig.store.requestTelling(order.id, at(5));
+    expect(await claimTelling(5)).toEqual([order.id]);
+  });
+});
