@@ -62,7 +62,7 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
         <ClockIcon />
         {day}, {clockTime(now, me.tz)}
         <span class="time-place" title="Everybody reads times in their own time zone, as in Slack.">
-          in {placeOfZone(me.tz)}
+          {placeOfZone(me.tz)}
         </span>
         {shift !== '' && <b> ({shift})</b>}
       </span>
