@@ -23,13 +23,28 @@ const problems = [];
 try {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 720 }, reducedMotion: 'reduce' });
   const composer = page.getByRole('textbox', { name: /^Message to/ });
-  const be = (person) => page.getByLabel('You are').selectOption(person);
+  const be = async (person) => {
+    await page.getByLabel('You are').selectOption(person);
+    // What is typed before the page is somebody else's would be lost.
+    await page.waitForURL((address) => address.hash.includes(person));
+  };
   const type = async (text) => {
     await composer.fill(text);
     await composer.press('Enter');
   };
 
-  await page.goto(demo.url);
+  await page.goto(`${demo.url}#as=U0CAROL`);
+  await page.getByRole('button', { name: 'Domain Steward' }).click();
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  await take(page, 'first-steps');
+  await page.getByRole('button', { name: /^domains/ }).click();
+  await be('U0ADA');
+  await type('/domain settings');
+  await page.getByRole('dialog').waitFor();
+  await take(page, 'settings');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+  await be('U0ALICE');
+
   await type('/domain link');
   await page.getByRole('button', { name: 'alice, context 4' }).click();
   await page.getByRole('button', { name: 'Link', exact: true }).click();
@@ -54,6 +69,14 @@ try {
   await page.getByRole('button', { name: 'domain-expiry' }).click();
   await page.getByRole('table').first().waitFor();
   await take(page, 'digest');
+
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.getByRole('button', { name: 'Close the guided path' }).click();
+  await be('U0ALICE');
+  await page.getByRole('button', { name: 'general', exact: true }).click();
+  await type('/domain help');
+  await page.getByRole('button', { name: 'All commands' }).waitFor();
+  await take(page, 'help');
 } finally {
   await browser.close();
   await demo.stop();

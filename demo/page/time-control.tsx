@@ -43,7 +43,6 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
   }, []);
   const now = real + clock.aheadMs;
   const day = new Intl.DateTimeFormat('en-US', {
-    weekday: 'short',
     month: 'short',
     day: 'numeric',
     ...(new Date(now).getFullYear() !== new Date(real).getFullYear() && { year: 'numeric' }),
@@ -63,7 +62,7 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
         <ClockIcon />
         {day}, {clockTime(now, me.tz)}
         <span class="time-place" title="Everybody reads times in their own time zone, as in Slack.">
-          in {placeOfZone(me.tz)}
+          {placeOfZone(me.tz)}
         </span>
         {shift !== '' && <b> ({shift})</b>}
       </span>

@@ -83,6 +83,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
     context(
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
       'An example for each: `/domain help renew`.',
+      NOT_TOLD,
     ),
   ]);
 }
