@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
-import { press, SlackLoad } from '../../bench/slack-load.ts';
+import { type Delivery, press, SlackLoad } from '../../bench/slack-load.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { ask } from './orders.ts';
@@ -140,14 +140,28 @@ export class Bursts {
   }
 
   /** Delivers to all bots in turn, as many at once as there are connections. */
-  async #spread(deliveries: Parameters<SlackLoad['inTurn']>[1]): Promise<void> {
+  async #spread(deliveries: readonly Delivery[]): Promise<void> {
     const ports = this.#ports();
     await Promise.all(
       ports.map((port, bot) => {
         const part = deliveries.filter((_, n) => n % ports.length === bot);
-        return this.#load.inTurn(port, part, Math.min(CONNECTIONS, part.length));
+        const queue = part.values();
+        const one = async () => {
+          for (const delivery of queue) await this.#redeliver(port, delivery);
+        };
+        return Promise.all(Array.from({ length: Math.min(CONNECTIONS, part.length) }, one));
       }),
     );
+  }
+
+  /** As Slack does: what was not acknowledged, because a busy machine took too long, comes up to three times more. */
+  async #redeliver(port: number, delivery: Delivery, redeliveries = 3): Promise<void> {
+    try {
+      await this.#load.deliver(port, delivery);
+    } catch (error) {
+      if (redeliveries === 0) throw error;
+      await this.#redeliver(port, delivery, redeliveries - 1);
+    }
   }
 
   /** Delivers all clicks at once; each has to be answered with 200. Waits so long until each has come to something. */
