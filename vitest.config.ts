@@ -1,17 +1,11 @@
-import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
-import { PACKAGES_BY_SOURCE } from './vitest.shared.ts';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { WITH_DATABASE } from './vitest.shared.ts';
 
+/** `npm test`: what tells within two minutes whether a change holds. The rest is `npm run test:all`. */
 export default defineConfig({
-  ...PACKAGES_BY_SOURCE,
+  ...WITH_DATABASE,
   test: {
-    include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-    globalSetup: ['test/global-setup.ts'],
-    setupFiles: ['test/setup.ts'],
-    // They mostly wait, for the database and for each other: on two cores two of them take half the time of one.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // Ends what hangs. How long a thing may take is said by its test, which names it; a busy machine takes long.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    ...WITH_DATABASE.test,
+    exclude: [...configDefaults.exclude, '**/*.deep.test.ts'],
   },
 });

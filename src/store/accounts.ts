@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Account, AccountProfile, AccountStore, LinkMethod } from '../accounts/account.ts';
 import { readProfile } from '../accounts/profile.ts';
 import type { Sealed } from '../accounts/vault.ts';
+import { batch } from './batch.ts';
 import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
 
 type Row = Prisma.AccountModel;
@@ -19,6 +20,16 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
       await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))::text`;
       return change(tx);
     });
+
+  /** A burst of clicks asks for many accounts at one moment: more than there are connections. */
+  const findInBatch = batch(async (ids: readonly string[]) => {
+    const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => {
+      const row = found.get(id);
+      return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
+    });
+  });
 
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
@@ -45,11 +56,7 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
         return found.map(({ userId }) => userId);
       }),
 
-    find: (id) =>
-      withStoreError(`reading account ${id}`, async () => {
-        const row = await prisma.account.findUnique({ where: { id } });
-        return row === null ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
-      }),
+    find: (id) => withStoreError(`reading account ${id}`, () => findInBatch(id)),
 
     save: (account, sealed) =>
       withStoreError(`saving account ${account.id}`, () =>

@@ -1,16 +1,20 @@
 import type { SettingsStore } from '../settings.ts';
+import { batch } from './batch.ts';
 import { type Database, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
+  /** A burst of clicks reads them many times at one moment: more often than there are connections. */
+  const readInBatch = batch(async (questions: readonly undefined[]) => {
+    const rows = await prisma.setting.findMany();
+    const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+    return questions.map(() => saved);
+  });
+
   return {
-    all: () =>
-      withStoreError('reading the settings', async () => {
-        const rows = await prisma.setting.findMany();
-        return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-      }),
+    all: () => withStoreError('reading the settings', () => readInBatch(undefined)),
 
     async save(changes, by, at) {
       await withStoreError('saving settings', () =>
