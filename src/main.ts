@@ -86,6 +86,7 @@ const LINK_TRIES_PER_HOUR = 10;
 const READINESS_CACHE_MS = 1_000;
 /** Between two looks for what is due: a lost wake-up costs no more. */
 const PERIOD_MS = 2_000;
+const REFRESH_MS = 5 * 60_000;
 const DIGEST_MS = 60_000;
 const PURGE_MS = 10_000;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
@@ -301,7 +302,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       return repetition;
     };
     // What is due is told by the rows and the settings, not by the tick: replicas share it.
-    refreshing = repeated('looking names up', PERIOD_MS, expiring.refresh);
+    refreshing = repeated('looking names up', REFRESH_MS, expiring.refresh);
     const posting = repeated('posting reminders', DIGEST_MS, expiring.digest);
     const purging = repeated('purging what has run out', PURGE_MS / hurry, () => store.purgeExpired(now()));
     accounts.reseal().then(

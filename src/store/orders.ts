@@ -27,6 +27,7 @@ import {
   lockRetried,
   openKey,
   putOffOrder,
+  rescheduleOrder,
   takeSecret,
   updateOrders,
 } from './statements.ts';
@@ -208,10 +209,7 @@ export function createOrderStore(
 
     reschedule: ({ id, version }, due) =>
       withStoreError(`rescheduling order ${id}`, async () => {
-        await prisma.order.updateMany({
-          where: { id, version, workerId: null },
-          data: { dueAt: due ?? null, leaseUntil: null, failedAttempts: 0 },
-        });
+        await run(rescheduleOrder(id, version, due));
       }),
 
     requestTelling: (id, now) =>

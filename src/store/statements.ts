@@ -250,6 +250,16 @@ export function putOffOrder(id: string): Prisma.Sql {
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
+/** Says when an order is due next that nobody has changed, and ends the lease of who looked at it. */
+export function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
+  return named(
+    'reschedule an order',
+    Prisma.sql`
+      UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0
+      WHERE id = ${id} AND version = ${version} AND worker_id IS NULL`,
+  );
+}
+
 /** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */
 export function deleteExpiredDrafts(now: Date): Prisma.Sql {
   return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
