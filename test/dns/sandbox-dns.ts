@@ -1,18 +1,12 @@
 import { type SandboxDns, type SandboxDnsOptions, startSandboxDns } from '@domain-steward/sandbox-service';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../../src/dns/client.ts';
 import { parseDnsServers } from '../../src/dns/servers.ts';
-
-const open: SandboxDns[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((dns) => dns.close()));
-});
 
 /** A DNS of the sandbox's, closed after the test. */
 export async function startDns(options: SandboxDnsOptions = {}): Promise<SandboxDns> {
   const dns = await startSandboxDns(options);
-  open.push(dns);
+  onTestFinished(() => dns.close());
   return dns;
 }
 

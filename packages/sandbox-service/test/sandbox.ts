@@ -1,6 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { Agent, type Dispatcher, request } from 'undici';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
 
@@ -61,13 +61,12 @@ export async function closeBenches(): Promise<void> {
   }
 }
 
-afterEach(closeBenches);
-
 export async function startBench(options: SandboxServiceOptions = {}): Promise<Bench> {
   let time = START;
   const service = await startSandboxService({ now: () => time, ...options });
   const agent = new Agent();
   open.push({ service, agent });
+  onTestFinished(closeBenches);
 
   async function send(url: string, more: Partial<Dispatcher.RequestOptions>): Promise<JsonAnswer> {
     const answer = await request(url, { dispatcher: agent, ...more });

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { daysBetween, shiftDay } from '../../src/expiry/days.ts';
+import { calendarDay } from '../../src/zones/calendar-day.ts';
+import { DAY_MS, MINUTE_MS, nineInBerlin, Rig } from './rig.ts';
+
+let rig: Rig;
+
+beforeEach(async () => {
+  rig = await Rig.start();
+  // Where the schedule stands: nothing is due before the next morning.
+  await rig.digest();
+});
+afterEach(() => rig.stop());
+
+test('over 400 days, two replicas, both changes of the clock, an outage and restarts: one reminder each', async () => {
+  const start = '2028-01-01';
+  const OFF_FROM = 80;
+  const OFF_UNTIL = 110;
+  rig.now = nineInBerlin(start);
+  const names = Array.from({ length: 25 }, (_, index) => ({
+    name: `n${index}.rest`,
+    days: 61 + index * 11,
+    // All hours of the day, near midnight too.
+    at: new Date(Date.parse(`${start}T00:00:00Z`) + (61 + index * 11) * DAY_MS + index * 59 * MINUTE_MS),
+  }));
+  for (const { name, days, at } of names) await rig.watch(name, days, { expiry: { at, source: 'rdap' } });
+
+  let replicas = [rig.replica(), rig.replica()];
+  for (let index = 1; index < 400; index += 1) {
+    if (index >= OFF_FROM && index < OFF_UNTIL) continue;
+    rig.now = nineInBerlin(shiftDay(start, index));
+    await Promise.all(replicas.map((replica) => rig.digest(replica)));
+    if (index % 50 === 0) replicas = [rig.replica(), rig.replica()];
+  }
+
+  const firstDayBack = shiftDay(start, OFF_UNTIL);
+  for (const { name, at } of names) {
+    const heard = rig.poster.said.filter((each) => each.name === name);
+    const thresholds = heard.map(({ threshold }) => threshold);
+    expect([name, thresholds], 'said once each, ever tighter').toEqual([
+      name,
+      [...new Set(thresholds)].toSorted((a, b) => b - a),
+    ]);
+    const lastDay = calendarDay(at, 'Europe/Berlin');
+    for (const { threshold, at: when } of heard.filter((each) => each.threshold >= 0)) {
+      const day = calendarDay(when, 'Europe/Berlin');
+      const left = daysBetween(day, lastDay);
+      if (day !== firstDayBack) expect([name, left], 'said on its day').toEqual([name, threshold]);
+    }
+    // What was not swallowed by the outage or the end of the simulation was said.
+    const expected = [60, 30, 14, 7, 3, 1].filter((threshold) => {
+      const index = daysBetween(start, shiftDay(lastDay, -threshold));
+      return index > 0 && index < 400 && (index < OFF_FROM || index >= OFF_UNTIL);
+    });
+    expect([name, thresholds]).toEqual([name, expect.arrayContaining(expected)]);
+  }
+});

@@ -1,0 +1,29 @@
+import type { RequestListener } from 'node:http';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { type ServerOptions, startServer } from '../../src/server.ts';
+
+/** The bot's HTTP server alone, until the end of the test. @returns its address */
+export async function serve(options: Partial<ServerOptions> = {}): Promise<string> {
+  const server = await startServer({
+    port: 0,
+    log: pino({ level: 'silent' }),
+    readiness: async () => ({}),
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'orders 3\n' }),
+    calendar: async () => undefined,
+    isSigned: () => true,
+    slack: () => undefined,
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return `http://127.0.0.1:${server.port}`;
+}
+
+/** Stands in for Bolt: says what reached it. */
+export const bolt: RequestListener = (request, response) => {
+  const body = 'rawBody' in request && Buffer.isBuffer(request.rawBody) ? request.rawBody.toString() : '';
+  response.end(`${request.headers['content-type']} ${body}`);
+};
+
+/** Header of whoever signs, rightly or not. */
+export const SIGNED = { 'x-slack-signature': `v0=${'0'.repeat(64)}` };
