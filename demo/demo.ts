@@ -11,9 +11,9 @@ import {
 } from '@domain-steward/sandbox-service';
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
+import { type Bot, PACE, type Seams, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
-import { type Bot, startBot } from '#src/main.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
 import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
 
@@ -31,12 +31,10 @@ export interface DemoOptions {
   readonly databaseUrl?: string;
   /** Put the names of the sandbox on the watch list when it is empty. */
   readonly watchNames?: boolean;
-  /** How many times faster than usual the bot takes up what was left behind. */
-  readonly hurry?: number;
   /** Deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
-  /** Commands that one person may use in a minute, over the bot's own limit. */
-  readonly commandsPerMinute?: number;
+  /** Of the bot, over those of the demo. */
+  readonly seams?: Seams;
 }
 
 /** Everything running: the sandbox of the domain service, the local workspace, and the bot joined to both. */
@@ -129,12 +127,13 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       ...options.settings,
     });
     const bot = await startBot(config, {
-      now,
-      host: '127.0.0.1',
       log: options.log ?? createLog(config.logLevel),
-      spacingMs: 10,
-      ...(options.hurry === undefined ? {} : { speedup: options.hurry }),
-      ...(options.commandsPerMinute === undefined ? {} : { commandsPerMinute: options.commandsPerMinute }),
+      seams: {
+        now,
+        host: '127.0.0.1',
+        ...options.seams,
+        pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
+      },
     });
     if (options.watchNames === true) await watchNames(bot, service);
     workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);

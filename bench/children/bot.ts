@@ -1,7 +1,7 @@
 // The bot as it is released; only the limit of a person's commands is out of the way.
+import { startBot } from '../../src/bot.ts';
 import { loadConfig } from '../../src/config.ts';
-import { startBot } from '../../src/main.ts';
 
-const bot = await startBot(loadConfig(), { host: '127.0.0.1', commandsPerMinute: 1_000_000 });
+const bot = await startBot(loadConfig(), { seams: { host: '127.0.0.1', commandsPerMinute: 1_000_000 } });
 process.on('disconnect', () => process.exit());
 process.send?.({ port: bot.port });

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Client, type Dispatcher } from 'undici';
 
 /** One HTTP request, ready to go out. */
@@ -8,7 +9,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body?: string | undefined;
+  readonly body?: string | Readable | undefined;
 }
 
 export interface HttpResponse {
@@ -26,14 +27,25 @@ export interface ExchangeLimits {
   readonly beforeFirstByte?: (() => void) | undefined;
 }
 
+/** What ended an exchange: its deadline, its byte limit, its signal, or the connection. */
+export type ExchangeFailure = 'timeout' | 'too_large' | 'aborted' | 'connection';
+
+const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>> = {
+  timeout: 'there was no complete answer in time',
+  too_large: 'the answer is too large',
+  aborted: 'it was given up',
+};
+
 /** Why an exchange gave no complete answer. */
 export class HttpExchangeError extends Error {
   override readonly name = 'ExchangeFault';
+  readonly failure: ExchangeFailure;
   /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
   readonly sent: boolean;
 
-  constructor(message: string, sent: boolean, cause?: unknown) {
+  constructor(failure: ExchangeFailure, message: string, sent: boolean, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
+    this.failure = failure;
     this.sent = sent;
   }
 }
@@ -69,11 +81,13 @@ export function exchange(
       signal?.removeEventListener('abort', onAbort);
       return true;
     };
-    const fail = (message: string, cause?: unknown): void => {
+    const fail = (failure: ExchangeFailure, message: string, cause?: unknown): void => {
       if (!settle()) return;
-      reject(new HttpExchangeError(message, sent, cause));
+      reject(new HttpExchangeError(failure, message, sent, cause));
       running?.abort(new Error(message));
     };
+    const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
+      fail(failure, FAILURES[failure], cause);
     /** Asks for leave to send. @returns false when it is refused: the exchange has ended then */
     const mayBegin = (): boolean => {
       try {
@@ -84,12 +98,12 @@ export function exchange(
         return false;
       }
     };
-    const onAbort = (): void => fail('it was given up', signal?.reason);
-    const timer = setTimeout(() => fail('there was no complete answer in time'), limits.timeoutMs);
+    const onAbort = (): void => failBy('aborted', signal?.reason);
+    const timer = setTimeout(() => failBy('timeout'), limits.timeoutMs);
     // Before the deadline, which a process that was suspended has missed as well.
     if (!mayBegin()) return;
     if (signal?.aborted) return onAbort();
-    if (limits.timeoutMs <= 0) return fail('there was no time left to send it');
+    if (limits.timeoutMs <= 0) return fail('timeout', 'there was no time left to send it');
     signal?.addEventListener('abort', onAbort);
 
     dispatcher.dispatch(
@@ -107,7 +121,7 @@ export function exchange(
         onRequestStart(controller) {
           if (settled || sent) {
             controller.abort(new Error('this request is over'));
-            return fail('the connection would have sent it a second time');
+            return fail('connection', 'the connection would have sent it a second time');
           }
           // Connecting takes long, or the process was suspended meanwhile.
           if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
@@ -118,11 +132,11 @@ export function exchange(
           if (statusCode < 200) return;
           status = statusCode;
           headers = answerHeaders;
-          if (Number(answerHeaders['content-length']) > maxBytes) fail('the answer is too large');
+          if (Number(answerHeaders['content-length']) > maxBytes) failBy('too_large');
         },
         onResponseData(_controller, chunk) {
           size += chunk.length;
-          if (size > maxBytes) return fail('the answer is too large');
+          if (size > maxBytes) return failBy('too_large');
           chunks.push(chunk);
         },
         onResponseEnd() {
@@ -132,7 +146,7 @@ export function exchange(
         },
         onResponseError(_controller, error) {
           const message = sent ? 'the connection was lost' : 'there is no connection to the service';
-          fail(message, withoutData(error));
+          fail('connection', message, withoutData(error));
         },
       },
     );

@@ -1,4 +1,5 @@
-import { Agent, errors, request } from 'undici';
+import { Agent } from 'undici';
+import { exchange, HttpExchangeError } from '../http/exchange.ts';
 import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
@@ -83,9 +84,9 @@ interface Bootstrap {
   readonly secure: boolean;
 }
 
-/** An exchange that ended without an answer that can be used. */
-class ExchangeError extends Error {
-  override readonly name = 'ExchangeError';
+/** A look-up that ended without an answer that can be used. */
+class LookupError extends Error {
+  override readonly name = 'LookupError';
   readonly result: RdapUnreadable | RdapUnavailable;
 
   constructor(result: RdapUnreadable | RdapUnavailable, cause?: unknown) {
@@ -105,12 +106,8 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
-  const agent = new Agent({
-    connect: { lookup: guard.lookup, timeout: deadlineMs },
-    headersTimeout: deadlineMs,
-    bodyTimeout: deadlineMs,
-    maxResponseSize: MAX_BYTES,
-  });
+  // The deadline of the exchange comes first; this one ends the connecting that it leaves behind.
+  const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
   const gates = new Map<string, HostRateLimiter>();
   let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
   let refresh: Promise<Bootstrap | undefined> | undefined;
@@ -127,11 +124,11 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
         return unavailable('no public record is offered for this zone', DAY_MS);
       }
       try {
-        const answer = await exchange(address, signal);
+        const answer = await ask(address, signal);
         return interpret({ ...answer, secure: answer.secure && current.secure }, name);
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof ExchangeError) return error.result;
+        if (error instanceof LookupError) return error.result;
         throw error;
       }
     },
@@ -150,13 +147,13 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
 
   /** A list that cannot be fetched anew is as good as it was yesterday. */
   async function fetchBootstrap(): Promise<Bootstrap | undefined> {
-    const fetched = await exchange(bootstrapUrl, undefined).then(
+    const fetched = await ask(bootstrapUrl, undefined).then(
       ({ status, text, secure }) => {
         const servers = status === 200 ? readRdapBootstrap(parseJson(text)) : undefined;
         return servers && { servers, secure };
       },
       (error: unknown) => {
-        if (error instanceof ExchangeError) return undefined;
+        if (error instanceof LookupError) return undefined;
         throw error;
       },
     );
@@ -167,7 +164,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     return bootstrap.value;
   }
 
-  async function exchange(start: URL, signal: AbortSignal | undefined): Promise<RdapResponse> {
+  async function ask(start: URL, signal: AbortSignal | undefined): Promise<RdapResponse> {
     let url = start;
     let leftMs = deadlineMs;
     let secure = true;
@@ -186,26 +183,24 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
           return got;
         }, signal)
         .catch((error: unknown) => {
-          throw exchangeError(error, deadlineMs);
+          throw lookupError(error, deadlineMs);
         });
       if (answer.status === 429 || answer.status === 503) {
-        throw new ExchangeError(
-          unavailable(`its server is busy (HTTP ${answer.status})`, answer.retryAfterMs),
-        );
+        throw new LookupError(unavailable(`its server is busy (HTTP ${answer.status})`, answer.retryAfterMs));
       }
       if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
       const target = redirectTarget(url, answer.location);
-      if (!(target instanceof URL)) throw new ExchangeError(target);
+      if (!(target instanceof URL)) throw new LookupError(target);
       url = target;
     }
-    throw new ExchangeError(unreadable('its server redirects too often'));
+    throw new LookupError(unreadable('its server redirects too often'));
   }
 
   function checkAddress(url: URL): void {
     try {
       guard.check(url);
     } catch (error) {
-      throw exchangeError(error, deadlineMs);
+      throw lookupError(error, deadlineMs);
     }
   }
 
@@ -218,33 +213,25 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   }
 
   async function send(url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
-    const controller = new AbortController();
-    const abort = () => controller.abort(signal?.reason);
-    const timer = setTimeout(() => controller.abort(new DeadlineError()), Math.max(timeoutMs, 0));
-    signal?.addEventListener('abort', abort, { once: true });
-    try {
-      const { statusCode, headers, body } = await request(url, {
-        dispatcher: agent,
-        signal: controller.signal,
-        headers: { accept: 'application/rdap+json, application/json;q=0.9', 'user-agent': userAgent },
-      });
-      const busy = statusCode === 429 || statusCode === 503;
-      const asked = readRetryAfter(headers['retry-after'], now().getTime());
-      return {
-        status: statusCode,
-        text: await body.text(),
-        location: single(headers['location']),
-        retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
-      };
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    }
+    const { status, headers, body } = await exchange(
+      agent,
+      {
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: 'GET',
+        headers: ['accept', 'application/rdap+json, application/json;q=0.9', 'user-agent', userAgent],
+      },
+      { timeoutMs, maxBytes: MAX_BYTES, signal },
+    );
+    const busy = status === 429 || status === 503;
+    const asked = readRetryAfter(headers['retry-after'], now().getTime());
+    return {
+      status,
+      text: new TextDecoder().decode(body),
+      location: [headers['location']].flat()[0],
+      retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
+    };
   }
-}
-
-class DeadlineError extends Error {
-  override readonly name = 'DeadlineError';
 }
 
 function interpret({ status, text, server, secure }: RdapResponse, name: string): RdapResult {
@@ -281,26 +268,19 @@ export function redirectTarget(from: URL, location: string | undefined): URL | R
   return target;
 }
 
-function exchangeError(error: unknown, deadlineMs: number): unknown {
+function lookupError(error: unknown, deadlineMs: number): unknown {
   if (error instanceof HostBusyError) {
-    return new ExchangeError(unavailable('its server asked to wait', error.retryAfterMs), error);
+    return new LookupError(unavailable('its server asked to wait', error.retryAfterMs), error);
   }
-  if (error instanceof PrivateAddressError) {
-    return new ExchangeError(unavailable('its server has a private address'), error);
-  }
-  if (error instanceof errors.ResponseExceededMaxSizeError) {
-    return new ExchangeError(unreadable('it is larger than 1 MB'), error);
-  }
-  if (
-    error instanceof DeadlineError ||
-    error instanceof errors.ConnectTimeoutError ||
-    error instanceof errors.HeadersTimeoutError ||
-    error instanceof errors.BodyTimeoutError
-  ) {
-    return new ExchangeError(unavailable(`its server took longer than ${deadlineMs / 1000} s`), error);
-  }
-  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-  return new ExchangeError(unavailable(`its server cannot be reached${code}`), error);
+  const failure = error instanceof HttpExchangeError ? error.failure : undefined;
+  if (failure === 'too_large') return new LookupError(unreadable('it is larger than 1 MB'), error);
+  if (failure === 'timeout')
+    return new LookupError(unavailable(`its server took longer than ${deadlineMs / 1000} s`), error);
+  const cause = error instanceof HttpExchangeError ? error.cause : error;
+  if (cause instanceof PrivateAddressError)
+    return new LookupError(unavailable('its server has a private address'), error);
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return new LookupError(unavailable(`its server cannot be reached${code}`), error);
 }
 
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -310,10 +290,6 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
     signal.addEventListener('abort', abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }
 
 function unavailable(reason: string, retryAfterMs?: number): RdapUnavailable {

@@ -14,7 +14,7 @@ import type { SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 
-/** What the features work with. Built once in `main.ts`. */
+/** What the features work with. Built once in `bot.ts`. */
 export interface SlackDeps {
   readonly teamId: string;
   readonly accounts: Accounts;

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { FARTHEST_MS } from '../orders/clock.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderLogEntry } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter, UnnotifiedOrder } from '../orders/ports.ts';
+import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
-import { isLeaseOver } from './statements.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like everything else
@@ -77,8 +75,8 @@ const item = z.object({
 const task = z.enum(ORDER_TASK_NAMES);
 const state = z.enum(ORDER_STATES);
 
-/** Columns of {@link selectOrders}. */
-const orderColumns = z.object({
+/** Columns of {@link ORDER_COLUMNS}. */
+export const orderColumns = z.object({
   id: z.string(),
   task,
   state,
@@ -106,7 +104,8 @@ const orderColumns = z.object({
   approvals: z.array(z.object({ userId: z.string(), at: moment })),
 });
 
-function orderOf(row: z.output<typeof orderColumns>): Order {
+/** An order out of its row. */
+export function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
     task: row.task,
@@ -141,7 +140,8 @@ function orderOf(row: z.output<typeof orderColumns>): Order {
 /** Rows of {@link selectOrders}. */
 export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 
-const ORDER_COLUMNS = Prisma.sql`
+/** Of orders `o`, with their items and approvals. */
+export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
   o.earlier_requesters,
@@ -228,7 +228,8 @@ const KINDS = {
   finished: 'finished',
 } as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
 
-const event = {
+/** What a line of the audit log says. */
+export const event = {
   version: z.number(),
   at: moment,
   actor: z.string(),
@@ -249,79 +250,6 @@ export function selectEvents(orderId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT order_id, version, at, actor, kind, state, detail FROM order_events
     WHERE order_id = ${orderId} ORDER BY id`;
-}
-
-/** Columns of {@link selectUnnotified}. */
-const unnotifiedColumns = orderColumns.extend({
-  shown_version: z.number(),
-  tell_failed_attempts: z.number(),
-  history: z.array(z.object(event)),
-  messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
-});
-
-function unnotifiedOf(row: z.output<typeof unnotifiedColumns>): UnnotifiedOrder {
-  return {
-    order: orderOf(row),
-    shownVersion: row.shown_version,
-    history: row.history.map((entry) => ({ orderId: row.id, ...entry })),
-    messages: row.messages,
-    failedAttempts: row.tell_failed_attempts,
-  };
-}
-
-/** Rows of {@link selectUnnotified}. */
-export const unnotifiedRows = z.compile(z.array(unnotifiedColumns.transform(unnotifiedOf)));
-
-const UNNOTIFIED_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version, o.tell_failed_attempts,
-  (
-    SELECT coalesce(json_agg(json_build_object(
-      'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
-    ) ORDER BY e.id), '[]') FROM order_events e WHERE e.order_id = o.id
-  ) AS history,
-  (
-    SELECT coalesce(json_agg(json_build_object(
-      'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
-    ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
-  ) AS messages`;
-
-/** Orders with all that is shown of them, in no sequence. */
-export function selectUnnotified(ids: readonly string[]): Statement {
-  return selectColumnsById('to show', UNNOTIFIED_COLUMNS, ids);
-}
-
-/** Rows of {@link claimNotifications}. */
-export const claimedRows = z.compile(
-  z.array(
-    unnotifiedColumns
-      .extend({ is_current: z.boolean() })
-      .transform((row) => ({ shown: unnotifiedOf(row), isCurrent: row.is_current })),
-  ),
-);
-
-/**
- * Takes the messages of orders whose messages nobody has, and reads all that is shown of them. A row that another
- * transaction was changing is taken as that left it and read as it was before: then it is not current.
- */
-export function claimNotifications(
-  leases: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[],
-): Statement {
-  const ids = leases.map(({ orderId }) => orderId);
-  return named(
-    'take orders to show',
-    Prisma.sql`
-      WITH taken AS (
-        UPDATE orders o SET notification_lease_until = now() + lease.ms * interval '1 ms'
-        FROM unnest(
-          ${ids}::text[], ${leases.map(({ now }) => now)}::timestamptz[],
-          ${leases.map(({ now }) => new Date(now.getTime() + FARTHEST_MS))}::timestamptz[],
-          ${leases.map(({ leaseMs }) => leaseMs)}::float8[]) AS lease (id, now, farthest, ms)
-        WHERE o.id = ANY(${ids}) AND o.id = lease.id AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
-          AND (o.tell_due_at IS NULL OR o.tell_due_at <= lease.now OR o.tell_due_at > lease.farthest)
-        RETURNING o.id, o.version, o.shown_version
-      )
-      SELECT ${UNNOTIFIED_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
-      FROM taken JOIN orders o ON o.id = taken.id`,
-  );
 }
 
 /** Rows of {@link selectAllEvents}. */

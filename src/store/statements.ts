@@ -221,24 +221,6 @@ export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limi
   );
 }
 
-/** Claims orders of which Slack has to be told and that nobody tells of. */
-export function claimTellingOrders(now: Date, leaseMs: number, limit: number): Statement {
-  return named(
-    'claim orders to tell of',
-    Prisma.sql`
-      WITH due AS (
-        SELECT id AS due_id, tell_due_at AS since FROM orders
-        WHERE tell_due_at IS NOT NULL
-          AND (tell_due_at <= ${now} OR tell_due_at > ${new Date(now.getTime() + FARTHEST_MS)})
-          AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
-        ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ), claimed AS (
-        UPDATE orders SET notification_lease_until = ${leaseOf(leaseMs)} FROM due WHERE id = due_id RETURNING id, since
-      )
-      SELECT id FROM claimed ORDER BY since`,
-  );
-}
-
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 

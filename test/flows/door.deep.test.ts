@@ -39,7 +39,7 @@ beforeAll(async () => {
     dataDir,
     databaseUrl: database.url,
     log: createLog('silent'),
-    commandsPerMinute: LIMIT,
+    seams: { commandsPerMinute: LIMIT },
   });
   end = async () => {
     delete process.env['HOST'];

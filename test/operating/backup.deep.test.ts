@@ -3,9 +3,9 @@ import { type SandboxService, startSandboxService } from '@domain-steward/sandbo
 import { type Actor, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { type Bot, startBot } from '../../src/bot.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { type Bot, startBot } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { link, textOf, until } from '../support/demo.ts';
 import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
@@ -63,7 +63,10 @@ async function startAt(aheadMs: number): Promise<void> {
     APPROVERS: 'U0BOB',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
   });
-  bot = await startBot(config, { now: () => new Date(Date.now() + aheadMs), log: createLog('silent') });
+  bot = await startBot(config, {
+    log: createLog('silent'),
+    seams: { now: () => new Date(Date.now() + aheadMs) },
+  });
   workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
 }
 

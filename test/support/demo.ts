@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { fasterPace } from './pace.ts';
 
 export const DOMAINS = 'C0DOMAINS';
 
@@ -17,6 +18,7 @@ export interface TestDemoOptions {
   /** Settings of the bot over those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
+  /** How many times faster than usual the bot takes up what was left behind. */
   readonly hurry?: number;
   /** Where the bot finds its database, given where it is: for something in between. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
@@ -58,7 +60,7 @@ export class TestDemo {
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
       ...(settings === undefined ? {} : { settings }),
-      ...(hurry === undefined ? {} : { hurry }),
+      ...(hurry === undefined ? {} : { seams: { pace: fasterPace(hurry) } }),
       ...(socketMode === undefined ? {} : { socketMode }),
     });
     this.#running = { demo, database, dataDir };

@@ -2,12 +2,16 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { request } from 'undici';
+import { Agent } from 'undici';
 import { z } from 'zod';
+import { exchange } from '../../http/exchange.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
 
 const uploadPlace = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_MS = 120_000;
+const MAX_ANSWER_BYTES = 1_000_000;
+
+const agent = new Agent();
 
 export interface Upload {
   /** The file on disk; it is streamed, never held in memory. */
@@ -62,18 +66,19 @@ export async function uploadText(
 
 /** The address is the right to upload, so the bot's token does not go along. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
-  let status: number;
-  try {
-    const { statusCode, body } = await request(url, {
+  const { origin, pathname, search } = new URL(url);
+  const { status } = await exchange(
+    agent,
+    {
+      origin,
+      path: `${pathname}${search}`,
       method: 'POST',
-      headers: { 'content-type': 'application/octet-stream', 'content-length': String(size) },
+      headers: ['content-type', 'application/octet-stream', 'content-length', String(size)],
       body: createReadStream(path),
-      signal: AbortSignal.timeout(UPLOAD_MS),
-    });
-    await body.dump();
-    status = statusCode;
-  } catch (cause) {
+    },
+    { timeoutMs: UPLOAD_MS, maxBytes: MAX_ANSWER_BYTES },
+  ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
-  }
+  });
   if (status !== 200) throw new SlackApiError('refused', 'file upload', { code: `http_${status}` });
 }

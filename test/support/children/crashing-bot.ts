@@ -3,8 +3,10 @@
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
+import { startBot } from '../../../src/bot.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { startBot } from '../../../src/main.ts';
+import { withCrashPoints } from '../crash-points.ts';
+import { fasterPace } from '../pace.ts';
 
 const { CRASH_FILE, SERVICE_JSON_URL } = z
   .object({ CRASH_FILE: z.string(), SERVICE_JSON_URL: z.url() })
@@ -39,12 +41,13 @@ diagnostics.subscribe('undici:client:connected', (message) => {
 const DAY_MS = 86_400_000;
 let days = 0;
 const bot = await startBot(loadConfig(), {
-  host: '127.0.0.1',
-  speedup: 8,
-  spacingMs: 10,
-  commandsPerMinute: 100_000,
-  atCrashPoint: at,
-  now: () => new Date(Date.now() + days * DAY_MS),
+  seams: {
+    host: '127.0.0.1',
+    pace: { ...fasterPace(8), spacingMs: 10 },
+    commandsPerMinute: 100_000,
+    wrapOrderStore: (store) => withCrashPoints(store, at),
+    now: () => new Date(Date.now() + days * DAY_MS),
+  },
 });
 process.on('SIGUSR2', async () => {
   days += 1;

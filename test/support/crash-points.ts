@@ -1,5 +1,5 @@
-import type { OrderLogEntry } from './orders/order.ts';
-import type { MessageStore, OrderStore } from './orders/ports.ts';
+import type { OrderLogEntry } from '../../src/orders/order.ts';
+import type { MessageStore, OrderStore } from '../../src/orders/ports.ts';
 
 /** Moments in an order's life at which a process may die. Tests make it die there. */
 export type CrashPoint =

@@ -1,0 +1,602 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createAccounts } from './accounts/accounts.ts';
+import { createMissingKeyLog } from './accounts/missing-keys.ts';
+import { createVault } from './accounts/vault.ts';
+import { cacheFor } from './computed-cache.ts';
+import type { Config } from './config.ts';
+import { createExpiry, type Expiry } from './expiry/expiry.ts';
+import { createLog, type Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { advance } from './orders/advance.ts';
+import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
+import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import { createOrders } from './orders/orders.ts';
+import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
+import { createRdapClient } from './rdap/client.ts';
+import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
+import { createServiceClient } from './service/client.ts';
+import { withSaved } from './settings.ts';
+import { createGroupAlert } from './slack/admins.ts';
+import { createSlackApp, type SlackApp } from './slack/app.ts';
+import { createDigestPoster } from './slack/digest-messages.ts';
+import { createDirectory, type SlackDirectory } from './slack/directory.ts';
+import type { SlackDeps } from './slack/feature.ts';
+import { adoptCard, NOTIFICATION_LEASE_MS, notifyOrder } from './slack/order-messages.ts';
+import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
+import { isSlackAddress } from './slack/platform/response-url.ts';
+import { isSignedBySlack } from './slack/platform/signature.ts';
+import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
+import { createAccountStore } from './store/accounts.ts';
+import { openDatabase } from './store/database.ts';
+import { createWatchListStore } from './store/domains.ts';
+import { createFeedStore } from './store/feeds.ts';
+import { createHeartbeat } from './store/heartbeat.ts';
+import { createOrderStore } from './store/orders.ts';
+import { type DatabaseProbe, openProbe } from './store/probe.ts';
+import { createReminderStore } from './store/reminders.ts';
+import { createSettingsStore } from './store/settings.ts';
+import { createTokenStepStore } from './store/token-steps.ts';
+
+/** How long things take, in milliseconds. */
+export interface Pace {
+  /** How long an order belongs to a worker that has fallen silent. */
+  readonly leaseMs: number;
+  /** A request that has not left so long after its `sentAt` does not leave. */
+  readonly sendWithinMs: number;
+  /** How long the messages of an order belong to a process that has fallen silent. */
+  readonly notificationLeaseMs: number;
+  /** Between two looks for orders that are due: a lost wake-up costs no more. */
+  readonly periodMs: number;
+  readonly purgeMs: number;
+  /** Between two requests to one registry, two messages of a digest, and two people; their own when left out. */
+  readonly spacingMs?: number;
+}
+
+export const PACE: Pace = {
+  leaseMs: LEASE_MS,
+  sendWithinMs: SEND_WITHIN_MS,
+  notificationLeaseMs: NOTIFICATION_LEASE_MS,
+  periodMs: 2_000,
+  purgeMs: 10_000,
+};
+
+/** What tests and the demo put in place of the real thing. Nothing else sets it. */
+export interface Seams {
+  /** The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, as their other ends do. */
+  readonly now?: () => Date;
+  /** Address that the HTTP server listens on; every one of the machine when left out. */
+  readonly host?: string;
+  /** Commands that one person may use in a minute. */
+  readonly commandsPerMinute?: number;
+  readonly pace?: Pace;
+  /** Stands between the orders and the database: tests learn here what is committed, and when. */
+  readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
+}
+
+/** What keeps orders, their messages and the audit log. */
+export type KeptOrders = ReturnType<typeof createOrderStore>;
+
+export interface BotOptions {
+  readonly log?: Log;
+  /** Gives a start up that is still waiting for something. */
+  readonly signal?: AbortSignal;
+  readonly seams?: Seams;
+}
+
+/** A running bot. */
+export interface Bot {
+  /** Where its HTTP server listens. */
+  readonly port: number;
+  /** Where its metrics are served. */
+  readonly metricsPort: number;
+  readonly expiry: Expiry;
+  /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
+  catchUp(): Promise<void>;
+  /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
+  stop(): Promise<void>;
+}
+
+/** How the registries are told who asks. */
+const USER_AGENT = 'domain-steward (expiry watch list)';
+/** How long a jump of the clock waits for the registries before it looks at what is due. */
+const CATCH_UP_MS = 10_000;
+/** Credentials that the service refuses, of one person. */
+const LINK_TRIES_PER_HOUR = 10;
+/** Metrics and readiness are computed at most this often, however many ask. */
+const READINESS_CACHE_MS = 1_000;
+/** Between two looks for names to look up. */
+const REFRESH_MS = 5 * 60_000;
+const DIGEST_MS = 60_000;
+/** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
+const DRAIN_MS = 5_000;
+const FINAL_NOTIFICATIONS_MS = 1_500;
+const LAST_BEAT_MS = 1_000;
+
+/**
+ * Builds the bot out of its parts and starts it. The only place that knows all of them.
+ * @throws {StartError} with what the operator has to do
+ */
+export async function startBot(config: Config, options: BotOptions = {}): Promise<Bot> {
+  const site = createSite(config, options);
+  try {
+    const servers = await startServers(site);
+    const stores = await openStores(site);
+    const slack = await connectSlack(site, stores);
+    const accounts = openAccounts(site, stores, slack);
+    const orders = buildOrders(site, stores, slack, accounts);
+    const expiry = buildExpiry(site, stores, slack, accounts, servers.port);
+    // Before any work is taken.
+    const heartbeat = await checkServer(site, stores);
+    const work = startWork(site, { stores, slack, accounts, expiry });
+    const people = watchPeople(site, stores, slack, accounts);
+    const app = await startApp(site, { stores, slack, accounts, orders, expiry, work, people });
+    noteMissingChannel(site, stores);
+    site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
+    return running(site, { servers, heartbeat, expiry, work, people, app });
+  } catch (error) {
+    await site.closeAll();
+    throw error;
+  }
+}
+
+/** What every step of the composition uses. */
+type Site = ReturnType<typeof createSite>;
+type Stores = Awaited<ReturnType<typeof openStores>>;
+type Slack = Awaited<ReturnType<typeof connectSlack>>;
+type OpenAccounts = ReturnType<typeof openAccounts>;
+type Work = ReturnType<typeof startWork>;
+type People = ReturnType<typeof watchPeople>;
+
+function createSite(config: Config, options: BotOptions) {
+  const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
+  const { now = () => new Date(), pace = PACE } = seams;
+  const closers: (() => Promise<void>)[] = [];
+  // Every request under way listens to it.
+  const stopWork = new AbortController();
+  setMaxListeners(0, stopWork.signal);
+  /** Parts that others ask for before they are built. */
+  const late: {
+    probe?: DatabaseProbe;
+    expiry?: Expiry;
+    reconciler?: Reconciler;
+    refreshing?: Repeated;
+    app?: SlackApp;
+  } = {};
+  const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
+  return {
+    config,
+    log,
+    signal,
+    seams,
+    now,
+    pace,
+    processId: randomUUID(),
+    spacing: pace.spacingMs === undefined ? {} : { spacingMs: pace.spacingMs },
+    pause: pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs },
+    late,
+    /** What is not ready. */
+    missing,
+    metrics: createMetrics({ orders: async () => late.probe?.figures(now()) }),
+    stopWork,
+    stopExpiry: new AbortController(),
+    /** Each closes a part; the last one that was built goes first. */
+    closers,
+    async closeAll() {
+      for (const close of closers.splice(0).reverse()) {
+        await close().catch((err: unknown) => log.error({ err }, 'closing a part'));
+      }
+    },
+  };
+}
+
+/** The ports are open from the first moment, so that health checks hear what is missing. */
+async function startServers(site: Site): Promise<{ port: number; metricsPort: number }> {
+  const { config, log, late, closers } = site;
+  const { metricsPort } = config;
+  const { signingSecret } = config.slack;
+  const listen = { log, ...(site.seams.host === undefined ? {} : { host: site.seams.host }) };
+  const metrics = readMetrics(site.metrics);
+  const open = async (variable: string, port: number, opening: Promise<HttpServer>) => {
+    const server = await opening.catch((cause: unknown) => refusePort(variable, port, cause));
+    closers.push(() => server.close());
+    return server;
+  };
+  const server = await open(
+    'PORT',
+    config.port,
+    startServer({
+      ...listen,
+      port: config.port,
+      calendar: async (token) => late.expiry?.openFeed(token),
+      isSigned: (headers, body) =>
+        signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
+      slack: () => (late.app?.connected() === true ? late.app.requestListener : undefined),
+      metrics: metricsPort === undefined ? metrics : undefined,
+      readiness: readiness(site),
+    }),
+  );
+  if (metricsPort === undefined) return { port: server.port, metricsPort: server.port };
+  const opening = startMetricsServer({ ...listen, port: metricsPort, metrics });
+  return { port: server.port, metricsPort: (await open('METRICS_PORT', metricsPort, opening)).port };
+}
+
+function readMetrics(metrics: Metrics) {
+  return cacheFor(READINESS_CACHE_MS, async () => ({
+    contentType: metrics.contentType,
+    text: await metrics.text(),
+  }));
+}
+
+/** Tells what is not ready. */
+function readiness({ late, missing }: Site): () => Promise<Readiness> {
+  const databaseAnswers = cacheFor(READINESS_CACHE_MS, async () => (await late.probe?.ping()) ?? true);
+  return async () => {
+    const found: Record<string, string> = { ...missing };
+    if (!(await databaseAnswers())) found['database'] = 'does not answer';
+    if (late.app?.connected() === false) found['slack'] = 'not connected';
+    return found;
+  };
+}
+
+/** @throws {StartError} always */
+function refusePort(variable: string, port: number, cause: unknown): never {
+  throw new StartError(
+    `The HTTP server cannot listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
+    { cause },
+  );
+}
+
+/** Starts the embedded database where it is used, brings the schema up to date, and opens all stores on it. */
+async function openStores({ config, log, signal, seams, late, missing, closers }: Site) {
+  const url = await findDatabase(config, log, closers);
+  await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
+  const database = openDatabase({ url, log });
+  closers.push(() => database.close());
+  const probe = openProbe({ url, log });
+  late.probe = probe;
+  closers.push(() => probe.close());
+  delete missing['database'];
+  const { wrapOrderStore = (store: KeptOrders) => store } = seams;
+  const saved = createSettingsStore(database);
+  return {
+    orders: wrapOrderStore(createOrderStore(database, (order) => late.reconciler?.changed(order))),
+    accounts: createAccountStore(database),
+    tokenSteps: createTokenStepStore(database),
+    saved,
+    /** The settings of this moment. */
+    settings: async () => withSaved(config.team, await saved.all()),
+    watchList: createWatchListStore(database),
+    reminders: createReminderStore(database),
+    feeds: createFeedStore(database),
+    heartbeat: createHeartbeat(database),
+  };
+}
+
+/** Learns who the bot is at Slack. */
+async function connectSlack({ config, log, signal, now, metrics }: Site, stores: Stores) {
+  const { botToken, apiUrl } = config.slack;
+  const web = createSlackWeb(botToken, apiUrl, metrics.slackCall);
+  const [bot] = await Promise.all([
+    retryAtStart('Slack', log, signal, () => identify(web)),
+    // Prisma compiles a query when it is first made: not within the three seconds that somebody's command has.
+    Promise.allSettled([stores.saved.all(), stores.accounts.list('', ''), stores.accounts.find('')]),
+  ]);
+  const directory: SlackDirectory = createDirectory(web, bot.teamId, {
+    onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
+  });
+  const alertOfGroup = createGroupAlert({ web, directory, admins: config.admins, now, log });
+  return { web, bot, directory };
+}
+
+/** The linked accounts, and the clients of the service that go by them. */
+function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stores, { bot }: Slack) {
+  const { service } = config;
+  const logMissingKey = createMissingKeyLog(log, now);
+  const vault = createVault(config.credentialsKeys, (keyId) => {
+    logMissingKey(keyId);
+    metrics.unknownKey();
+  });
+  const accounts = createAccounts({
+    teamId: bot.teamId,
+    store: stores.accounts,
+    vault,
+    now,
+    log,
+    createClient: (credential) =>
+      createServiceClient({
+        jsonUrl: service.jsonUrl,
+        xmlUrl: service.xmlUrl,
+        credential,
+        jsonAuth: service.auth,
+        xmlAuth: service.xmlAuth,
+        sessionPlace: service.sessionPlace,
+        sessionMinutes: service.sessionMinutes,
+        timeoutMs: service.timeout,
+        replyTo: service.replyTo,
+        tokenSteps: stores.tokenSteps,
+      }),
+  });
+  closers.push(() => accounts.close());
+  return { vault, accounts };
+}
+
+/** What people can do with orders. */
+function buildOrders({ now }: Site, stores: Stores, { directory }: Slack, { vault, accounts }: OpenAccounts) {
+  return createOrders({
+    store: stores.orders,
+    vault,
+    settings: stores.settings,
+    directory,
+    now,
+    clientFor: accounts.clientFor,
+    findAccount: accounts.find,
+  });
+}
+
+/** The watch list, its look-ups, reminders and calendar. */
+function buildExpiry(
+  site: Site,
+  stores: Stores,
+  { web, bot, directory }: Slack,
+  { vault }: OpenAccounts,
+  port: number,
+): Expiry {
+  const { config, log, now, late } = site;
+  const rdap = createRdapClient({
+    bootstrapUrl: config.rdapBootstrapUrl,
+    userAgent: USER_AGENT,
+    now,
+    ...site.spacing,
+  });
+  site.closers.push(() => rdap.close());
+  const expiry = createExpiry({
+    store: stores.watchList,
+    reminders: stores.reminders,
+    feeds: stores.feeds,
+    rdap,
+    poster: createDigestPoster({ web, directory, admins: config.admins }),
+    vault,
+    teamId: bot.teamId,
+    publicUrl: config.publicUrl ?? `http://localhost:${port}`,
+    settings: stores.settings,
+    loadOrder: stores.orders.load,
+    requestRefresh: () => {
+      void late.refreshing?.now();
+      void late.reconciler?.askRecords();
+    },
+    now,
+    log,
+    ...site.pause,
+    signal: site.stopExpiry.signal,
+  });
+  late.expiry = expiry;
+  return expiry;
+}
+
+/** Learns whether the database has lost anything since it was last used; nothing is sent before that. */
+async function checkServer({ log, now, signal, processId, closers }: Site, stores: Stores) {
+  const guard = { store: stores.orders, heartbeat: stores.heartbeat, now, log, processId };
+  const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
+  const heartbeat = startHeartbeat(guard, known);
+  closers.push(async () => heartbeat.stop());
+  return heartbeat;
+}
+
+interface WorkParts {
+  readonly stores: Stores;
+  readonly slack: Slack;
+  readonly accounts: OpenAccounts;
+  readonly expiry: Expiry;
+}
+
+/** Begins with all that is due. What is due is told by the rows, not by the tick: replicas share it. */
+function startWork(site: Site, parts: WorkParts) {
+  const { log, late, pace, closers } = site;
+  const { stores, expiry } = parts;
+  const notifier = notifierOf(site, parts);
+  const execution = executionOf(site, parts);
+  const reconciler = createReconciler({
+    store: stores.orders,
+    advance: (orderId) => advance(execution, orderId),
+    show: (orderId, isClaimed) => notifyOrder(notifier, orderId, isClaimed),
+    leaseMs: pace.leaseMs,
+    showLeaseMs: pace.notificationLeaseMs,
+    periodMs: pace.periodMs,
+    now: site.now,
+    log,
+  });
+  late.reconciler = reconciler;
+  closers.push(async () => reconciler.stop());
+  reconciler.start();
+  const repeated = (name: string, everyMs: number, work: () => Promise<unknown>) => {
+    const repetition = repeat({ name, everyMs, work, log });
+    closers.push(async () => repetition.stop());
+    return repetition;
+  };
+  const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
+  late.refreshing = refreshing;
+  const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
+  const purging = repeated('purging what has run out', pace.purgeMs, () =>
+    stores.orders.purgeExpired(site.now()),
+  );
+  return { notifier, reconciler, refreshing, posting, purging };
+}
+
+/** What shows orders in Slack. */
+function notifierOf({ now, log, pace }: Site, { stores, slack: { web, directory } }: WorkParts) {
+  return {
+    web,
+    directory,
+    orders: stores.orders,
+    messages: stores.orders,
+    settings: stores.settings,
+    now,
+    log,
+    leaseMs: pace.notificationLeaseMs,
+  };
+}
+
+/** What carries orders out. */
+function executionOf(site: Site, { stores, slack, accounts: { vault, accounts }, expiry }: WorkParts) {
+  return {
+    store: stores.orders,
+    vault,
+    now: site.now,
+    log: site.log,
+    clientFor: accounts.clientFor,
+    findAccount: accounts.find,
+    directory: slack.directory,
+    accepted: accounts.accepted,
+    workerId: site.processId,
+    leaseMs: site.pace.leaseMs,
+    sendWithinMs: site.pace.sendWithinMs,
+    observe: site.metrics.serviceRequest,
+    follow: expiry.follow,
+    lookForEvidence: expiry.evidence,
+    lookWhetherShown: expiry.isShown,
+    stopSending: site.stopWork.signal,
+    stopLooking: site.stopExpiry.signal,
+  };
+}
+
+/** Seals credentials with the current key, and forgets those of people who leave. */
+function watchPeople(site: Site, stores: Stores, { directory }: Slack, { accounts }: OpenAccounts) {
+  const { log, now } = site;
+  accounts.reseal().then(
+    (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
+    (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
+  );
+  const leaving = { store: stores.orders, accounts, feeds: stores.feeds, directory, now, log };
+  const offboarding = keepOffboarding({ ...leaving, signal: site.stopExpiry.signal, ...site.pause });
+  site.closers.push(async () => offboarding.stop());
+  return { offboarding, offboard: (userId: string) => offboard(leaving, userId) };
+}
+
+interface AppParts extends WorkParts {
+  readonly orders: ReturnType<typeof buildOrders>;
+  readonly work: Work;
+  readonly people: People;
+}
+
+/** Begins to take what Slack delivers. */
+async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
+  const { config, signal, late, missing, seams } = site;
+  const { botToken, apiUrl } = config.slack;
+  const app = createSlackApp({
+    deps: featureDeps(site, parts),
+    botToken,
+    botUserId: parts.slack.bot.userId,
+    apiUrl,
+    mode: slackMode(config),
+    acknowledged: site.metrics.acknowledged,
+    ...(seams.commandsPerMinute === undefined ? {} : { commandsPerMinute: seams.commandsPerMinute }),
+  });
+  signal.addEventListener('abort', () => void app.stop(0), { once: true });
+  await app.start().catch((cause: unknown) => {
+    if (!(cause instanceof SlackApiError)) throw cause;
+    throw new StartError(
+      `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
+      { cause },
+    );
+  });
+  signal.throwIfAborted();
+  late.app = app;
+  delete missing['slack'];
+  return app;
+}
+
+/** What the subcommands, forms and buttons work with. */
+function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
+  const { stores, slack, accounts, orders, expiry, work, people } = parts;
+  return {
+    teamId: slack.bot.teamId,
+    accounts: accounts.accounts,
+    orders,
+    expiry,
+    audit: stores.orders,
+    adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
+    directory: slack.directory,
+    offboard: people.offboard,
+    web: slack.web,
+    isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
+    settings: stores.settings,
+    settingsStore: stores.saved,
+    admins: config.admins,
+    linkTries: createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS),
+    defaultContext: config.service.defaultContext,
+    now,
+    log,
+  };
+}
+
+/** The bot works already: a database that is slow at this moment must not end it. */
+function noteMissingChannel({ log }: Site, { settings }: Stores): void {
+  settings().then(
+    ({ reminderChannel }) =>
+      reminderChannel === undefined &&
+      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
+    (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+  );
+}
+
+interface RunningParts {
+  readonly servers: { readonly port: number; readonly metricsPort: number };
+  readonly heartbeat: Awaited<ReturnType<typeof checkServer>>;
+  readonly expiry: Expiry;
+  readonly work: Work;
+  readonly people: People;
+  readonly app: SlackApp;
+}
+
+function running(site: Site, parts: RunningParts): Bot {
+  const { servers, expiry, work, people } = parts;
+  let stopped: Promise<void> | undefined;
+  return {
+    ...servers,
+    expiry,
+    async catchUp() {
+      const looking = Promise.all([
+        work.reconciler.catchUp(),
+        people.offboarding.lookIfDue(),
+        work.refreshing.now(),
+        work.purging.now(),
+      ]);
+      await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
+      await expiry.digest();
+    },
+    stop() {
+      stopped ??= stop(site, parts);
+      return stopped;
+    },
+  };
+}
+
+async function stop(site: Site, { heartbeat, work, people, app }: RunningParts): Promise<void> {
+  const { log } = site;
+  const working = [work.reconciler, work.refreshing, work.posting, work.purging];
+  site.missing['shutdown'] = 'shutting down';
+  people.offboarding.stop();
+  for (const each of working) each.stop();
+  // Look-ups and digests are resumed where they were left.
+  site.stopExpiry.abort();
+  const idle = Promise.all(working.map((each) => each.idle())).then(() => true);
+  const drained = await Promise.all([
+    app.stop(DRAIN_MS),
+    Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
+  ]);
+  // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
+  site.stopWork.abort();
+  // What still may be sent leaves the next start something to doubt.
+  if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
+    const lastBeat = heartbeat
+      .stopCleanly()
+      .catch((err: unknown) => log.warn({ err }, 'saying that the bot stops'));
+    await Promise.race([lastBeat, sleep(LAST_BEAT_MS)]);
+  }
+  await site.closeAll();
+  log.info('stopped');
+}

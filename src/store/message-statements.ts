@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { FARTHEST_MS } from '../orders/clock.ts';
+import type { MessageRef, UnnotifiedOrder } from '../orders/ports.ts';
+import { named, Prisma, type Statement } from './database.ts';
+import { event, ORDER_COLUMNS, orderColumns, orderOf } from './rows.ts';
+import { isLeaseOver, leaseOf } from './statements.ts';
+
+/*
+ * Showing orders in Slack: claims by the database's clock, and an order read with all that is shown of it in one moment.
+ */
+
+/** Columns of {@link UNNOTIFIED_COLUMNS}. */
+const unnotifiedColumns = orderColumns.extend({
+  shown_version: z.number(),
+  tell_failed_attempts: z.number(),
+  history: z.array(z.object(event)),
+  messages: z.array(z.object({ purpose: z.string(), channelId: z.string(), ts: z.string() })),
+});
+
+function unnotifiedOf(row: z.output<typeof unnotifiedColumns>): UnnotifiedOrder {
+  return {
+    order: orderOf(row),
+    shownVersion: row.shown_version,
+    history: row.history.map((entry) => ({ orderId: row.id, ...entry })),
+    messages: row.messages,
+    failedAttempts: row.tell_failed_attempts,
+  };
+}
+
+const UNNOTIFIED_COLUMNS = Prisma.sql`${ORDER_COLUMNS}, o.shown_version, o.tell_failed_attempts,
+  (
+    SELECT coalesce(json_agg(json_build_object(
+      'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
+    ) ORDER BY e.id), '[]') FROM order_events e WHERE e.order_id = o.id
+  ) AS history,
+  (
+    SELECT coalesce(json_agg(json_build_object(
+      'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts
+    ) ORDER BY m.posted_at, m.ts), '[]') FROM message_refs m WHERE m.order_id = o.id
+  ) AS messages`;
+
+/** Rows of {@link selectUnnotified}. */
+export const unnotifiedRows = z.compile(z.array(unnotifiedColumns.transform(unnotifiedOf)));
+
+/** An order with all that is shown of it. */
+export function selectUnnotified(orderId: string): Statement {
+  return named(
+    'order to show',
+    Prisma.sql`SELECT ${UNNOTIFIED_COLUMNS} FROM orders o WHERE o.id = ${orderId}`,
+  );
+}
+
+/** Rows of {@link claimNotification}. */
+export const claimedRows = z.compile(
+  z.array(
+    unnotifiedColumns
+      .extend({ is_current: z.boolean() })
+      .transform((row) => ({ shown: unnotifiedOf(row), isCurrent: row.is_current })),
+  ),
+);
+
+/**
+ * Takes the messages of an order that nobody has, and reads all that is shown of it. A row that another transaction was
+ * changing is taken as that left it and read as it was before: then it is not current.
+ */
+export function claimNotification(orderId: string, now: Date, leaseMs: number): Statement {
+  const farthest = new Date(now.getTime() + FARTHEST_MS);
+  return named(
+    'take an order to show',
+    Prisma.sql`
+      WITH taken AS (
+        UPDATE orders o SET notification_lease_until = ${leaseOf(leaseMs)}
+        WHERE o.id = ${orderId} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
+          AND (o.tell_due_at IS NULL OR o.tell_due_at <= ${now} OR o.tell_due_at > ${farthest})
+        RETURNING o.id, o.version, o.shown_version
+      )
+      SELECT ${UNNOTIFIED_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
+      FROM taken JOIN orders o ON o.id = taken.id`,
+  );
+}
+
+/** Messages that are the first of their purpose; the others are not kept. */
+function insertMessages(orderId: string, messages: readonly MessageRef[]): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+    SELECT ${orderId}, m.purpose, m.channel_id, m.ts, ${new Date()}::timestamptz
+    FROM unnest(
+      ${messages.map(({ purpose }) => purpose)}::text[], ${messages.map(({ channelId }) => channelId)}::text[],
+      ${messages.map(({ ts }) => ts)}::text[]) AS m (purpose, channel_id, ts)
+    ON CONFLICT DO NOTHING RETURNING order_id AS id`;
+}
+
+/** Keeps what was posted, and lets go: answers with a row if what was shown is still all there is to show. */
+export function releaseNotification(
+  { order, shownVersion }: UnnotifiedOrder,
+  posted: readonly MessageRef[],
+): Statement {
+  return named(
+    'let go of a shown order',
+    Prisma.sql`
+      WITH kept AS (${insertMessages(order.id, posted)})
+      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = NULL,
+        tell_failed_attempts = 0
+      WHERE id = ${order.id} AND version = ${order.version} AND shown_version = ${shownVersion}
+      RETURNING id`,
+  );
+}
+
+/** Keeps a message that was found. Where it is news, Slack is to be told of the order. */
+export function adoptMessage(orderId: string, message: MessageRef, now: Date): Statement {
+  return Prisma.sql`
+    WITH kept AS (${insertMessages(orderId, [message])})
+    UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
+    FROM kept WHERE orders.id = kept.id`;
+}
+
+/** Claims orders of which Slack has to be told and that nobody tells of. */
+export function claimTellingOrders(now: Date, leaseMs: number, limit: number): Statement {
+  return named(
+    'claim orders to tell of',
+    Prisma.sql`
+      WITH due AS (
+        SELECT id AS due_id, tell_due_at AS since FROM orders
+        WHERE tell_due_at IS NOT NULL
+          AND (tell_due_at <= ${now} OR tell_due_at > ${new Date(now.getTime() + FARTHEST_MS)})
+          AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
+        ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE orders SET notification_lease_until = ${leaseOf(leaseMs)} FROM due WHERE id = due_id RETURNING id, since
+      )
+      SELECT id FROM claimed ORDER BY since`,
+  );
+}
