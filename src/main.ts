@@ -15,7 +15,6 @@ import { createMetrics } from './metrics.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
-import { createOrders } from './orders/orders.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createRdapClient } from './rdap/client.ts';
 import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
@@ -197,7 +196,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         }),
     });
     closers.push(() => accounts.close());
-    const orders = createOrders({
+    const orders = {
       store,
       vault,
       settings,
@@ -205,7 +204,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       now,
       clientFor: accounts.clientFor,
       findAccount: accounts.find,
-    });
+    };
     const { speedup: hurry = 1 } = overrides;
     const notifier = {
       web,
