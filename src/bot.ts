@@ -12,7 +12,6 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
-import { createOrders } from './orders/orders.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createRdapClient } from './rdap/client.ts';
 import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
@@ -324,9 +323,9 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** What people can do with orders. */
+/** What the use cases of orders work with. */
 function buildOrders({ now }: Site, stores: Stores, { directory }: Slack, { vault, accounts }: OpenAccounts) {
-  return createOrders({
+  return {
     store: stores.orders,
     vault,
     settings: stores.settings,
@@ -334,7 +333,7 @@ function buildOrders({ now }: Site, stores: Stores, { directory }: Slack, { vaul
     now,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
-  });
+  };
 }
 
 /** The watch list, its look-ups, reminders and calendar. */

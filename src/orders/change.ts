@@ -17,6 +17,8 @@ export type ChangeOutcome =
       readonly ok: false;
       readonly refusal: string;
       readonly order: Order | undefined;
+      /** Another open order has the same task and name: a draft cannot be confirmed. */
+      readonly openOrderId?: string;
       /** The order retries one that was done, or may be: what was about to be sent must not be. */
       readonly earlier?: EarlierFinding;
     };
@@ -59,6 +61,10 @@ export async function changeOrder(
       ...decision.extra,
     });
     if (committed.ok) return { ok: true, order: result.order, before };
+    if (committed.conflictingOrderId !== undefined) {
+      const openOrderId = committed.conflictingOrderId;
+      return { ok: false, refusal: 'Another order for this is open.', order: before, openOrderId };
+    }
     if (committed.earlier !== undefined) {
       const { earlier } = committed;
       return { ok: false, refusal: formatFinding(earlier), order: before, earlier };

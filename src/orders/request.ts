@@ -4,11 +4,11 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
+import { changeOrder } from './change.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
 import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore } from './ports.ts';
-import { transition } from './state-machine.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
@@ -168,6 +168,8 @@ export async function availableInterfacesOf(
   return client === undefined ? { json: false, xml: false } : task.availableInterfaces(client);
 }
 
+const FORGOTTEN = 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.';
+
 export type ConfirmOutcome =
   | { readonly kind: 'confirmed'; readonly order: Order }
   | { readonly kind: 'refused'; readonly why: string }
@@ -179,39 +181,24 @@ export async function confirmOrder(
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {
-  const order = await deps.store.load(orderId);
-  const now = deps.now();
-  if (
-    order === undefined ||
-    (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
-  ) {
-    return {
-      kind: 'refused',
-      why: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
-    };
-  }
-  if (order.requesterId !== userId) return { kind: 'refused', why: 'Only the person who asked can confirm.' };
   const settings = await deps.settings();
-  const result = transition(
-    order,
-    {
-      type: 'confirmed',
-      needsApproval: needsApproval(order.task, settings.approvalTasks),
-      expiresAt: new Date(now.getTime() + settings.approvalTtl),
-      remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
-    },
-    now,
-  );
-  if (!result.ok) return { kind: 'refused', why: result.refusal };
-  const committed = await deps.store.commit({
-    before: order,
-    after: result.order,
-    log: result.log,
+  const outcome = await changeOrder(deps, orderId, (order) => {
+    const now = deps.now();
+    if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
+      return { refusal: FORGOTTEN };
+    if (order.requesterId !== userId) return { refusal: 'Only the person who asked can confirm.' };
+    return {
+      event: {
+        type: 'confirmed',
+        needsApproval: needsApproval(order.task, settings.approvalTasks),
+        expiresAt: new Date(now.getTime() + settings.approvalTtl),
+        remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
+      },
+    };
   });
-  if (!committed.ok) {
-    if (committed.conflictingOrderId === undefined) return confirmOrder(deps, orderId, userId);
-    const open = await deps.store.load(committed.conflictingOrderId);
-    return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
-  }
-  return { kind: 'confirmed', order: result.order };
+  if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
+  if (outcome.order === undefined) return { kind: 'refused', why: FORGOTTEN };
+  if (outcome.openOrderId === undefined) return { kind: 'refused', why: outcome.refusal };
+  const open = await deps.store.load(outcome.openOrderId);
+  return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
 }

@@ -4,8 +4,9 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
-import type { Orders } from '../orders/orders.ts';
+import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
+import type { RequestDeps } from '../orders/request.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
@@ -18,7 +19,8 @@ import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 export interface SlackDeps {
   readonly teamId: string;
   readonly accounts: Accounts;
-  readonly orders: Orders;
+  /** What the use cases of orders need. What people look up is read from its `store`. */
+  readonly orders: RequestDeps & DecideDeps;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   readonly audit: AuditStore;

@@ -10,7 +10,9 @@ import {
 } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
+import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { confirmOrder } from '../../src/orders/request.ts';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -257,11 +259,11 @@ async function asked(of: Case, fault: Fault): Promise<Asked> {
   service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
   const order = await rig.ask(of.task, input, { account: of.account, secret });
   if (order.state === 'PENDING') {
-    const approved = await rig.orders.approve(order.id, 'U0BOB');
+    const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
     if (!approved.ok) throw new Error(approved.refusal);
   }
   if (order.state === 'DRAFT') {
-    const confirmed = await rig.orders.confirm(order.id, 'U0ALICE');
+    const confirmed = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     if (confirmed.kind !== 'confirmed') throw new Error(confirmed.kind);
   }
   return { of, name, order };

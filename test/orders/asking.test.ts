@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
-import { inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { approveOrder, cancelOrder } from '../../src/orders/decide.ts';
+import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -60,7 +62,7 @@ describe('asking', () => {
       remindAt: new Date(rig.now.getTime() + 4 * HOUR_MS),
       items: [{ n: 1, name: 'cafe.rest', ctid: order.id, state: 'WAITING', attempts: 0 }],
     });
-    const [requested, ...more] = await rig.orders.history(order.id);
+    const [requested, ...more] = await rig.orders.store.history(order.id);
     expect(more).toEqual([]);
     expect(requested).toMatchObject({
       kind: 'requested',
@@ -114,7 +116,7 @@ describe('asking', () => {
     const ids = outcomes.map((outcome) => acceptedOf(outcome).id);
     expect(new Set(ids).size).toBe(1);
     const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
-    await rig.orders.cancel(again.id, 'U0ALICE');
+    await cancelOrder(rig.orders, again.id, 'U0ALICE');
     const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     expect(late, 'the same order, cancelled by now').toMatchObject({ id: again.id, state: 'CANCELLED' });
   });
@@ -138,7 +140,7 @@ describe('asking', () => {
       order: { id: open.id },
     });
     expect((await rig.request('restore', { name: 'a.rest' })).kind, 'for another task').toBe('accepted');
-    await rig.orders.cancel(open.id, 'U0ALICE');
+    await cancelOrder(rig.orders, open.id, 'U0ALICE');
     expect((await rig.request('renew', second)).kind).toBe('accepted');
   });
 });
@@ -147,7 +149,7 @@ test('an open order that closes while it is looked at is in nobody’s way', asy
   const open = await rig.ask('renew', RENEWAL);
   rig.setOnConflict(async () => {
     rig.setOnConflict(undefined);
-    await rig.orders.cancel(open.id, 'U0ALICE');
+    await cancelOrder(rig.orders, open.id, 'U0ALICE');
   });
   const next = await rig.ask('renew', RENEWAL);
   expect(next.id).not.toBe(open.id);
@@ -159,8 +161,8 @@ describe('confirming a draft', () => {
 
   test('is for the requester, and works once', async () => {
     const order = await draft();
-    expect(await rig.orders.confirm(order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
-    const outcomes = await atOnce(5, () => rig.orders.confirm(order.id, 'U0ALICE'));
+    expect(await confirmOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
+    const outcomes = await atOnce(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
     expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
     expect(await rig.due(order.id)).toEqual(AT_ONCE());
     await rig.runDue();
@@ -171,7 +173,7 @@ describe('confirming a draft', () => {
     rig.setTeam({ approvalTasks: ['delete'] });
     const order = await draft();
     rig.pass(10 * MINUTE_MS);
-    await rig.orders.confirm(order.id, 'U0ALICE');
+    await confirmOrder(rig.orders, order.id, 'U0ALICE');
     expect(await rig.read(order.id)).toMatchObject({
       state: 'PENDING',
       expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
@@ -182,18 +184,20 @@ describe('confirming a draft', () => {
   test('is too late after 15 minutes, swept or not', async () => {
     const order = await draft();
     rig.pass(15 * MINUTE_MS);
-    const late = await rig.orders.confirm(order.id, 'U0ALICE');
+    const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     expect(late).toMatchObject({ kind: 'refused', why: expect.stringMatching(/not confirmed in time/) });
     await rig.recover();
-    expect(await rig.orders.load(order.id), 'it is forgotten').toBeUndefined();
-    expect(await rig.orders.confirm(order.id, 'U0ALICE')).toEqual(late);
+    expect(await rig.orders.store.load(order.id), 'it is forgotten').toBeUndefined();
+    expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
   });
 
   test('meets the order that was faster', async () => {
     const [first, second] = [await draft(), await draft()];
-    const outcomes = await Promise.all([first, second].map(({ id }) => rig.orders.confirm(id, 'U0ALICE')));
+    const outcomes = await Promise.all(
+      [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
+    );
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'open_already']);
     await rig.runDue();
     expect(rig.service.received).toHaveLength(1);
@@ -215,7 +219,7 @@ describe('retrying', () => {
   test('asks for the failed names again, as a new order that waits for approval', async () => {
     const failed = await refused('a.rest', 'b.rest', 'c.rest');
     expect(failed.state).toBe('FAILED');
-    const retried = acceptedOf(await rig.orders.retry(failed.id, 'U0ALICE'));
+    const retried = acceptedOf(await retryOrder(rig.orders, failed.id, 'U0ALICE'));
     expect(retried).toMatchObject({
       state: 'PENDING',
       retryOf: failed.id,
@@ -223,7 +227,7 @@ describe('retrying', () => {
       items: [{ name: 'b.rest', ctid: retried.id }],
       approvals: [],
     });
-    await rig.orders.approve(retried.id, 'U0BOB');
+    await approveOrder(rig.orders, retried.id, 'U0BOB');
     await rig.runDue();
     expect((await rig.read(retried.id)).state).toBe('SUCCEEDED');
     expect(await rig.read(failed.id), 'the first order stays as it was').toEqual(failed);
@@ -231,21 +235,21 @@ describe('retrying', () => {
 
   test('ten times at once makes one order, which can be retried in its turn', async () => {
     const failed = await refused('a.rest');
-    const outcomes = await atOnce(10, () => rig.orders.retry(failed.id, 'U0ALICE'));
+    const outcomes = await atOnce(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
     const ids = new Set(
       outcomes.map((outcome) => (outcome.kind === 'accepted' ? outcome.order.id : outcome.kind)),
     );
     expect(ids.size).toBe(1);
     const [id = ''] = ids;
-    expect(await rig.orders.retry(id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await retryOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
 
   test('is for the requester and approvers, and for orders that failed', async () => {
     const failed = await refused('a.rest');
-    expect(await rig.orders.retry(failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
-    expect(await rig.orders.retry('nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await retryOrder(rig.orders, failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
+    expect(await retryOrder(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
     const pending = await rig.ask('renew', { names: ['d.rest'], period: 1 });
-    expect(await rig.orders.retry(pending.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await retryOrder(rig.orders, pending.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(2);
   });
 
@@ -254,7 +258,7 @@ describe('retrying', () => {
     rig.accounts.clear();
     const other: Account = { ...ALICE, id: 'account-other', login: 'frontdesk' };
     rig.accounts.set(other.id, other);
-    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       why: expect.stringMatching(/no longer linked/),
     });
@@ -270,7 +274,7 @@ describe('retrying', () => {
       throw fails('refused');
     };
     await rig.runDue();
-    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'needs_secret',
       order: { id: order.id },
     });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -83,9 +84,9 @@ describe('put back by six hours', () => {
     ];
     rig.pass(-6 * HOUR_MS);
     await rig.recover();
-    expect((await rig.orders.approve(first.id, 'U0BOB')).ok).toBe(true);
-    expect((await rig.orders.deny(second.id, 'U0BOB', undefined)).ok).toBe(true);
-    expect((await rig.orders.cancel(third.id, 'U0ALICE')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, first.id, 'U0BOB')).ok).toBe(true);
+    expect((await denyOrder(rig.orders, second.id, 'U0BOB', undefined)).ok).toBe(true);
+    expect((await cancelOrder(rig.orders, third.id, 'U0ALICE')).ok).toBe(true);
     await rig.runDue();
     expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
   });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder } from '../../src/orders/decide.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';
 
@@ -90,7 +92,7 @@ describe('a worker that dies', () => {
     const working = rig.startProcess().execute(order.id);
     await until('the request is out', () => rig.service.received.length === 1);
     await takeUp();
-    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', 'not there');
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not there');
     answer.open();
     await working;
     expect(await states(order.id)).toEqual(['FAILED', 'FAILED']);
@@ -300,8 +302,8 @@ describe('when the database is away', () => {
     rig.setTeam({ approvalsRequired: 2 });
     rig.setCommitFault(once(({ log }) => log[0]?.kind === 'approved', 'after'));
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
-    await expect(rig.orders.approve(order.id, 'U0BOB')).rejects.toThrow('the connection broke');
-    const again = await rig.orders.approve(order.id, 'U0BOB');
+    await expect(approveOrder(rig.orders, order.id, 'U0BOB')).rejects.toThrow('the connection broke');
+    const again = await approveOrder(rig.orders, order.id, 'U0BOB');
     expect(again.ok ? 'given twice' : again.refusal).toMatch(/already/);
     expect((await rig.read(order.id)).state).toBe('PENDING');
   });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
 import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -37,7 +39,7 @@ describe('approving', () => {
     const approvers = Array.from({ length: 20 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers });
     const order = await renewal();
-    const outcomes = await Promise.all(approvers.map((userId) => rig.orders.approve(order.id, userId)));
+    const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
     expect(done(outcomes)).toBe(1);
     for (const outcome of outcomes.filter(({ ok }) => !ok))
       expect(refusal(outcome)).toMatch(/approved already/);
@@ -59,7 +61,7 @@ describe('approving', () => {
   test('however often one person clicks, it counts once', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    const outcomes = await atOnce(10, () => rig.orders.approve(order.id, 'U0BOB'));
+    const outcomes = await atOnce(10, () => approveOrder(rig.orders, order.id, 'U0BOB'));
     expect(done(outcomes)).toBe(1);
     for (const outcome of outcomes.filter(({ ok }) => !ok)) expect(refusal(outcome)).toMatch(/already/);
     expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB' }] });
@@ -70,7 +72,7 @@ describe('approving', () => {
     const approvers = Array.from({ length: 10 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers, approvalsRequired: 3 });
     const order = await renewal();
-    const outcomes = await Promise.all(approvers.map((userId) => rig.orders.approve(order.id, userId)));
+    const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
     expect(done(outcomes)).toBe(3);
     const approved = await rig.read(order.id);
     expect(approved).toMatchObject({
@@ -87,22 +89,22 @@ describe('approving', () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
     rig.setTeam({ approvalsRequired: 1 });
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state).toBe('PENDING');
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('the approval of somebody who is no approver any more falls out at the last click', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0DORA');
+    await approveOrder(rig.orders, order.id, 'U0DORA');
     rig.groups.set('S0LEADS', []);
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state, 'Dora’s counted though she left').toBe('PENDING');
-    expect(refusal(await rig.orders.approve(order.id, 'U0DORA'))).toMatch(/Only approvers/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/Only approvers/);
     await nothingSent(order.id);
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
@@ -110,13 +112,13 @@ describe('approving', () => {
   test('two who both approved let it go when the one who had left is an approver again and presses once more', async () => {
     rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'], approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     rig.setTeam({ approvers: ['U0CAROL'] });
-    await rig.orders.approve(order.id, 'U0CAROL');
-    expect(refusal(await rig.orders.approve(order.id, 'U0CAROL'))).toMatch(/approved this already/);
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/approved this already/);
     expect((await rig.read(order.id)).state).toBe('PENDING');
     rig.setTeam({ approvers: ['U0BOB', 'U0CAROL'] });
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect(await rig.read(order.id)).toMatchObject({
       state: 'APPROVED',
       approvals: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }],
@@ -128,9 +130,9 @@ describe('approving', () => {
   test('one’s own order is approved only where the settings allow it', async () => {
     rig.setTeam({ approvers: ['U0ALICE', 'U0BOB'] });
     const order = await renewal();
-    expect(refusal(await rig.orders.approve(order.id, 'U0ALICE'))).toMatch(/somebody else/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/somebody else/);
     rig.setTeam({ allowSelfApproval: true });
-    expect((await rig.orders.approve(order.id, 'U0ALICE')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0ALICE')).ok).toBe(true);
   });
 
   test('an own approval given while it was allowed does not stand when it is not any more', async () => {
@@ -140,38 +142,38 @@ describe('approving', () => {
       allowSelfApproval: true,
     });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0ALICE');
+    await approveOrder(rig.orders, order.id, 'U0ALICE');
     rig.setTeam({ allowSelfApproval: false });
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state).toBe('PENDING');
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('a group that Slack does not tell counts as empty, and bars nobody who is listed', async () => {
     const order = await renewal();
     rig.groups.delete('S0LEADS');
-    expect(refusal(await rig.orders.approve(order.id, 'U0DORA'))).toMatch(/could not read the group/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/could not read the group/);
     expect(await rig.read(order.id)).toEqual(order);
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
 
   test('an approval by way of a group that cannot be read counts once more when it can', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0DORA');
+    await approveOrder(rig.orders, order.id, 'U0DORA');
     rig.groups.delete('S0LEADS');
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state, 'nobody knows that Dora is in the group').toBe('PENDING');
-    const entry = (await rig.orders.history(order.id)).at(-1);
+    const entry = (await rig.orders.store.history(order.id)).at(-1);
     expect(entry?.detail).toMatchObject({ lapsed: ['U0DORA'], unreadableGroups: ['S0LEADS'] });
     rig.groups.set('S0LEADS', ['U0DORA']);
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('an order that is not there is no order', async () => {
-    expect(refusal(await rig.orders.approve('nothing', 'U0BOB'))).toMatch(/no such order/);
+    expect(refusal(await approveOrder(rig.orders, 'nothing', 'U0BOB'))).toMatch(/no such order/);
   });
 });
 
@@ -179,39 +181,39 @@ describe('people who have left', () => {
   test('the approval of somebody who has left does not count', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     rig.absent.set('U0CAROL', 'left');
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state).toBe('PENDING');
-    expect(refusal(await rig.orders.approve(order.id, 'U0CAROL'))).toMatch(/Only approvers/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0CAROL'))).toMatch(/Only approvers/);
     await nothingSent(order.id);
-    await rig.orders.approve(order.id, 'U0DORA');
+    await approveOrder(rig.orders, order.id, 'U0DORA');
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('while Slack does not tell of somebody who approved, the last approval is refused', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     const before = await rig.read(order.id);
     rig.absent.set('U0CAROL', 'unknown');
-    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /does not tell me whether <@U0CAROL> is still here. Try again in a minute/,
     );
     expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
     rig.absent.clear();
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
   test('where others are enough, it does not matter that Slack does not tell of one', async () => {
     rig.setTeam({ approvalsRequired: 2 });
     const order = await renewal();
-    await rig.orders.approve(order.id, 'U0CAROL');
+    await approveOrder(rig.orders, order.id, 'U0CAROL');
     rig.absent.set('U0CAROL', 'left');
-    await rig.orders.approve(order.id, 'U0DORA');
+    await approveOrder(rig.orders, order.id, 'U0DORA');
     rig.absent.set('U0CAROL', 'unknown');
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
 
@@ -222,10 +224,10 @@ describe('people who have left', () => {
       rig.absent.set('U0BOB', 'unknown');
       const outcome =
         decision === 'settle'
-          ? await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined)
+          ? await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined)
           : decision === 'deny'
-            ? await rig.orders.deny(order.id, 'U0BOB', undefined)
-            : await rig.orders.approve(order.id, 'U0BOB');
+            ? await denyOrder(rig.orders, order.id, 'U0BOB', undefined)
+            : await approveOrder(rig.orders, order.id, 'U0BOB');
       expect(refusal(outcome)).toMatch(/does not tell me whether you are still here. Try again in a minute/);
       expect(await rig.read(order.id)).toEqual(order);
     },
@@ -234,10 +236,10 @@ describe('people who have left', () => {
   test('what they asked for is stopped at the approval, before anything is sent', async () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'left');
-    expect(refusal(await rig.orders.approve(order.id, 'U0EVE')), 'by an approver alone').toMatch(
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE')), 'by an approver alone').toMatch(
       /Only approvers/,
     );
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/no longer a full member.*nothing was sent/);
@@ -247,7 +249,7 @@ describe('people who have left', () => {
   test('what uses their account is stopped as well', async () => {
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { requesterId: 'U0ERIN' });
     rig.absent.set('U0ALICE', 'left');
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/whose account it uses is no longer a full member/);
@@ -256,12 +258,12 @@ describe('people who have left', () => {
   test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'unknown');
-    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /does not tell me whether <@U0ALICE> is still here/,
     );
     expect(await rig.read(order.id)).toEqual(order);
     rig.absent.clear();
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
 });
 
@@ -280,9 +282,9 @@ describe('when several decide at once', () => {
       await opened;
     });
     const decisions = {
-      approved: rig.orders.approve(order.id, 'U0BOB'),
-      denied: rig.orders.deny(order.id, 'U0CAROL', undefined),
-      cancelled: rig.orders.cancel(order.id, 'U0ALICE'),
+      approved: approveOrder(rig.orders, order.id, 'U0BOB'),
+      denied: denyOrder(rig.orders, order.id, 'U0CAROL', undefined),
+      cancelled: cancelOrder(rig.orders, order.id, 'U0ALICE'),
     };
     await until('all three are about to be kept', () => waiting.size === 3);
     waiting.get(first)?.();
@@ -298,17 +300,17 @@ describe('when several decide at once', () => {
 
   test('an order that is approved cannot be taken back or denied', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    expect(refusal(await rig.orders.cancel(order.id, 'U0ALICE'))).toMatch(/approved already/);
-    expect(refusal(await rig.orders.deny(order.id, 'U0BOB', 'no'))).toMatch(/approved already/);
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0ALICE'))).toMatch(/approved already/);
+    expect(refusal(await denyOrder(rig.orders, order.id, 'U0BOB', 'no'))).toMatch(/approved already/);
   });
 
   test('only the requester takes an order back, and only an approver denies it', async () => {
     const order = await renewal();
-    expect(refusal(await rig.orders.cancel(order.id, 'U0BOB'))).toMatch(/Only the person who asked/);
-    expect(refusal(await rig.orders.deny(order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
+    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the person who asked/);
+    expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
-    await rig.orders.deny(order.id, 'U0BOB', 'too dear');
-    const [, entry] = await rig.orders.history(order.id);
+    await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
+    const [, entry] = await rig.orders.store.history(order.id);
     expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', detail: { reason: 'too dear' } });
     await nothingSent(order.id);
   });
@@ -318,7 +320,7 @@ describe('when the ground of an order has gone', () => {
   test('it fails at the click, before anything is sent', async () => {
     const order = await renewal();
     rig.accounts.clear();
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     const failed = await rig.read(order.id);
     expect(failed).toMatchObject({
       state: 'FAILED',
@@ -340,7 +342,7 @@ describe('when the ground of an order has gone', () => {
     const order = await renewal();
     rig.accounts.clear();
     rig.accounts.set('account-other', { ...ALICE, id: 'account-other', login: 'frontdesk' });
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state).toBe('FAILED');
     await nothingSent(order.id);
   });
@@ -348,7 +350,7 @@ describe('when the ground of an order has gone', () => {
   test('it fails when the rules have changed since it was asked for', async () => {
     const order = await renewal();
     await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(items[0]?.result?.summary).toMatch(/rules have changed.*from 1 to 10/);
@@ -369,7 +371,7 @@ describe('when the ground of an order has gone', () => {
   test('somebody who may not approve cannot make it fail', async () => {
     const order = await renewal();
     rig.accounts.clear();
-    expect(refusal(await rig.orders.approve(order.id, 'U0EVE'))).toMatch(/Only approvers/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE'))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
   });
 });
@@ -381,17 +383,17 @@ describe('time', () => {
     rig.pass(72 * HOUR_MS - 1);
     expect((await rig.main.expire(order.id)).ok).toBe(false);
     rig.pass(1);
-    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(/time is over/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/time is over/);
     expect(done(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
-    expect(refusal(await rig.orders.approve(order.id, 'U0BOB'))).toMatch(/expired/);
+    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);
     await nothingSent(order.id);
   });
 
   test('an approval in the last millisecond counts', async () => {
     const order = await renewal();
     rig.pass(72 * HOUR_MS - 1);
-    expect((await rig.orders.approve(order.id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     rig.pass(HOUR_MS);
     expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
   });

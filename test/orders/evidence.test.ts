@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/views/audit.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { seenInRecords } from '../../src/slack/views/order.ts';
@@ -118,7 +119,7 @@ test('however long nothing is seen, nothing is settled as not done', async () =>
 test('a hint goes with what was not known, and settling it is for people', async () => {
   const order = await unknown('people.rest');
   await look(order.id, () => hint());
-  expect((await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+  expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   expect(await card(order.id)).not.toContain('hint, no proof');
   const settled = await rig.read(order.id);
   await look(order.id, () => hint('Something else.'));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
+import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -94,7 +95,7 @@ test('an order that is not approved is not sent', async () => {
   const pending = await rig.ask('renew', { names: ['a.rest'], period: 1 });
   const draft = await rig.ask('delete', { name: 'b.rest' });
   const denied = await rig.ask('renew', { names: ['c.rest'], period: 1 });
-  await rig.orders.deny(denied.id, 'U0BOB', undefined);
+  await denyOrder(rig.orders, denied.id, 'U0BOB', undefined);
   for (const { id } of [pending, draft, denied]) await rig.main.execute(id);
   await rig.main.execute('nothing');
   expect(rig.service.received).toEqual([]);
@@ -343,7 +344,7 @@ describe('people who have left', () => {
 
   test('have nothing sent with their account, whoever asked', async () => {
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { requesterId: 'U0ERIN' });
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
@@ -426,7 +427,7 @@ describe('people who have left', () => {
 describe('a secret', () => {
   test('that was typed reaches the service and nobody else, and is wiped with the end', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     const [request] = rig.service.received;
     const { auth } = z.object({ auth: z.instanceof(Secret) }).parse(request?.input);
@@ -486,7 +487,7 @@ describe('a secret', () => {
 
   test('that is not there does not keep the order going round for ever', async () => {
     const order = await rig.ask('transfer', TRANSFER);
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     for (let tries = 0; tries < 6; tries += 1) {
       await rig.runDue();
       rig.pass(MINUTE_MS);

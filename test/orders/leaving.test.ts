@@ -2,6 +2,8 @@ import { type SandboxService, startSandboxService } from '@domain-steward/sandbo
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { changeOrder } from '../../src/orders/change.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
 import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
@@ -102,7 +104,7 @@ describe('a request that was refused because its session had ended', () => {
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
     expect(ended.items[0]?.result?.summary).toMatch(/was not carried out.*not sent again/);
-    expect((await rig.orders.retry(order.id, 'U0ALICE')).kind).toBe('accepted');
+    expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
   test.each(['SUCCEEDED', 'FAILED'] as const)(
@@ -112,7 +114,7 @@ describe('a request that was refused because its session had ended', () => {
       rig.setBeforeCommit(async (change) => {
         if (!isSecondMark(change)) return;
         await takeUp();
-        await rig.orders.resolve(order.id, 'U0BOB', outcome, undefined);
+        await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);
       });
       await rig.runDue();
       expect(statuses(order.id)).toEqual([401]);
@@ -186,7 +188,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     await rig.recover();
     await rig.runDue();
     expect(statuses(order.id)).toEqual([]);
-    expect((await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
+    expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   });
 
   test('sends nothing of a task that may be repeated either', async () => {
@@ -215,7 +217,7 @@ describe('a process that was suspended between its mark and the first byte', () 
           if (change.log[0]?.kind !== 'sending') return outcome;
           await takeUp();
           expect((await rig.read(order.id)).state).toBe('UNKNOWN');
-          await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+          await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
           wall += SUSPENDED_MS;
           return outcome;
         },

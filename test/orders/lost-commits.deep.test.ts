@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -51,7 +53,7 @@ async function requestOut(...names: string[]) {
   const empty = await remember();
   const asked = await rig.ask('renew', { names, period: 1 });
   const pending = await remember();
-  const approved = await rig.orders.approve(asked.id, 'U0BOB');
+  const approved = await approveOrder(rig.orders, asked.id, 'U0BOB');
   if (!approved.ok) throw new Error(approved.refusal);
   const unsent = await remember();
   const execution = rig.startProcess().execute(asked.id);
@@ -156,7 +158,7 @@ describe('an order that is said to be unsent', () => {
       );
       expect(rig.logged()).toContain('the database has lost that this was sent');
 
-      const settled = await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
+      const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
       expect(settled.ok).toBe(true);
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     },
@@ -251,7 +253,7 @@ describe('an order that has ended without its request', () => {
     async (_what, answer, late, words) => {
       const order = await requestOut('cafe.rest');
       await order.before.approval();
-      await rig.orders.deny(order.id, 'U0BOB', undefined);
+      await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
       const ended = await order.answers(answer);
       expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { late } }] });
       expect(rig.service.timesSent(order.id)).toBe(1);
@@ -326,7 +328,7 @@ describe('an order that the database knows nothing of', () => {
     expect(again.id).not.toBe(order.id);
     expect(await order.answers()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
     expect((await rig.read(again.id)).state, 'the new one').toBe('PENDING');
-    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { createLog } from '../../src/log.ts';
+import { cancelOrder } from '../../src/orders/decide.ts';
 import { keepOffboarding, type OffboardingLook } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
@@ -102,7 +103,7 @@ test('stops what rests on the person and nothing else', async () => {
     },
   );
   const over = await rig.ask('renew', { names: ['over.rest'], period: 1 });
-  await rig.orders.cancel(over.id, 'U0ALICE');
+  await cancelOrder(rig.orders, over.id, 'U0ALICE');
   memberships.set('U0ALICE', 'left');
   await start();
   expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);

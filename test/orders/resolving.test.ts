@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createVault } from '../../src/accounts/vault.ts';
+import { refusalToResolve, resolveOrder } from '../../src/orders/resolve.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
@@ -32,13 +34,13 @@ describe('settling an unknown outcome', () => {
 
   test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it, and tells who did', async (outcome) => {
     const order = await unknown();
-    const settled = await rig.orders.resolve(order.id, 'U0BOB', outcome, 'seen at the service');
+    const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, 'seen at the service');
     expect(settled.ok).toBe(true);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: outcome, closedAt: rig.now });
     expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', outcome]);
     expect(ended.items[1]?.result).toMatchObject({ resolvedBy: 'U0BOB', errorKind: 'unknown_outcome' });
-    const history = await rig.orders.history(order.id);
+    const history = await rig.orders.store.history(order.id);
     expect(history.find(({ kind }) => kind === 'resolved')).toMatchObject({
       actor: 'U0BOB',
       detail: { outcome, reason: 'seen at the service', ctids: [`${order.id}.2`] },
@@ -51,17 +53,17 @@ describe('settling an unknown outcome', () => {
   test('is for approvers', async () => {
     const order = await unknown();
     for (const userId of ['U0ALICE', 'U0EVE']) {
-      const refused = await rig.orders.resolve(order.id, userId, 'SUCCEEDED', undefined);
+      const refused = await resolveOrder(rig.orders, order.id, userId, 'SUCCEEDED', undefined);
       expect(refused.ok ? 'it was done' : refused.refusal).toMatch(/Only approvers/);
     }
-    expect(await rig.orders.refusalToResolve(await rig.read(order.id), 'U0BOB')).toBeUndefined();
-    expect(await rig.orders.refusalToResolve(await rig.read(order.id), 'U0EVE')).toMatch(/Only approvers/);
+    expect(await refusalToResolve(rig.orders, await rig.read(order.id), 'U0BOB')).toBeUndefined();
+    expect(await refusalToResolve(rig.orders, await rig.read(order.id), 'U0EVE')).toMatch(/Only approvers/);
   });
 
   test('happens once, however many say what', async () => {
     const order = await unknown();
     const outcomes = await atOnce(6, (index) =>
-      rig.orders.resolve(order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
+      resolveOrder(rig.orders, order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
     );
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
     expect((await rig.story(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
@@ -70,10 +72,10 @@ describe('settling an unknown outcome', () => {
   test('is not asked of an order whose outcome is known', async () => {
     rig.service.answer = async () => DONE;
     const order = await rig.approvedRenewal('c.rest');
-    const early = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    const early = await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     expect(early.ok).toBe(false);
     await rig.runDue();
-    const late = await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    const late = await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     expect(late.ok).toBe(false);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
@@ -87,7 +89,7 @@ describe('a secret result', () => {
     return rig.read(order.id);
   };
   const seen = async (orderId: string, userId = 'U0ALICE') => {
-    const outcome = await rig.orders.reveal(orderId, userId);
+    const outcome = await revealSecret(rig.orders, orderId, userId);
     return outcome.kind === 'revealed' ? outcome.secret.reveal() : 'refused';
   };
 
@@ -132,7 +134,7 @@ describe('a secret result', () => {
 
   test('that could not be shown can be asked for again, within its hour', async () => {
     const order = await fetched();
-    const outcome = await rig.orders.reveal(order.id, 'U0ALICE');
+    const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(outcome.why);
     expect(await seen(order.id)).toBe('refused');
     await outcome.giveBack();
@@ -145,8 +147,8 @@ describe('a secret result', () => {
   test('is not there where a task has none, and not for an order that is not', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.runDue();
-    expect(await rig.orders.reveal(order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
-    expect(await rig.orders.reveal('nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await revealSecret(rig.orders, order.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
+    expect(await revealSecret(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
 
   test('is a password that the service made, but none that was typed', async () => {
@@ -212,7 +214,7 @@ describe('an answer that comes after all', () => {
       const ended = await order.answers(answer);
       expect(ended).toMatchObject({ state: 'FAILED', items: [{ attempts: 1 }] });
       expect(ended.items[0]?.result?.summary).toMatch(words);
-      expect((await rig.orders.retry(order.id, 'U0ALICE')).kind).toBe('accepted');
+      expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
       expect(rig.service.received).toHaveLength(1);
     },
   );
@@ -221,7 +223,7 @@ describe('an answer that comes after all', () => {
     'and agrees with what was settled (%s): it is kept, and said',
     async (outcome) => {
       const order = await givenUp('late3.rest');
-      await rig.orders.resolve(order.id, 'U0BOB', outcome, undefined);
+      await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);
       const ended = await order.answers(outcome === 'SUCCEEDED' ? async () => DONE : refused);
       expect(ended).toMatchObject({
         state: outcome,
@@ -234,7 +236,7 @@ describe('an answer that comes after all', () => {
 
   test('and says that it was done, though somebody settled it as not done: approvers are told, and there is no Retry', async () => {
     const order = await givenUp('late4.rest');
-    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', 'not on the invoice');
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
     expect(JSON.stringify(orderCard(await rig.read(order.id), { approvers: [] }))).toContain('order_retry');
     const ended = await order.answers(async () => DONE);
     expect(ended).toMatchObject({
@@ -245,7 +247,7 @@ describe('an answer that comes after all', () => {
     expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
     expect(said).toMatch(/<@U0BOB> settled it as not done.*it was carried out.*S0100/);
     expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('order_retry');
-    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       why: expect.stringMatching(/turned out since that this was carried out/),
     });
@@ -254,7 +256,7 @@ describe('an answer that comes after all', () => {
 
   test('and says that it was not done, though somebody settled it as done: approvers are told', async () => {
     const order = await givenUp('late5.rest');
-    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect(await order.answers(busy)).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ result: { late: 'FAILED' } }],
@@ -264,7 +266,7 @@ describe('an answer that comes after all', () => {
 
   test('for one name while another was settled: both ends are told', async () => {
     const order = await givenUp('late6.rest', 'late7.rest');
-    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     const ended = await order.answers(async () => DONE);
     expect(ended.items.map(({ result }) => result?.late)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect((await rig.story(order.id)).filter((kind) => kind === 'answered_late')).toHaveLength(2);
@@ -272,7 +274,7 @@ describe('an answer that comes after all', () => {
 
   test('that still leaves it open changes nothing', async () => {
     const order = await givenUp('late8.rest');
-    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     const before = await rig.read(order.id);
     const after = await order.answers(async () => {
       throw fails('unknown_outcome');
@@ -291,11 +293,11 @@ describe('an answer that comes after all', () => {
     await until('its request is out', () => rig.service.received.length === 1);
     rig.pass(MINUTE_MS);
     await rig.recover();
-    await rig.orders.resolve(order.id, 'U0BOB', 'SUCCEEDED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     answer.open();
     await execution;
     expect(await reply(order.id)).toContain('order_reveal');
-    const outcome = await rig.orders.reveal(order.id, 'U0ALICE');
+    const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     expect(outcome.kind === 'revealed' ? outcome.secret.reveal() : outcome.why).toBe('canary-auth');
   });
 });

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ChangeOutcome } from '../../src/orders/change.ts';
+import { approveOrder, cancelOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
@@ -31,9 +35,8 @@ const failedRenewal = async (...names: string[]): Promise<Order> => {
   return rig.read(order.id);
 };
 const retry = async (orderId: string, userId = 'U0ALICE') =>
-  acceptedOf(await rig.orders.retry(orderId, userId));
-const refusalOf = (outcome: Awaited<ReturnType<Rig['orders']['approve']>>) =>
-  outcome.ok ? 'it was done' : outcome.refusal;
+  acceptedOf(await retryOrder(rig.orders, orderId, userId));
+const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : outcome.refusal);
 /** What the thread of an order says. */
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
@@ -56,7 +59,7 @@ describe('an order that turns out to have been done', () => {
     await until('its requests are out', () => rig.service.received.length === names.length);
     rig.pass(MINUTE_MS);
     await rig.recover();
-    await rig.orders.resolve(order.id, 'U0BOB', 'FAILED', undefined);
+    await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     rig.service.received.length = 0;
     return {
       id: order.id,
@@ -71,7 +74,7 @@ describe('an order that turns out to have been done', () => {
     const first = await givenUp('late.rest');
     const again = await retry(first.id);
     await first.answers();
-    const outcome = await rig.orders.approve(again.id, 'U0BOB');
+    const outcome = await approveOrder(rig.orders, again.id, 'U0BOB');
     expect(outcome).toMatchObject({ ok: true, order: { state: 'FAILED' } });
     await rig.runDue();
     expect(rig.service.received, 'nothing is sent').toEqual([]);
@@ -82,7 +85,7 @@ describe('an order that turns out to have been done', () => {
     });
     expect(await thread(again.id)).toContain('turned out to have been carried out');
     expect(JSON.stringify(orderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
-    expect(await rig.orders.retry(again.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       why: expect.stringMatching(/turned out since/),
     });
@@ -94,7 +97,7 @@ describe('an order that turns out to have been done', () => {
       `UPDATE order_items SET result = result || '{"late": "UNKNOWN"}' WHERE order_id = $1`,
       failed.id,
     );
-    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       why: 'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',
     });
@@ -103,7 +106,7 @@ describe('an order that turns out to have been done', () => {
   test('stops its retry before it is sent, when it was approved before', async () => {
     const first = await givenUp('later.rest');
     const again = await retry(first.id);
-    await rig.orders.approve(again.id, 'U0BOB');
+    await approveOrder(rig.orders, again.id, 'U0BOB');
     await first.answers();
     await rig.runDue();
     expect(rig.service.received, 'nothing is sent').toEqual([]);
@@ -122,7 +125,7 @@ describe('an order that turns out to have been done', () => {
       first.id,
     );
     rig.service.answer = async () => DONE;
-    const outcome = await rig.orders.approve(again.id, 'U0BOB');
+    const outcome = await approveOrder(rig.orders, again.id, 'U0BOB');
     expect(outcome, 'the approval counts for the others').toMatchObject({
       ok: true,
       order: { state: 'APPROVED' },
@@ -141,7 +144,7 @@ describe('an order that turns out to have been done', () => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
     };
-    await rig.orders.approve(second.id, 'U0BOB');
+    await approveOrder(rig.orders, second.id, 'U0BOB');
     await rig.runDue();
     const third = await retry(second.id);
     rig.service.received.length = 0;
@@ -149,7 +152,7 @@ describe('an order that turns out to have been done', () => {
       `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1`,
       first.id,
     );
-    await rig.orders.approve(third.id, 'U0BOB');
+    await approveOrder(rig.orders, third.id, 'U0BOB');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(third.id)).toMatchObject({
@@ -164,7 +167,7 @@ describe('an order that turns out to have been done', () => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
     };
-    await rig.orders.approve(second.id, 'U0BOB');
+    await approveOrder(rig.orders, second.id, 'U0BOB');
     await rig.runDue();
     await rig.sql(
       `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`,
@@ -179,13 +182,13 @@ describe('an order that turns out to have been done', () => {
     const set = (to: string) =>
       rig.sql('UPDATE order_items SET state = $2 WHERE order_id = $1', failed.id, to);
     await set(state);
-    const refused = await rig.orders.approve(waiting.id, 'U0BOB');
+    const refused = await approveOrder(rig.orders, waiting.id, 'U0BOB');
     expect(refusalOf(refused)).toMatch(
       new RegExp(`order \`${failed.id}\`.*is not known yet.*has to be settled first`),
     );
     expect(await rig.read(waiting.id), 'it still waits').toMatchObject({ state: 'PENDING', approvals: [] });
     await set('FAILED');
-    await rig.orders.approve(waiting.id, 'U0BOB');
+    await approveOrder(rig.orders, waiting.id, 'U0BOB');
     await set(state);
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
@@ -193,7 +196,7 @@ describe('an order that turns out to have been done', () => {
     expect(stopped.state).toBe('FAILED');
     expect(stopped.items[0]?.result?.summary).toMatch(/is not known yet/);
     await set('FAILED');
-    expect((await rig.orders.retry(waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
+    expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
       'accepted',
     );
   });
@@ -203,7 +206,7 @@ describe('an order that turns out to have been done', () => {
     for (let run = 0; run < 20; run += 1) {
       const first = await givenUp(`race${run}.rest`);
       const again = await retry(first.id);
-      await rig.orders.approve(again.id, 'U0BOB');
+      await approveOrder(rig.orders, again.id, 'U0BOB');
       await Promise.all([first.answers(), rig.main.execute(again.id)]);
       const events = await rig.sql(
         `SELECT kind, order_id FROM order_events WHERE kind IN ('sending', 'answered_late') AND order_id IN ($1, $2)
@@ -242,10 +245,10 @@ describe('who retries is asking', () => {
       detail: { retryOf: failed.id, accountOwner: 'U0ALICE' },
     });
     for (const userId of ['U0BOB', 'U0ALICE']) {
-      expect(refusalOf(await rig.orders.approve(again.id, userId)), userId).toMatch(/somebody else/);
+      expect(refusalOf(await approveOrder(rig.orders, again.id, userId)), userId).toMatch(/somebody else/);
     }
     expect((await rig.read(again.id)).state).toBe('PENDING');
-    expect((await rig.orders.approve(again.id, 'U0CAROL')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, again.id, 'U0CAROL')).ok).toBe(true);
     await rig.runDue();
     expect(await rig.read(again.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
@@ -254,9 +257,9 @@ describe('who retries is asking', () => {
     approvers('U0ALICE', 'U0BOB');
     rig.setTeam({ allowSelfApproval: true });
     const one = await failedRenewal('self1.rest');
-    expect((await rig.orders.approve((await retry(one.id, 'U0BOB')).id, 'U0BOB')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, (await retry(one.id, 'U0BOB')).id, 'U0BOB')).ok).toBe(true);
     const two = await failedRenewal('self2.rest');
-    expect((await rig.orders.approve((await retry(two.id, 'U0BOB')).id, 'U0ALICE')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, (await retry(two.id, 'U0BOB')).id, 'U0ALICE')).ok).toBe(true);
   });
 
   test('an approval that was given before counts no more than it may', async () => {
@@ -264,9 +267,9 @@ describe('who retries is asking', () => {
     rig.setTeam({ approvalsRequired: 2 });
     const failed = await failedRenewalBy('two.rest', 'U0CAROL', 'U0BOB');
     const again = await retry(failed.id, 'U0BOB');
-    expect((await rig.orders.approve(again.id, 'U0CAROL')).ok).toBe(true);
-    expect((await rig.orders.approve(again.id, 'U0ALICE')).ok).toBe(false);
-    expect((await rig.orders.approve(again.id, 'U0BOB')).ok).toBe(false);
+    expect((await approveOrder(rig.orders, again.id, 'U0CAROL')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, again.id, 'U0ALICE')).ok).toBe(false);
+    expect((await approveOrder(rig.orders, again.id, 'U0BOB')).ok).toBe(false);
     expect((await rig.read(again.id)).state).toBe('PENDING');
   });
 
@@ -276,7 +279,7 @@ describe('who retries is asking', () => {
       throw fails('refused', { code: 'EF1' });
     };
     const order = await rig.ask('renew', { names: [name], period: 1 });
-    for (const userId of people) await rig.orders.approve(order.id, userId);
+    for (const userId of people) await approveOrder(rig.orders, order.id, userId);
     await rig.runDue();
     rig.service.answer = async () => DONE;
     return rig.read(order.id);
@@ -289,7 +292,7 @@ describe('who retries is asking', () => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
     };
-    await rig.orders.approve(second.id, 'U0CAROL');
+    await approveOrder(rig.orders, second.id, 'U0CAROL');
     await rig.runDue();
     rig.service.answer = async () => DONE;
     const third = await retry(second.id, 'U0CAROL');
@@ -299,17 +302,17 @@ describe('who retries is asking', () => {
       account: { id: ALICE.id },
     });
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
-      expect((await rig.orders.approve(third.id, userId)).ok, userId).toBe(false);
+      expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
     expect(await thread(third.id)).toMatch(/<@U0ALICE>, <@U0CAROL> asks again/);
-    expect((await rig.orders.approve(third.id, 'U0DAVE')).ok).toBe(true);
+    expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 
   test('only they can cancel it', async () => {
     const failed = await failedRenewal('cancel.rest');
     const again = await retry(failed.id, 'U0BOB');
-    expect((await rig.orders.cancel(again.id, 'U0ALICE')).ok).toBe(false);
-    expect((await rig.orders.cancel(again.id, 'U0BOB')).ok).toBe(true);
+    expect((await cancelOrder(rig.orders, again.id, 'U0ALICE')).ok).toBe(false);
+    expect((await cancelOrder(rig.orders, again.id, 'U0BOB')).ok).toBe(true);
   });
 
   test('whose account it is hears of it, and the card names both', async () => {
@@ -339,7 +342,7 @@ describe('who retries is asking', () => {
       rig.now,
     );
     expect(JSON.stringify(reply)).not.toContain('order_retry');
-    expect(await rig.orders.retry(failed.id, 'U0ALICE')).toMatchObject({
+    expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       why: expect.stringMatching(/more than 7 days ago.*Ask for it anew/),
     });
@@ -359,13 +362,13 @@ describe('who retries is asking', () => {
     );
     await rig.runDue();
     for (const { id } of [code, user]) {
-      const refused = await rig.orders.retry(id, 'U0BOB');
+      const refused = await retryOrder(rig.orders, id, 'U0BOB');
       expect(refused).toMatchObject({
         kind: 'refused',
         why: expect.stringMatching(/[Oo]nly .*<@U0ALICE>|<@U0ALICE>, so only/),
       });
     }
-    expect((await rig.orders.retry(code.id, 'U0ALICE')).kind).toBe('accepted');
+    expect((await retryOrder(rig.orders, code.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
   test('who types the secret again makes the same order anew, once', async () => {
@@ -375,19 +378,23 @@ describe('who retries is asking', () => {
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
     const order = await rig.ask('user', input, { secret: new Secret('first') });
     await rig.runDue();
-    expect(await rig.orders.retry(order.id, 'U0ALICE')).toMatchObject({ kind: 'needs_secret' });
+    expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({ kind: 'needs_secret' });
     const typed = { input, secret: new Secret('second'), reason: undefined, account: ALICE };
-    const again = acceptedOf(await rig.orders.retry(order.id, 'U0ALICE', { ...typed, deliveryId: 'view:1' }));
+    const again = acceptedOf(
+      await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:1' }),
+    );
     expect(again).toMatchObject({ retryOf: order.id, hasSecretInput: true });
     await rig.runDue();
     expect((await rig.read(again.id)).state).toBe('FAILED');
-    const twice = await rig.orders.retry(order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });
+    const twice = await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });
     expect(acceptedOf(twice).id, 'one order is retried once').toBe(again.id);
     const other = { ...typed, input: { ...input, user: 'otto' }, deliveryId: 'view:3' };
-    const another = acceptedOf(await rig.orders.retry(order.id, 'U0ALICE', other));
+    const another = acceptedOf(await retryOrder(rig.orders, order.id, 'U0ALICE', other));
     expect(another.retryOf, 'another user is another order').toBeUndefined();
-    expect(await rig.orders.retry(order.id, 'U0BOB', { ...typed, deliveryId: 'view:4' })).toMatchObject({
-      kind: 'refused',
-    });
+    expect(await retryOrder(rig.orders, order.id, 'U0BOB', { ...typed, deliveryId: 'view:4' })).toMatchObject(
+      {
+        kind: 'refused',
+      },
+    );
   });
 });

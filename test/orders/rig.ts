@@ -7,13 +7,17 @@ import { createVault } from '../../src/accounts/vault.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { type AdvanceDeps, advance } from '../../src/orders/advance.ts';
-import { expireOrder, remindApprovers } from '../../src/orders/decide.ts';
+import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../../src/orders/decide.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
-import { createOrders } from '../../src/orders/orders.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
-import type { OrderRequest, RequestOutcome } from '../../src/orders/request.ts';
+import {
+  type OrderRequest,
+  type RequestDeps,
+  type RequestOutcome,
+  requestOrder,
+} from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -126,7 +130,7 @@ export async function startRig(
   const clientFor = async (id: string) =>
     accounts.has(id) ? (options.client?.(id) ?? service.client) : undefined;
   const accepted: string[] = [];
-  const orders = createOrders({
+  const orders: RequestDeps & DecideDeps = {
     store,
     vault,
     settings: async () => state.team,
@@ -134,7 +138,7 @@ export async function startRig(
     now,
     clientFor,
     findAccount,
-  });
+  };
 
   let processes = 0;
   /** A process of the bot: what it can do with orders besides what people ask of it. */
@@ -267,7 +271,7 @@ export async function startRig(
       changes: Partial<OrderRequest> = {},
     ): Promise<RequestOutcome> {
       state.deliveries += 1;
-      return orders.request({
+      return requestOrder(orders, {
         task,
         input,
         secret: undefined,
@@ -287,7 +291,7 @@ export async function startRig(
     /** An order to renew names, approved by Bob. */
     async approvedRenewal(...names: string[]): Promise<Order> {
       const order = await this.ask('renew', { names, period: 1 });
-      const outcome = await orders.approve(order.id, 'U0BOB');
+      const outcome = await approveOrder(orders, order.id, 'U0BOB');
       if (!outcome.ok) throw new Error(outcome.refusal);
       return outcome.order;
     },

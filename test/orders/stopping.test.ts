@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
@@ -30,7 +32,7 @@ const waiting = async (names: readonly string[], busyNames: readonly string[] = 
   return rig.read(order.id);
 };
 const stop = async (orderId: string, userId = 'U0ALICE') => {
-  const outcome = await rig.orders.stop(orderId, userId);
+  const outcome = await stopOrder(rig.orders, orderId, userId);
   return outcome.ok ? outcome.order.state : outcome.refusal;
 };
 const card = async (orderId: string) => {
@@ -241,7 +243,7 @@ describe('Stop', () => {
     const order = await rig.ask('renew', { names: ['early.rest'], period: 1 });
     expect(await stop(order.id)).toMatch(/not approved yet.*can cancel/);
     expect(await card(order.id)).not.toContain('order_stop');
-    await rig.orders.approve(order.id, 'U0BOB');
+    await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     expect(await stop(order.id)).toMatch(/is done; nothing waits/);
     expect(await stop('nothing')).toMatch(/no such order/);

@@ -1,7 +1,13 @@
 import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
+import { approveOrder, cancelOrder, denyOrder, refusalToDeny } from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
+import { confirmOrder } from '../../orders/request.ts';
+import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
+import { retryOrder } from '../../orders/retry.ts';
+import { revealSecret } from '../../orders/reveal.ts';
+import { stopOrder } from '../../orders/stop.ts';
 import {
   type Action,
   type ActionCall,
@@ -46,7 +52,11 @@ async function respondWithOutcome(
 }
 
 async function approve(call: ActionCall): Promise<void> {
-  await respondWithOutcome(call, await call.deps.orders.approve(call.value, call.person.id), approvedText);
+  await respondWithOutcome(
+    call,
+    await approveOrder(call.deps.orders, call.value, call.person.id),
+    approvedText,
+  );
 }
 
 function approvedText(title: string, { state }: Order): string {
@@ -59,7 +69,7 @@ function approvedText(title: string, { state }: Order): string {
 async function cancel(call: ActionCall): Promise<void> {
   await respondWithOutcome(
     call,
-    await call.deps.orders.cancel(call.value, call.person.id),
+    await cancelOrder(call.deps.orders, call.value, call.person.id),
     (title) => `Cancelled: ${title}. Nothing was sent.`,
   );
 }
@@ -67,13 +77,13 @@ async function cancel(call: ActionCall): Promise<void> {
 async function stop(call: ActionCall): Promise<void> {
   await respondWithOutcome(
     call,
-    await call.deps.orders.stop(call.value, call.person.id),
+    await stopOrder(call.deps.orders, call.value, call.person.id),
     (title) => `Stopped: ${title}. What waited is not sent any more.`,
   );
 }
 
 async function confirm(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.orders.confirm(call.value, call.person.id);
+  const outcome = await confirmOrder(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'open_already') return call.respond(openAlready(outcome.order));
   await call.respond(
     outcome.kind === 'refused'
@@ -83,7 +93,7 @@ async function confirm(call: ActionCall): Promise<void> {
 }
 
 async function retry(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.orders.retry(call.value, call.person.id);
+  const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   const message = outcomeMessage(outcome);
   if (message !== undefined) await call.respond(message);
@@ -112,7 +122,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
 }
 
 async function reveal(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.orders.reveal(call.value, call.person.id);
+  const outcome = await revealSecret(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'refused') {
     const { err, why } = outcome;
     if (err !== undefined)
@@ -131,7 +141,10 @@ async function reveal(call: ActionCall): Promise<void> {
 /** All that the service said of an order: in a view, or as a file where that holds too little. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders, web, directory } = call.deps;
-  const [order, answers] = await Promise.all([orders.load(call.value), orders.answers(call.value)]);
+  const [order, answers] = await Promise.all([
+    orders.store.load(call.value),
+    orders.store.answers(call.value),
+  ]);
   if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
   if (answers.length === 0)
     return call.respond(textMessage('Nothing more was kept of what the service said.'));
@@ -183,7 +196,7 @@ function reasonForm(
 
 const denyForm = reasonForm(
   { name: 'deny', title: 'Deny this order', submit: 'Deny' },
-  (call, orderId, reason) => call.deps.orders.deny(orderId, call.person.id, reason),
+  (call, orderId, reason) => denyOrder(call.deps.orders, orderId, call.person.id, reason),
 );
 
 /** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
@@ -191,7 +204,8 @@ const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
   (call, subject, reason) => {
     const [orderId = '', found] = subject.split(':');
-    return call.deps.orders.resolve(
+    return resolveOrder(
+      call.deps.orders,
       orderId,
       call.person.id,
       found === 'done' ? 'SUCCEEDED' : 'FAILED',
@@ -199,7 +213,7 @@ const resolveForm = reasonForm(
     );
   },
   async (call, subject) => {
-    const order = await call.deps.orders.load(subject.split(':')[0] ?? '');
+    const order = await call.deps.orders.store.load(subject.split(':')[0] ?? '');
     return order !== undefined && LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : [];
   },
 );
@@ -213,18 +227,18 @@ function originWith(call: ActionCall, subject: string) {
 }
 
 async function openDeny(call: ActionCall): Promise<void> {
-  const order = await call.deps.orders.load(call.value);
+  const order = await call.deps.orders.store.load(call.value);
   if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
-  const refusal = await call.deps.orders.refusalToDeny(order, call.person.id);
+  const refusal = await refusalToDeny(call.deps.orders, order, call.person.id);
   if (refusal !== undefined) return call.respond(textMessage(refusal));
   await openForm(call, denyForm, originWith(call, order.id), {});
 }
 
 function openResolve(found: 'done' | 'failed') {
   return async (call: ActionCall): Promise<void> => {
-    const order = await call.deps.orders.load(call.value);
+    const order = await call.deps.orders.store.load(call.value);
     if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
-    const refusal = await call.deps.orders.refusalToResolve(order, call.person.id);
+    const refusal = await refusalToResolve(call.deps.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(textMessage(refusal));
     await openForm(call, resolveForm, originWith(call, `${order.id}:${found}`), {});
   };

@@ -1,4 +1,5 @@
 import { newReference } from '../../log.ts';
+import { currentPolicy } from '../../orders/decide.ts';
 import { isRequester } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
@@ -32,8 +33,8 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
   const [account, policy, open, next, months] = await Promise.all([
     deps.accounts.active(userId),
     // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
-    deps.orders.policy([userId], { allGroups: admin }),
-    deps.orders.list({
+    currentPolicy(deps.orders, [userId], { allGroups: admin }),
+    deps.orders.store.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
       limit: READ,
@@ -44,8 +45,8 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
   const approves = policy.approvers.has(userId);
   const [pending, toSettle] = approves
     ? await Promise.all([
-        deps.orders.list({ states: ['PENDING'], limit: READ }),
-        deps.orders.list({ states: ['UNKNOWN'], limit: READ }),
+        deps.orders.store.list({ states: ['PENDING'], limit: READ }),
+        deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
       ])
     : [[], []];
   const mayDecide = pending.filter(

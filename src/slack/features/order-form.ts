@@ -1,6 +1,7 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { AvailableInterfaces, InputIssue } from '../../orders/order-task.ts';
+import { availableInterfacesOf } from '../../orders/request.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { Secret } from '../../service/secret.ts';
 import {
@@ -107,7 +108,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     REASON_FIELD,
   ];
   const reachOf = async (call: Interaction, account: Account | undefined): Promise<AvailableInterfaces> =>
-    account === undefined ? BOTH : call.deps.orders.reach(options.task, account);
+    account === undefined ? BOTH : availableInterfacesOf(call.deps.orders, taskNamed(options.task), account);
   const form = {
     name: options.task,
     title: options.title,
@@ -239,7 +240,7 @@ async function recall(
   if (recalls === undefined || account === undefined) return {};
   const tasks = options.recallsFrom ?? [options.task];
   const orders = await Promise.all(
-    tasks.map((task) => call.deps.orders.latest(task, call.person.id, account.context)),
+    tasks.map((task) => call.deps.orders.store.latest(task, call.person.id, account.context)),
   );
   const [latest] = orders
     .filter((order) => order !== undefined)

@@ -1,6 +1,8 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import { formatState, isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
+import { requestOrder, refusalOfAccount as unsupportedBy } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
+import { retryOrder } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { Secret } from '../../service/secret.ts';
 import { displayName } from '../../zones/names.ts';
@@ -36,14 +38,14 @@ export async function placeOrder(
     deliveryId: call.deliveryId,
   };
   return origin.retryOf === undefined
-    ? call.deps.orders.request({
+    ? requestOrder(call.deps.orders, {
         ...content,
         task: wish.task,
         requesterId: call.person.id,
         channelId: origin.channelId,
         threadTs: origin.threadTs,
       })
-    : call.deps.orders.retry(origin.retryOf, call.person.id, content);
+    : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
 }
 
 /** What the person hears at once; undefined when the card says it all. */
@@ -112,7 +114,7 @@ export async function refusalOfAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await activeAccount(call));
   if (active === undefined) return undefined;
-  const why = await call.deps.orders.refusalOfAccount(task, active);
+  const why = await unsupportedBy(call.deps.orders, taskNamed(task), active);
   if (why === undefined) return undefined;
   const name = code(accountName(active));
   return textMessage(

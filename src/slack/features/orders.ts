@@ -27,7 +27,7 @@ const LIST_LENGTH = 20;
 async function runOrders(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const { filter, title, none } = filterFor(word, call.person.id);
-  const orders = await call.deps.orders.list({ ...filter, limit: LIST_LENGTH + 1 });
+  const orders = await call.deps.orders.store.list({ ...filter, limit: LIST_LENGTH + 1 });
   if (orders.length === 0) return call.respond(textMessage(none));
   await call.respond(ordersMessage(title, orders));
 }
@@ -89,11 +89,11 @@ async function runOrder(call: CommandCall): Promise<void> {
     return call.respond(
       textMessage('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
     );
-  const order = await call.deps.orders.load(id.toLowerCase());
+  const order = await call.deps.orders.store.load(id.toLowerCase());
   if (order === undefined || (order.state === 'DRAFT' && order.requesterId !== call.person.id)) {
     return call.respond(textMessage(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
   }
-  const history = await call.deps.orders.history(order.id);
+  const history = await call.deps.orders.store.history(order.id);
   const card = orderCard(order, { approvers: [], history });
   await call.respond(
     message(card.text, [

@@ -48,7 +48,7 @@ const ORDERS_LOOKED_AT = 50;
 
 /** The latest lock that an order of the bot began (service API, section "Limits"). */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  const found = await call.deps.orders.list({ name: ascii, limit: ORDERS_LOOKED_AT });
+  const found = await call.deps.orders.store.list({ name: ascii, limit: ORDERS_LOOKED_AT });
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = taskNamed(task).locksTransfers(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
