@@ -31,6 +31,7 @@ import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { openDatabase } from './store/database.ts';
@@ -256,6 +257,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       vault,
       teamId: bot.teamId,
       publicUrl: config.publicUrl ?? `http://localhost:${server.port}`,
+      formatEvent: formatCalendarEvent,
       settings,
       loadOrder: store.load,
       requestRefresh: () => {

@@ -91,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'rdap',
     'slack',
     'slack/platform',
+    'slack/views',
     'store',
   ],
 };
