@@ -28,6 +28,7 @@ import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { openDatabase } from './store/database.ts';
@@ -361,6 +362,7 @@ function buildExpiry(
     vault,
     teamId: bot.teamId,
     publicUrl: config.publicUrl ?? `http://localhost:${port}`,
+    formatEvent: formatCalendarEvent,
     settings: stores.settings,
     loadOrder: stores.orders.load,
     requestRefresh: () => {

@@ -89,6 +89,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'rdap',
     'slack',
     'slack/platform',
+    'slack/views',
     'store',
   ],
   // The process. Nothing in here imports it.

@@ -19,15 +19,39 @@ export type LinkOutcome =
       readonly replaced?: Account;
     }
   /** The service, or the shape of what was typed, says no. */
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
   /** The service could not be asked: nothing was stored. */
-  | { readonly kind: 'unreachable'; readonly why: string };
+  | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
+
+/** Why a credential is not good. */
+export type CredentialRefusal =
+  | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
+  /** It cannot be sent as it is; `issue` is what the client says of it. */
+  | { readonly code: 'not_sendable'; readonly issue: string };
+
+/** Why a credential could not be checked. */
+export type CheckRefusal =
+  | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
+  /** A one-time token is good once: the next one comes in so many milliseconds. */
+  | { readonly code: 'token_used'; readonly retryAfterMs: number }
+  | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
+
+/** Why the service did not tell of an account. */
+export type LinkRefusal = CredentialRefusal | CheckRefusal;
+
+/** The service's own words with a refusal. */
+export interface ServiceStatement {
+  /** Its code and text. */
+  readonly words: string;
+  /** The server transaction that it names. */
+  readonly stid: string | undefined;
+}
 
 export type LookUpOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
   /** Nothing documented tells of such an account's user. */
   | { readonly kind: 'not_documented' }
-  | { readonly kind: 'failed'; readonly why: string };
+  | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
 /** The linked credentials of the team. */
 export interface Accounts {
@@ -130,7 +154,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         }
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return explainLinkFailure(error);
+        return linkFailure(error);
       } finally {
         await client.close().catch((err: unknown) => deps.log.warn({ err }, 'ending the session of a check'));
       }
@@ -219,8 +243,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         return { kind: 'told', record: verification.user };
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        const outcome = explainLinkFailure(error);
-        return { kind: 'failed', why: outcome.kind === 'linked' ? '' : outcome.why };
+        return { kind: 'failed', refusal: linkFailure(error).refusal };
       }
     },
 
@@ -279,39 +302,31 @@ function withSession(
   return { ...rest, sessionHash, sessionEndsAt };
 }
 
-function explainLinkFailure(error: ServiceError): LinkOutcome {
-  const words = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
-  const transaction = error.stid === undefined ? '' : ` (transaction ${error.stid})`;
-  const said = words === '' ? '' : ` It says: ${words}${transaction}`;
+/** What a failed check says of the credential. */
+function linkFailure(error: ServiceError): Exclude<LinkOutcome, { readonly kind: 'linked' }> {
+  const said = statementOf(error);
   switch (error.kind) {
     case 'auth':
     case 'refused':
-      return {
-        kind: 'refused',
-        why: `The service did not accept these credentials. Check them and try again.${said}`,
-      };
+      return { kind: 'refused', refusal: { code: 'not_accepted', said } };
     case 'invalid_input':
     case 'unsupported':
-      return { kind: 'refused', why: error.message };
+      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.message } };
     case 'busy':
-      return {
-        kind: 'unreachable',
-        why: `The service is busy, so nothing was stored. Wait a minute and try again.${said}`,
-      };
+      return { kind: 'unreachable', refusal: { code: 'busy', said } };
     case 'token_used':
       return {
         kind: 'unreachable',
-        why: `The token of this half minute has been used already, so nothing was stored. Try again in ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} seconds.`,
+        refusal: { code: 'token_used', retryAfterMs: error.retryAfterMs ?? 0 },
       };
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
-      return {
-        kind: 'unreachable',
-        why:
-          said === ''
-            ? 'The service did not answer, so nothing was stored. Try again in a few minutes.'
-            : `The service gave no clear answer, so nothing was stored. Try again in a few minutes.${said}`,
-      };
+      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', said } };
   }
+}
+
+function statementOf({ code, text, stid }: ServiceError): ServiceStatement | undefined {
+  const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
+  return words === '' ? undefined : { words, stid };
 }

@@ -1,4 +1,3 @@
-import { displayName } from '../zones/names.ts';
 import { type ExpirySource, expiryDay, shiftDay } from './days.ts';
 
 /** A name as the feed shows it. */
@@ -15,14 +14,17 @@ export interface CalendarOptions {
   readonly now: Date;
   /** IANA name; its calendar tells the day of an expiry. */
   readonly timeZone: string;
+  /** What an event says; injected, because sentences belong to the views. */
+  readonly formatEvent: (name: CalendarName) => CalendarText;
+}
+
+/** The words of an event. */
+export interface CalendarText {
+  readonly summary: string;
+  readonly description: string;
 }
 
 const MAX_OCTETS = 75;
-const ORIGIN: Readonly<Record<ExpirySource, string>> = {
-  rdap: 'The registry’s public record gives this date.',
-  order: 'This date is an estimate, made from the last order.',
-  person: 'This date was given by a person.',
-};
 
 /**
  * Writes the watch list as an iCalendar feed (RFC 5545): an all-day event a name on the day of its expiry, without
@@ -49,11 +51,10 @@ export async function* calendarFeed(
   yield contentLines(['END:VCALENDAR']);
 }
 
-function calendarEvent({ name, expiresAt, source, lapsing }: CalendarName, options: CalendarOptions): string {
+function calendarEvent(listed: CalendarName, options: CalendarOptions): string {
+  const { name, expiresAt, source } = listed;
   const day = expiryDay(expiresAt, source, options.timeZone);
-  const shown = displayName(name);
-  const hint = lapsing ? '' : `\nRenew it in Slack with /domain renew ${name}`;
-  const summary = lapsing ? `${shown} expires (let go as decided)` : `${shown} expires`;
+  const { summary, description } = options.formatEvent(listed);
   return contentLines([
     'BEGIN:VEVENT',
     `UID:${name}@domain-steward`,
@@ -61,7 +62,7 @@ function calendarEvent({ name, expiresAt, source, lapsing }: CalendarName, optio
     `DTSTART;VALUE=DATE:${day.replaceAll('-', '')}`,
     `DTEND;VALUE=DATE:${shiftDay(day, 1).replaceAll('-', '')}`,
     `SUMMARY:${escapeText(summary)}`,
-    `DESCRIPTION:${escapeText(`${ORIGIN[source]}${hint}`)}`,
+    `DESCRIPTION:${escapeText(description)}`,
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
   ]);

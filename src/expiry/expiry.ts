@@ -9,6 +9,7 @@ import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
+import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf } from './deadline.ts';
@@ -30,6 +31,8 @@ export interface ExpiryParts {
   readonly vault: Vault;
   readonly teamId: string;
   readonly publicUrl: string;
+  /** The words of the calendar's events. */
+  readonly formatEvent: CalendarOptions['formatEvent'];
   readonly settings: () => Promise<TeamSettings>;
   readonly loadOrder: (orderId: string) => Promise<Order | undefined>;
   /** Has due look-ups made soon. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import { Secret } from '../service/secret.ts';
-import { calendarFeed } from './calendar.ts';
+import { type CalendarOptions, calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
 import type { FeedRecord, FeedStore, WatchListStore } from './ports.ts';
 
@@ -14,6 +14,7 @@ export interface FeedDeps {
   /** Where the bot's own HTTP server is reached, without a slash at the end. */
   readonly publicUrl: string;
   readonly timeZone: () => Promise<string>;
+  readonly formatEvent: CalendarOptions['formatEvent'];
   readonly now: () => Date;
 }
 
@@ -48,7 +49,7 @@ export async function openFeed(deps: FeedDeps, token: string): Promise<AsyncIter
   if (!(await deps.feeds.hasToken(hashOf(token)))) return undefined;
   const now = deps.now();
   const names = deps.store.calendarNames(new Date(now.getTime() - LOOK_BACK_DAYS * DAY_MS));
-  return calendarFeed(names, { now, timeZone: await deps.timeZone() });
+  return calendarFeed(names, { now, timeZone: await deps.timeZone(), formatEvent: deps.formatEvent });
 }
 
 function newRecord(deps: FeedDeps, userId: string): { readonly record: FeedRecord; readonly token: Secret } {

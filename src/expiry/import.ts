@@ -1,4 +1,4 @@
-import { type DomainName, type Parsed, parseDomainName } from '../zones/names.ts';
+import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkName } from '../zones/rules.ts';
 
 /** A name taken from a pasted list. */
@@ -15,9 +15,35 @@ export interface RejectedLine {
   readonly line: number;
   /** What stood there, cut. */
   readonly text: string;
-  /** A sentence that says what to do. */
-  readonly why: string;
+  readonly issue: LineIssue;
 }
+
+/** What is wrong with a name that is to be watched: the zones' own sentence about it. */
+export interface NameIssue {
+  readonly code: 'invalid_name';
+  readonly issue: string;
+}
+
+/** What is wrong with a date, and the date as it was typed, cut. */
+export interface DateIssue {
+  readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
+  readonly text: string;
+}
+
+/** Why a line was not taken. */
+export type LineIssue =
+  | NameIssue
+  | DateIssue
+  | { readonly code: 'open_quote' }
+  /** The name stands in the list with another date before. */
+  | { readonly code: 'other_date' }
+  /** Only so many lines of a list are read. */
+  | { readonly code: 'too_many_lines'; readonly limit: number };
+
+/** What reading a text gave: the value, or what is wrong with it. */
+type Read<T, Issue> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issue: Issue };
 
 /** What a pasted list gave, in the order of its lines. */
 export interface ImportReport {
@@ -68,11 +94,11 @@ export function parseImport(text: string): ImportReport {
     const line = index + 1;
     const content = raw.trim();
     if (content === '' || content.startsWith('#')) continue;
-    const reject = (why: string) => rejected.push({ line, text: cut(content), why });
+    const reject = (issue: LineIssue) => rejected.push({ line, text: cut(content), issue });
 
     const cells = splitLine(content);
     if (cells === undefined) {
-      reject('A quote is opened and not closed. Check the line.');
+      reject({ code: 'open_quote' });
       continue;
     }
     const header = headerPossible ? readHeader(cells) : undefined;
@@ -84,13 +110,13 @@ export function parseImport(text: string): ImportReport {
 
     const read = readCells(cells, columns);
     if (!read.ok) {
-      reject(read.problem);
+      reject(read.issue);
       continue;
     }
     const { name, expiresAt } = read.value;
     const before = accepted.get(name);
     if (before?.expiresAt && expiresAt && before.expiresAt.getTime() !== expiresAt.getTime()) {
-      reject('The name stands in the list with another date already. Keep one of the two lines.');
+      reject({ code: 'other_date' });
     } else if (before && (before.expiresAt || !expiresAt)) {
       duplicates.push({ line, name });
     } else {
@@ -101,7 +127,7 @@ export function parseImport(text: string): ImportReport {
     rejected.push({
       line: MAX_IMPORT_LINES + 1,
       text: '',
-      why: `Only the first ${MAX_IMPORT_LINES} lines were read. Import the rest as another list.`,
+      issue: { code: 'too_many_lines', limit: MAX_IMPORT_LINES },
     });
   }
   return { accepted: [...accepted.values()], rejected, duplicates };
@@ -111,9 +137,9 @@ export function parseImport(text: string): ImportReport {
  * Reads the day of an expiry as people and exports write it: `2027-03-01`, `01.03.2027`, or a timestamp such as
  * `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be read in two ways is refused.
  *
- * @returns the moment, midnight UTC for a day; or a problem in one sentence.
+ * @returns the moment, midnight UTC for a day; or what is wrong.
  */
-export function parseExpiryDate(text: string): Parsed<Date> {
+export function parseExpiryDate(text: string): Read<Date, DateIssue> {
   const trimmed = text.trim();
   const iso =
     /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC)?)?$/i.exec(
@@ -129,9 +155,9 @@ export function parseExpiryDate(text: string): Parsed<Date> {
     return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'));
   }
   if (/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(trimmed)) {
-    return problem(`“${cut(trimmed)}” can be read in more than one way. Write it as 2027-03-01.`);
+    return dateIssue('ambiguous_date', trimmed);
   }
-  return problem(`“${cut(trimmed)}” is not a date. Write it as 2027-03-01.`);
+  return dateIssue('not_a_date', trimmed);
 }
 
 function checkedDate(
@@ -141,23 +167,23 @@ function checkedDate(
   day: string,
   time = '00:00',
   zone = 'Z',
-): Parsed<Date> {
+): Read<Date, DateIssue> {
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) {
-    return problem(`“${cut(text)}” is a day that does not exist. Check it.`);
+    return dateIssue('no_such_day', text);
   }
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
-    return problem(`“${cut(text)}” is not a likely expiry. Check the year.`);
+    return dateIssue('unlikely_year', text);
   }
   const offset = /^(?:Z|UTC)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
   const moment = new Date(`${year}-${month}-${day}T${time}${offset}`);
   if (Number.isNaN(moment.getTime())) {
-    return problem(`“${cut(text)}” has a time that does not exist. Check it.`);
+    return dateIssue('no_such_time', text);
   }
   return { ok: true, value: moment };
 }
 
-function readCells(cells: readonly string[], columns: Columns): Parsed<ImportedName> {
+function readCells(cells: readonly string[], columns: Columns): Read<ImportedName, NameIssue | DateIssue> {
   const name = registrableName(cells[columns.name] ?? '');
   if (!name.ok) return name;
   const dateText = columns.date === undefined ? '' : (cells[columns.date] ?? '');
@@ -166,12 +192,18 @@ function readCells(cells: readonly string[], columns: Columns): Parsed<ImportedN
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
-/** Reads a name that can be registered, and so watched; what its zone has against it is the problem. */
-export function registrableName(text: string): Parsed<DomainName> {
-  const name = parseDomainName(text);
+/** Reads a name that can be registered, and so watched; what its zone has against it is the issue. */
+export function registrableName(text: string): Read<DomainName, NameIssue> {
+  const name = readName(text);
   if (!name.ok) return name;
   const [first] = checkName(name.value);
-  return first === undefined ? name : problem(first);
+  return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
+}
+
+/** Reads a domain name, whatever its zone has against it. */
+export function readName(text: string): Read<DomainName, NameIssue> {
+  const name = parseDomainName(text);
+  return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.problem } };
 }
 
 /** A first line is a header when it names a column of names, and no domain. */
@@ -224,6 +256,6 @@ function cut(text: string): string {
   return clean.length > SHOWN_TEXT ? `${[...clean].slice(0, SHOWN_TEXT).join('')}…` : clean;
 }
 
-function problem(sentence: string): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: sentence };
+function dateIssue(code: DateIssue['code'], text: string): { readonly ok: false; readonly issue: DateIssue } {
+  return { ok: false, issue: { code, text: cut(text) } };
 }

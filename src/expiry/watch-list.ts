@@ -1,19 +1,41 @@
 import { calendarDay } from '../zones/calendar-day.ts';
-import { parseDomainName } from '../zones/names.ts';
 import { changeWatched, newlyWatched } from './change.ts';
-import { parseExpiryDate, parseImport, type RejectedLine, registrableName } from './import.ts';
+import {
+  type DateIssue,
+  type NameIssue,
+  parseExpiryDate,
+  parseImport,
+  type RejectedLine,
+  readName,
+  registrableName,
+} from './import.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import { type RefreshDeps, refreshName } from './refresh.ts';
 
 /*
- * What people do with the watch list. Every refusal is a sentence for the person.
+ * What people do with the watch list. Every refusal is a code with its data; the views have the sentences.
  */
+
+/** Why nothing was changed for a person. */
+export type WatchRefusal =
+  | NameIssue
+  | DateIssue
+  | { readonly code: 'not_watched'; readonly name: string }
+  /** Somebody took the name off the list at the same moment. */
+  | { readonly code: 'removed_meanwhile' }
+  | { readonly code: 'invalid_snooze'; readonly maxDays: number }
+  /** That the name lapses is decided already. */
+  | { readonly code: 'lapse_decided' }
+  /** Nobody asks to let the name lapse, or nobody does any more. */
+  | { readonly code: 'lapse_not_requested' }
+  /** Who asked to let a name lapse cannot confirm it. */
+  | { readonly code: 'own_lapse_request' };
 
 /** How something that a person asked for ended. */
 export type WatchOutcome =
   | { readonly ok: true; readonly domain: WatchedDomain }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly refusal: WatchRefusal };
 
 /** How `watch` ended. */
 export type WatchedOutcome =
@@ -25,7 +47,7 @@ export type WatchedOutcome =
       /** The date that was given and does not count, because a better one is known. */
       readonly dateNotTaken: Date | undefined;
     }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly refusal: WatchRefusal };
 
 /** What became of a pasted list. */
 export interface ImportSummary {
@@ -55,9 +77,9 @@ export async function watchName(
   by: string,
 ): Promise<WatchedOutcome> {
   const read = registrableName(text);
-  if (!read.ok) return { ok: false, why: read.problem };
+  if (!read.ok) return { ok: false, refusal: read.issue };
   const given = date === undefined ? undefined : parseExpiryDate(date);
-  if (given?.ok === false) return { ok: false, why: given.problem };
+  if (given?.ok === false) return { ok: false, refusal: given.issue };
   const name = read.value.ascii;
   const expiry = given && ({ at: given.value, source: 'person' } as const);
 
@@ -70,11 +92,7 @@ export async function watchName(
   }
   const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
   const domain = looked ?? (await deps.store.find(name));
-  if (domain === undefined)
-    return {
-      ok: false,
-      why: 'Somebody took it off the list at the same moment. Type it again if it is still wanted.',
-    };
+  if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const dateNotTaken =
     given?.value !== undefined && domain.expiry?.at.getTime() !== given.value.getTime()
       ? given.value
@@ -84,8 +102,8 @@ export async function watchName(
 
 /** Takes a name off the list. */
 export async function unwatchName(store: WatchListStore, text: string): Promise<WatchOutcome> {
-  const read = parseDomainName(text);
-  if (!read.ok) return { ok: false, why: read.problem };
+  const read = readName(text);
+  if (!read.ok) return { ok: false, refusal: read.issue };
   const domain = await store.find(read.value.ascii);
   if (domain === undefined || !(await store.remove(domain.name))) return notWatched(read.value.unicode);
   return { ok: true, domain };
@@ -124,7 +142,7 @@ export async function snoozeName(
   reason: string | undefined,
 ): Promise<WatchOutcome> {
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
-    return { ok: false, why: `Give a whole number of days from 1 to ${MAX_SNOOZE_DAYS}.` };
+    return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
   const now = deps.now();
   const domain = await changeWatched(deps.store, name, (known) => ({
@@ -147,7 +165,7 @@ export async function requestLapse(
     return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
   });
   if (domain === undefined) return notWatched(name);
-  return decided ? { ok: false, why: 'It is decided already: this name lapses.' } : { ok: true, domain };
+  return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
 }
 
 /** A second person agrees that a name is let go: no more reminders. */
@@ -156,22 +174,20 @@ export async function confirmLapse(
   name: string,
   by: string,
 ): Promise<WatchOutcome> {
-  let why: string | undefined;
+  let refusal: WatchRefusal | undefined;
   const domain = await changeWatched(deps.store, name, (known) => {
-    why = refusalToConfirm(known, by);
-    if (why !== undefined || known.lapse === undefined) return undefined;
+    refusal = refusalToConfirm(known, by);
+    if (refusal !== undefined || known.lapse === undefined) return undefined;
     return { ...known, lapse: { ...known.lapse, confirmed: { by, at: deps.now() } } };
   });
   if (domain === undefined) return notWatched(name);
-  return why === undefined ? { ok: true, domain } : { ok: false, why };
+  return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
 }
 
-function refusalToConfirm({ lapse }: WatchedDomain, by: string): string | undefined {
-  if (lapse === undefined) {
-    return 'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.';
-  }
-  if (lapse.confirmed !== undefined) return 'It is decided already: this name lapses.';
-  return lapse.requestedBy === by ? 'You asked for this, so somebody else has to confirm it.' : undefined;
+function refusalToConfirm({ lapse }: WatchedDomain, by: string): WatchRefusal | undefined {
+  if (lapse === undefined) return { code: 'lapse_not_requested' };
+  if (lapse.confirmed !== undefined) return { code: 'lapse_decided' };
+  return lapse.requestedBy === by ? { code: 'own_lapse_request' } : undefined;
 }
 
 /** The last day of a snooze as people see it. */
@@ -179,8 +195,8 @@ export function snoozedUntilDay(domain: WatchedDomain, timeZone: string): string
   return domain.snooze && calendarDay(domain.snooze.until, timeZone);
 }
 
-function notWatched(name: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why: `${name} is not on the watch list. /domain watch ${name} puts it there.` };
+function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
+  return { ok: false, refusal: { code: 'not_watched', name } };
 }
 
 function later(now: Date, days: number): Date {

@@ -71,7 +71,7 @@ function password(
 }
 
 function idOf(outcome: LinkOutcome): string {
-  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.why}`);
+  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
   return outcome.account.id;
 }
 
@@ -102,10 +102,21 @@ describe('linking', () => {
   test('keeps nothing that the service refuses, or that it could not be asked about', async () => {
     const accounts = accountsOf();
     const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
-    expect(await accounts.link('U0ALICE', wrong)).toMatchObject({ kind: 'refused' });
-    for (const kind of ['drop_before', 'status_500', 'status_429', 'html'] as const) {
+    expect(await accounts.link('U0ALICE', wrong)).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'not_accepted', said: { words: expect.stringMatching(/^E/) } },
+    });
+    for (const [kind, code] of [
+      ['drop_before', 'no_clear_answer'],
+      ['status_500', 'no_clear_answer'],
+      ['status_429', 'busy'],
+      ['html', 'no_clear_answer'],
+    ] as const) {
       service.faults.set({ kind, times: 1 });
-      expect(await accounts.link('U0ALICE', password()), kind).toMatchObject({ kind: 'unreachable' });
+      expect(await accounts.link('U0ALICE', password()), kind).toMatchObject({
+        kind: 'unreachable',
+        refusal: { code },
+      });
     }
     expect(await database.prisma.account.count()).toBe(0);
   });

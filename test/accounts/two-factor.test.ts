@@ -8,6 +8,7 @@ import type { TwoFactorCredential } from '../../src/service/authenticator/signat
 import { createServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
+import { formatLinkRefusal } from '../../src/slack/views/link.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';
@@ -95,7 +96,7 @@ function withToken(): TwoFactorCredential {
 }
 
 function idOf(outcome: LinkOutcome): string {
-  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.why}`);
+  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
   return outcome.account.id;
 }
 
@@ -212,10 +213,10 @@ test('where there is no time to wait, the person is told in how many seconds to 
   const accounts = startProcess(10_000);
   await accounts.link('U0TINA', withSecret);
   now += 1_500;
-  expect(await accounts.link('U0BOB', withSecret)).toEqual({
-    kind: 'unreachable',
-    why: expect.stringMatching(/token.*used.*nothing was stored.*in 19 seconds\./),
-  });
+  const outcome = await accounts.link('U0BOB', withSecret);
+  expect(outcome).toMatchObject({ kind: 'unreachable', refusal: { code: 'token_used' } });
+  if (outcome.kind !== 'unreachable') throw new Error('linked without waiting');
+  expect(formatLinkRefusal(outcome.refusal)).toMatch(/token.*used.*nothing was stored.*in 19 seconds\./);
   expect(await accounts.list('U0BOB')).toEqual([]);
   now += 19_000;
   idOf(await accounts.link('U0BOB', withSecret));

@@ -1,9 +1,14 @@
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import { type CalendarName, calendarFeed } from '../../src/expiry/calendar.ts';
+import { formatCalendarEvent } from '../../src/slack/views/calendar.ts';
 import fc from '../support/properties.ts';
 
-const options = { now: new Date('2026-06-01T09:08:07.654Z'), timeZone: 'Europe/Berlin' };
+const options = {
+  now: new Date('2026-06-01T09:08:07.654Z'),
+  timeZone: 'Europe/Berlin',
+  formatEvent: formatCalendarEvent,
+};
 
 async function feed(names: Iterable<CalendarName> | AsyncIterable<CalendarName>): Promise<string> {
   let text = '';

@@ -57,12 +57,12 @@ describe('watch', () => {
   });
 
   test('refuses what is no name, or no date, and watches nothing', async () => {
-    for (const [name, date] of [
-      ['not a name', undefined],
-      ['cafe', undefined],
-      ['cafe.rest', '2027-02-30'],
+    for (const [name, date, code] of [
+      ['not a name', undefined, 'invalid_name'],
+      ['cafe', undefined, 'invalid_name'],
+      ['cafe.rest', '2027-02-30', 'no_such_day'],
     ] as const) {
-      expect(await watchName(deps(), name, date, 'U0ALICE')).toMatchObject({ ok: false });
+      expect(await watchName(deps(), name, date, 'U0ALICE')).toMatchObject({ ok: false, refusal: { code } });
     }
     expect(await rig.database.prisma.domain.count()).toBe(0);
   });
@@ -79,7 +79,10 @@ describe('watch', () => {
 test('unwatch takes a name off, and says when it is not on', async () => {
   await rig.watch('cafe.rest', 20);
   expect(await unwatchName(rig.store, 'cafe.rest')).toMatchObject({ ok: true });
-  expect(await unwatchName(rig.store, 'cafe.rest')).toMatchObject({ ok: false });
+  expect(await unwatchName(rig.store, 'cafe.rest')).toEqual({
+    ok: false,
+    refusal: { code: 'not_watched', name: 'cafe.rest' },
+  });
 });
 
 describe('import', () => {
@@ -127,21 +130,26 @@ describe('a snooze', () => {
 
   test.each([0, -1, 1.5, 366, Number.NaN])('of %s days is none', async (days) => {
     await rig.watch('cafe.rest', 5);
-    expect(await snoozeName(deps(), 'cafe.rest', days, 'U0ALICE', undefined)).toMatchObject({ ok: false });
+    expect(await snoozeName(deps(), 'cafe.rest', days, 'U0ALICE', undefined)).toEqual({
+      ok: false,
+      refusal: { code: 'invalid_snooze', maxDays: 365 },
+    });
   });
 });
 
 describe('letting a name lapse', () => {
   test('takes two people, once', async () => {
     await rig.watch('cafe.rest', 5);
-    expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB')).toMatchObject({ ok: false });
+    const refused = (code: string) => ({ ok: false, refusal: { code } });
+    expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB')).toEqual(refused('lapse_not_requested'));
     await requestLapse(rig.store, 'cafe.rest', 'U0ALICE', 'not needed');
-    expect(await confirmLapse(deps(), 'cafe.rest', 'U0ALICE')).toMatchObject({ ok: false });
+    expect(await confirmLapse(deps(), 'cafe.rest', 'U0ALICE')).toEqual(refused('own_lapse_request'));
     const confirmed = await Promise.all(
       ['U0BOB', 'U0CAROL'].map((by) => confirmLapse(deps(), 'cafe.rest', by)),
     );
     expect(confirmed.filter(({ ok }) => ok)).toHaveLength(1);
-    expect(await requestLapse(rig.store, 'cafe.rest', 'U0BOB', 'again')).toMatchObject({ ok: false });
+    expect(confirmed.filter(({ ok }) => !ok)).toEqual([refused('lapse_decided')]);
+    expect(await requestLapse(rig.store, 'cafe.rest', 'U0BOB', 'again')).toEqual(refused('lapse_decided'));
   });
 });
 

@@ -19,6 +19,7 @@ import {
   textMessage,
 } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
+import { formatLinkRefusal } from '../views/link.ts';
 import { formatContext } from '../views/order.ts';
 import { openForm } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
@@ -203,7 +204,8 @@ const linkForm: FormFeature = {
     }
     const outcome = await accounts.link(call.person.id, read.credential);
     if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
-    if (outcome.kind !== 'linked') return { kind: 'errors', errors: { password: outcome.why } };
+    if (outcome.kind !== 'linked')
+      return { kind: 'errors', errors: { password: formatLinkRefusal(outcome.refusal) } };
     return { kind: 'done', say: textMessage(linkedText(outcome)) };
   },
 };
@@ -357,7 +359,7 @@ async function showDetails(call: ActionCall): Promise<void> {
   }
   switch (outcome.kind) {
     case 'failed':
-      return call.respond(textMessage(escapeText(outcome.why)));
+      return call.respond(textMessage(escapeText(formatLinkRefusal(outcome.refusal))));
     case 'not_documented':
       return call.respond(textMessage('The document shows no login that tells more of such an account.'));
     case 'told': {

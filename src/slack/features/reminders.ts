@@ -29,6 +29,7 @@ import {
 } from '../views/blocks.ts';
 import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { formatWatchRefusal } from '../views/watch-list.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { errorsByField } from './order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
@@ -209,7 +210,7 @@ const snoozeForm: FormFeature = {
     const reason = reasonOf(call.values);
     const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
     const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
-    if (!outcome.ok) return { kind: 'errors', errors: { days: outcome.why } };
+    if (!outcome.ok) return { kind: 'errors', errors: { days: formatWatchRefusal(outcome.refusal) } };
     const { reminderTimezone } = await call.deps.settings();
     const until = snoozedUntilDay(outcome.domain, reminderTimezone);
     const quiet = `${formatName(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : formatDay(until)}`;
@@ -241,7 +242,7 @@ const lapseForm: FormFeature = {
     const reason = reasonOf(call.values);
     if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
     const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
-    if (!outcome.ok) return { kind: 'errors', errors: { reason: outcome.why } };
+    if (!outcome.ok) return { kind: 'errors', errors: { reason: formatWatchRefusal(outcome.refusal) } };
     await postInThread(call, call.origin, lapseRequest(outcome.domain, call.person.id, reason));
     return { kind: 'done' };
   },
@@ -265,7 +266,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Mess
 
 async function confirmLapse(call: ActionCall): Promise<void> {
   const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
-  if (!outcome.ok) return call.respond(textMessage(escapeText(outcome.why)));
+  if (!outcome.ok) return call.respond(textMessage(escapeText(formatWatchRefusal(outcome.refusal))));
   call.acknowledge();
   const { name, lapse } = outcome.domain;
   const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;

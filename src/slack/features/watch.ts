@@ -3,6 +3,7 @@ import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
+import { formatWatchRefusal } from '../views/watch-list.ts';
 
 /*
  * Putting one name on the watch list, and taking it off.
@@ -19,7 +20,9 @@ async function runWatch(call: CommandCall): Promise<void> {
   }
   const outcome = await call.deps.expiry.watch(name, date, call.person.id);
   if (!outcome.ok)
-    return call.respond(textMessage(`Nothing was put on the watch list. ${escapeText(outcome.why)}`));
+    return call.respond(
+      textMessage(`Nothing was put on the watch list. ${escapeText(formatWatchRefusal(outcome.refusal))}`),
+    );
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
   const sentences = [
@@ -64,7 +67,7 @@ async function runUnwatch(call: CommandCall): Promise<void> {
       ? textMessage(
           `${formatName(outcome.domain.name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${outcome.domain.name}\` puts it back.`,
         )
-      : textMessage(escapeText(outcome.why)),
+      : textMessage(escapeText(formatWatchRefusal(outcome.refusal))),
   );
 }
 

@@ -21,6 +21,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
+import { formatLineIssue } from './watch-list.ts';
 
 /*
  * The watch list as people see it: dates in words, pages of the list, the report of an import.
@@ -145,7 +146,10 @@ export function importReport(summary: ImportSummary): {
   ].join(', ');
   const lines = rejected
     .slice(0, SHOWN_LINES)
-    .map(({ line, text, why }) => `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(why)}`);
+    .map(
+      ({ line, text, issue }) =>
+        `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
+    );
   const sections = Array.from({ length: Math.ceil(lines.length / LINES_A_SECTION) }, (_, index) =>
     section(lines.slice(index * LINES_A_SECTION, (index + 1) * LINES_A_SECTION).join('\n')),
   );

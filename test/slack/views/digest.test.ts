@@ -177,7 +177,7 @@ describe('within Slack’s limits', () => {
     const rejected = Array.from({ length: 500 }, (_, index) => ({
       line: index + 1,
       text: 'y'.repeat(80),
-      why: `“${'y'.repeat(80)}” is not a date: please write it as 2027-03-01.`,
+      issue: { code: 'not_a_date', text: 'y'.repeat(80) } as const,
     }));
     const report = importReport({ added: 3, dated: 0, kept: 0, duplicates: 0, rejected });
     expectBlocks(report.blocks, 'modal');

@@ -1,0 +1,28 @@
+import type { LinkRefusal, ServiceStatement } from '../../accounts/accounts.ts';
+
+/*
+ * What people read when an account cannot be linked or asked about. Plain text: a form shows it at a field.
+ */
+
+/** Why a credential was not taken, or its account not told of, and what to do. */
+export function formatLinkRefusal(refusal: LinkRefusal): string {
+  switch (refusal.code) {
+    case 'not_accepted':
+      return `The service did not accept these credentials. Check them and try again.${formatStatement(refusal.said)}`;
+    case 'not_sendable':
+      return refusal.issue;
+    case 'busy':
+      return `The service is busy, so nothing was stored. Wait a minute and try again.${formatStatement(refusal.said)}`;
+    case 'token_used':
+      return `The token of this half minute has been used already, so nothing was stored. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
+    case 'no_clear_answer':
+      return refusal.said === undefined
+        ? 'The service did not answer, so nothing was stored. Try again in a few minutes.'
+        : `The service gave no clear answer, so nothing was stored. Try again in a few minutes.${formatStatement(refusal.said)}`;
+  }
+}
+
+function formatStatement(said: ServiceStatement | undefined): string {
+  if (said === undefined) return '';
+  return ` It says: ${said.words}${said.stid === undefined ? '' : ` (transaction ${said.stid})`}`;
+}
