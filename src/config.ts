@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/order.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
 
 /** A key of the vault: its id stands beside every ciphertext it made. */

@@ -10,6 +10,7 @@ import {
   chargeOf,
   checkTask,
   describeTask,
+  type TaskNote,
   transferLockAfter,
   type ZoneTask,
 } from '../zones/tasks.ts';
@@ -56,18 +57,46 @@ export interface CompletedRequest {
   readonly secret: Secret | undefined;
 }
 
+/** What a task can do to a name that somebody relies on. */
+export type Risk = 'none' | 'loses_name' | 'takes_down';
+
+/** What follows once the service has accepted a task that it carries out later. */
+export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
+
+/** What people read of a task: the phrases that cards, help, menus and confirmations are made of. */
+export interface TaskWords {
+  /** Stands before the name, the same everywhere: `Renew`. */
+  readonly verb: string;
+  /** Above its form, and in menus of tasks. */
+  readonly title: string;
+  /** Its line of the help. */
+  readonly summary: string;
+  /** The button of its form. */
+  readonly submit: string;
+  /** The button that confirms a draft. */
+  readonly confirm?: string;
+}
+
 /** What the orders know of a task. A row of {@link ORDER_TASKS}. */
-export interface OrderTask {
-  readonly name: OrderTaskName;
+export interface OrderTask<Name extends string = OrderTaskName> {
+  readonly name: Name;
+  readonly words: TaskWords;
   readonly effect: Effect;
+  readonly risk: Risk;
   /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else hears of it. */
   readonly confirmFirst: boolean;
   /** Its names are domain names. */
   readonly domain: boolean;
+  /** What it means in zones; undefined for a task of no domain. */
+  readonly zoneTask: ZoneTask | undefined;
   /** The service only accepts it: it is manual, slow or a process, and ends later. */
   readonly acceptedOnly: boolean;
+  /** What follows then; undefined for a task that is done with its answer. */
+  readonly nextStep: NextStep | undefined;
+  /** Said beside the name in its form; undefined when nothing has to be. */
+  readonly formNote: TaskNote | undefined;
   /** The secret field of the input, if it has one. */
   readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
@@ -93,7 +122,7 @@ export interface OrderTask {
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly problems: readonly InputIssue[] };
   /** What an approver must know beyond the fields: what the zone and the service's document say of the task. */
-  notes(names: readonly string[]): readonly string[];
+  notes(names: readonly string[]): readonly TaskNote[];
   /** A lock of transfers that it begins for a name; undefined when it begins none. */
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
   /** Whether it costs money; where the document does not say, it is not known to be free. */
@@ -105,11 +134,15 @@ export interface OrderTask {
 }
 
 /** What a row of {@link ORDER_TASKS} says of its task. */
-interface Definition<Input, Wire, Output> {
-  readonly name: OrderTaskName;
+interface Definition<Name extends string, Input, Wire, Output> {
+  readonly name: Name;
   readonly service: ServiceTask<Wire, Output>;
+  readonly words: TaskWords;
+  readonly risk: Risk;
   readonly confirmFirst?: boolean;
-  readonly acceptedOnly?: boolean;
+  /** For a task that the service only accepts. */
+  readonly nextStep?: NextStep;
+  readonly formNote?: TaskNote;
   readonly secretField?: 'auth' | 'password';
   readonly zoneTask?: ZoneTask;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
@@ -129,7 +162,7 @@ interface Definition<Input, Wire, Output> {
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
   /** What the service's document says of the task, whatever the zone. */
-  readonly remarks?: readonly string[];
+  readonly remarks?: readonly TaskNote[];
   /** What in an input one interface alone documents; nothing when left out. */
   readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
@@ -195,7 +228,9 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
 const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
 
 /** Joins what is particular to a task with what all tasks do alike. */
-export function defineOrderTask<Input, Wire, Output>(definition: Definition<Input, Wire, Output>): OrderTask {
+export function defineOrderTask<const Name extends string, Input, Wire, Output>(
+  definition: Definition<Name, Input, Wire, Output>,
+): OrderTask<Name> {
   const { service, zoneTask, nameField: field = 'name' } = definition;
   const ties = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
@@ -203,11 +238,16 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
       : UNCONSTRAINED;
   return {
     name: definition.name,
+    words: definition.words,
     effect: service.effect,
+    risk: definition.risk,
     idempotent: service.idempotent,
     confirmFirst: definition.confirmFirst ?? false,
     domain: zoneTask !== undefined,
-    acceptedOnly: definition.acceptedOnly ?? false,
+    zoneTask,
+    acceptedOnly: definition.nextStep !== undefined,
+    nextStep: definition.nextStep,
+    formNote: definition.formNote,
     secretField: definition.secretField,
     secretResult: definition.secretOf !== undefined,
 
@@ -258,7 +298,9 @@ export function defineOrderTask<Input, Wire, Output>(definition: Definition<Inpu
     notes(names) {
       const { remarks = [] } = definition;
       if (zoneTask === undefined) return remarks;
-      return [...new Set(names.flatMap((name) => describeTask(zoneFor(name), zoneTask))), ...remarks];
+      const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
+      // Each once, however many names have it.
+      return [...new Map(notes.map((note) => [JSON.stringify(note), note])).values(), ...remarks];
     },
 
     locksTransfers: (name) =>

@@ -1,3 +1,5 @@
+import type { OrderTaskName } from './tasks.ts';
+
 /**
  * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.
  *
@@ -13,21 +15,7 @@
  * - **requester**: who asked. **Approver**: who may let a waiting order go.
  */
 
-/** The tasks that become orders, by the name of their subcommand. */
-export const ORDER_TASK_NAMES = [
-  'create',
-  'transfer',
-  'renew',
-  'restore',
-  'delete',
-  'nameservers',
-  'authcode',
-  'owner-change',
-  'redirect',
-  'ssl-contact',
-  'user',
-] as const;
-export type OrderTaskName = (typeof ORDER_TASK_NAMES)[number];
+export type { OrderTaskName };
 
 /** The tasks whose success changes what the watch list knows of a name. */
 export const FOLLOWED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];

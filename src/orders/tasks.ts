@@ -16,6 +16,7 @@ import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
 import { userCreate } from '../service/tasks/user.ts';
 import { parseHostName } from '../zones/names.ts';
 import { checkNameServers, checkPeriod } from '../zones/rules.ts';
+import { contactsNote, daysNote } from '../zones/tasks.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import {
   contactId,
@@ -32,7 +33,6 @@ import {
   sslContactId,
   years,
 } from './fields.ts';
-import type { OrderTaskName } from './order.ts';
 import { defineOrderTask, type InputIssue, type InterfaceConstraint, type OrderTask } from './order-task.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
@@ -75,19 +75,50 @@ function requiredSecret(secret: Secret | undefined): Secret {
 const create = defineOrderTask({
   name: 'create',
   service: domainCreate,
-  zoneTask: 'create',
+  risk: 'none',
+  words: {
+    verb: 'Register',
+    title: 'Register a domain',
+    summary: 'Register a new domain',
+    submit: 'Ask',
+  },
+  zoneTask: {
+    listedAs: 'create',
+    words: 'Registering names',
+    locksTransfers: 'registration',
+    alwaysChargeable: true,
+    premium: true,
+    notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
+  },
   input: z.object(delegation),
   names: (input) => [input.name],
   problems: nameServerProblems,
-  remarks: ['It is sent with confirmOrder true: asking for it here, and approving it, is the confirmation.'],
+  remarks: [{ code: 'sent_as_confirmed' }],
   wire: (input) => ({ ...delegationWire(input), confirmOrder: true }),
 });
 
 const transfer = defineOrderTask({
   name: 'transfer',
   service: domainTransfer,
-  acceptedOnly: true,
-  zoneTask: 'transfer',
+  risk: 'none',
+  nextStep: 'transfer_period',
+  words: {
+    verb: 'Transfer',
+    title: 'Transfer a domain',
+    summary: 'Transfer a domain from another registrar',
+    submit: 'Ask',
+  },
+  zoneTask: {
+    listedAs: 'transfer',
+    words: 'Transfers',
+    alwaysChargeable: true,
+    notes: (zone) => [
+      contactsNote(zone),
+      daysNote('approved_automatically', zone.transfer.autoApproveDays),
+      zone.transfer.renews === true ? { code: 'transfer_renews' } : undefined,
+      zone.transfer.authCodeRequired ? { code: 'auth_code_needed' } : undefined,
+    ],
+  },
   secretField: 'auth',
   input: z.object(delegation),
   names: (input) => [input.name],
@@ -98,7 +129,20 @@ const transfer = defineOrderTask({
 const renew = defineOrderTask({
   name: 'renew',
   service: domainRenew,
-  zoneTask: 'renew',
+  risk: 'none',
+  words: {
+    verb: 'Renew',
+    title: 'Renew domains',
+    summary: 'Renew one or several domains, for 1 year or as many as you say',
+    submit: 'Ask',
+  },
+  zoneTask: {
+    listedAs: 'renew',
+    words: 'Renewals',
+    alwaysChargeable: true,
+    premium: true,
+    notes: () => [{ code: 'period_taken_for_years' }],
+  },
   nameField: 'names',
   input: z.object({
     names: z
@@ -123,8 +167,20 @@ const renew = defineOrderTask({
 const restore = defineOrderTask({
   name: 'restore',
   service: domainRestore,
-  acceptedOnly: true,
-  zoneTask: 'restore',
+  risk: 'none',
+  nextStep: 'manual_processing',
+  words: {
+    verb: 'Restore',
+    title: 'Restore a domain',
+    summary: 'Restore a deleted domain within its redemption period',
+    submit: 'Ask',
+  },
+  zoneTask: {
+    listedAs: 'restore',
+    words: 'Restoring deleted names',
+    alwaysChargeable: true,
+    notes: ({ lifecycle }) => [daysNote('restorable', lifecycle?.redemptionDays)],
+  },
   input: single,
   names: (input) => [input.name],
   wire: (input) => input,
@@ -133,7 +189,26 @@ const restore = defineOrderTask({
 const deleteDomain = defineOrderTask({
   name: 'delete',
   service: domainDelete,
-  zoneTask: 'delete',
+  risk: 'loses_name',
+  words: {
+    verb: 'Delete',
+    title: 'Delete a domain',
+    summary: 'Delete a domain, after you confirm',
+    submit: 'Go on',
+    confirm: 'Yes, delete it',
+  },
+  zoneTask: {
+    listedAs: 'delete',
+    words: 'Deleting names',
+    notes: ({ lifecycle }) => [
+      { code: 'website_and_mail_stop' },
+      lifecycle && {
+        code: 'restorable_then_free',
+        restorableDays: lifecycle.redemptionDays,
+        pendingDeleteDays: lifecycle.pendingDeleteDays,
+      },
+    ],
+  },
   confirmFirst: true,
   input: single,
   names: (input) => [input.name],
@@ -143,8 +218,26 @@ const deleteDomain = defineOrderTask({
 const ownerChange = defineOrderTask({
   name: 'owner-change',
   service: domainOwnerChange,
-  acceptedOnly: true,
-  zoneTask: 'owner-change',
+  risk: 'loses_name',
+  nextStep: 'no_public_record',
+  formNote: { code: 'new_owner_not_sent' },
+  words: {
+    verb: 'Start the owner change of',
+    title: 'Start an owner change',
+    summary: 'Start the owner change of a domain, after you confirm',
+    submit: 'Go on',
+    confirm: 'Yes, start it',
+  },
+  zoneTask: {
+    listedAs: undefined,
+    words: 'Changing the owner',
+    locksTransfers: 'owner change',
+    notes: ({ transfer }) => [
+      { code: 'new_owner_not_sent' },
+      { code: 'registrants_notified' },
+      daysNote('locks_transfers_unless_opted_out', transfer.lockDays),
+    ],
+  },
   confirmFirst: true,
   input: single,
   names: (input) => [input.name],
@@ -154,7 +247,18 @@ const ownerChange = defineOrderTask({
 const authcode = defineOrderTask({
   name: 'authcode',
   service: domainAuthInfo,
-  zoneTask: 'authcode',
+  risk: 'loses_name',
+  words: {
+    verb: 'Fetch the auth code of',
+    title: 'Fetch the auth code',
+    summary: 'Fetch the auth code of a domain, shown to you alone',
+    submit: 'Fetch',
+  },
+  zoneTask: {
+    listedAs: undefined,
+    words: 'Fetching auth codes',
+    notes: () => [{ code: 'auth_code_gives_name_away' }],
+  },
   input: single,
   names: (input) => [input.name],
   wire: (input) => input,
@@ -164,7 +268,18 @@ const authcode = defineOrderTask({
 const nameservers = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
-  zoneTask: 'nameservers',
+  risk: 'takes_down',
+  words: {
+    verb: 'Change the nameservers of',
+    title: 'Change nameservers',
+    summary: 'Replace the nameservers of a domain',
+    submit: 'Change',
+  },
+  zoneTask: {
+    listedAs: 'update',
+    words: 'Changing nameservers',
+    notes: () => [{ code: 'replaces_nameservers' }],
+  },
   input: z.object({ name: domainName, nameServers: z.array(hostName) }),
   names: (input) => [input.name],
   problems: nameServerProblems,
@@ -213,6 +328,13 @@ function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
+  risk: 'none',
+  words: {
+    verb: 'Change the redirect',
+    title: 'Change a redirect',
+    summary: 'Change where a redirect leads',
+    submit: 'Change',
+  },
   constraints: ({ type, mode, title, backup }) => ({
     json: mode === 'HTTP' ? [{ field: 'mode', what: 'the mode HTTP' }] : [],
     xml: [
@@ -250,6 +372,13 @@ const redirect = defineOrderTask({
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
+  risk: 'none',
+  words: {
+    verb: 'Change the SSL contact',
+    title: 'Change an SSL contact',
+    summary: 'Change the contact of SSL certificates',
+    submit: 'Change',
+  },
   constraints: ({ fname, lname, interface: chosen }) => ({
     json: [
       ...constraint(fname, 'fname', 'a first name'),
@@ -285,6 +414,13 @@ const sslContact = defineOrderTask({
 const user = defineOrderTask({
   name: 'user',
   service: userCreate,
+  risk: 'none',
+  words: {
+    verb: 'Create the user',
+    title: 'Create a user',
+    summary: 'Create a user or a sub-user',
+    submit: 'Create',
+  },
   secretField: 'password',
   constraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
     const superior: Readonly<Record<string, unknown>> =
@@ -330,8 +466,11 @@ const user = defineOrderTask({
   secretOf: (output) => output.password,
 });
 
-/** Every task that becomes an order. Adding one is a row here, beside its declaration in `client/tasks`. */
-export const ORDER_TASKS: Readonly<Record<OrderTaskName, OrderTask>> = {
+/**
+ * Every task that becomes an order, in the order that people see them in. Adding one is a row here, beside its
+ * declaration in `service/tasks`.
+ */
+export const ORDER_TASKS = {
   create,
   transfer,
   renew,
@@ -343,7 +482,12 @@ export const ORDER_TASKS: Readonly<Record<OrderTaskName, OrderTask>> = {
   redirect,
   'ssl-contact': sslContact,
   user,
-};
+} as const;
+
+/** The name of a task that becomes an order, which is that of its subcommand. */
+export type OrderTaskName = keyof typeof ORDER_TASKS;
+
+export const ORDER_TASK_NAMES: readonly OrderTaskName[] = Object.values(ORDER_TASKS).map(({ name }) => name);
 
 /** The row of a task. */
 export function taskNamed(name: OrderTaskName): OrderTask {

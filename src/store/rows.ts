@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderLogEntry } from '../orders/order.ts';
+import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
+import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
 import { currentPolicy } from '../../src/orders/decide.ts';
-import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
 import { needsApproval, refusalToDecide, validApprovers } from '../../src/orders/policy.ts';
+import { ORDER_TASK_NAMES } from '../../src/orders/tasks.ts';
 import fc from '../support/properties.ts';
 import { newOrder } from './sample.ts';
 

@@ -1,19 +1,30 @@
 import { expect, test } from 'vitest';
+import { ORDER_TASKS } from '../../src/orders/tasks.ts';
+import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
 import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/tasks.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
 
-const TASKS: readonly ZoneTask[] = [
-  'create',
-  'transfer',
-  'renew',
-  'restore',
-  'delete',
-  'nameservers',
-  'authcode',
-  'owner-change',
-];
+/** The tasks of domains, as the orders' rows have them. */
+const TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
+  Object.values(ORDER_TASKS).flatMap(({ name, zoneTask }) =>
+    zoneTask === undefined ? [] : [[name, zoneTask]],
+  ),
+);
+
+function taskOf(name: string): ZoneTask {
+  const task = TASKS[name];
+  if (task === undefined) throw new Error(`no task of a domain: ${name}`);
+  return task;
+}
+
+/** A function of each task, by its name. */
+function each<T>(tell: (task: ZoneTask) => T): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(TASKS).map(([name, task]) => [name, tell(task)]));
+}
+
+const say = (zone: ZoneProfile) => (task: ZoneTask) => describeTask(zone, task).map(formatTaskNote).join(' ');
 
 test('the four chargeable tasks cost money in every zone, even where a profile says otherwise', () => {
   const careless: ZoneProfile = {
@@ -21,7 +32,7 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
     tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
   };
   for (const zone of [rest, general, careless]) {
-    expect(TASKS.filter((task) => chargeOf(zone, task) === 'yes')).toEqual([
+    expect(Object.keys(TASKS).filter((name) => chargeOf(zone, taskOf(name)) === 'yes')).toEqual([
       'create',
       'transfer',
       'renew',
@@ -35,11 +46,11 @@ test('a task that the profile declares chargeable is so', () => {
     ...rest,
     tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
   };
-  expect(chargeOf(dear, 'delete')).toBe('yes');
+  expect(chargeOf(dear, taskOf('delete'))).toBe('yes');
 });
 
 test('what the document states no charge for is not called free', () => {
-  const stated = (zone: ZoneProfile) => Object.fromEntries(TASKS.map((task) => [task, chargeOf(zone, task)]));
+  const stated = (zone: ZoneProfile) => each((task) => chargeOf(zone, task));
   expect(stated(rest)).toMatchObject({
     delete: 'no',
     nameservers: 'no',
@@ -60,16 +71,16 @@ test('a task that the profile does not offer is refused; without a list everythi
     ...rest,
     tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
   };
-  expect(checkTask(poor, 'restore')).toEqual([expect.stringContaining('not possible in .rest')]);
-  expect(checkTask({ ...rest, tasks: {} }, 'renew')).toHaveLength(1);
-  for (const task of TASKS) {
+  expect(checkTask(poor, taskOf('restore'))).toEqual([expect.stringContaining('not possible in .rest')]);
+  expect(checkTask({ ...rest, tasks: {} }, taskOf('renew'))).toHaveLength(1);
+  for (const task of Object.values(TASKS)) {
     expect(checkTask(rest, task)).toEqual([]);
     expect(checkTask(general, task)).toEqual([]);
   }
 });
 
 test('what an approver must know about each task in .rest', () => {
-  const said = Object.fromEntries(TASKS.map((task) => [task, describeTask(rest, task).join(' ')]));
+  const said = each(say(rest));
   expect(said['create']).toMatch(
     /costs money.*cost more at registration.*each need an e-mail address.*60 days/,
   );
@@ -84,8 +95,8 @@ test('what an approver must know about each task in .rest', () => {
 });
 
 test('what an approver must know where nothing is documented', () => {
-  for (const task of TASKS) {
-    const said = describeTask(general, task).join(' ');
+  for (const task of Object.values(TASKS)) {
+    const said = say(general)(task);
     expect(said).toContain('No rules are known for this zone');
     expect(said).not.toMatch(/undefined|\d/);
   }

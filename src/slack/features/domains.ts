@@ -1,4 +1,5 @@
-import type { OrderTaskName } from '../../orders/order.ts';
+import type { OrderTask } from '../../orders/order-task.ts';
+import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import {
   type Command,
   type CommandCall,
@@ -9,6 +10,7 @@ import {
 } from '../feature.ts';
 import { quote, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
+import { formatTaskNote } from '../views/task-notes.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 
@@ -58,8 +60,6 @@ const AUTH: SecretField = {
 
 const createForm = orderForm({
   task: 'create',
-  title: 'Register a domain',
-  submit: 'Ask',
   fields: [NAME, ...DELEGATION],
   input: delegationInput,
   recalls: recallDelegation,
@@ -68,8 +68,6 @@ const createForm = orderForm({
 
 export const transferForm = orderForm({
   task: 'transfer',
-  title: 'Transfer a domain',
-  submit: 'Ask',
   fields: [
     NAME,
     {
@@ -88,8 +86,6 @@ export const transferForm = orderForm({
 
 export const renewForm = orderForm({
   task: 'renew',
-  title: 'Renew domains',
-  submit: 'Ask',
   fields: [
     {
       name: 'names',
@@ -114,8 +110,6 @@ export const renewForm = orderForm({
 
 const nameserversForm = orderForm({
   task: 'nameservers',
-  title: 'Change nameservers',
-  submit: 'Change',
   fields: [NAME, ...DELEGATION.filter(({ name }) => name === 'nameServers')],
   input: (values) => {
     const { name, nameServers } = delegationInput(values);
@@ -135,25 +129,16 @@ interface DomainTask {
 }
 
 /** A task that takes one name: runs with it, asks for it without. */
-function oneName(options: {
-  readonly task: OrderTaskName;
-  readonly summary: string;
-  readonly title: string;
-  readonly submit: string;
-  readonly hint?: string;
-}): DomainTask {
-  const { task, summary, title, submit, hint } = options;
+function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
-    title,
-    submit,
-    fields: [hint === undefined ? NAME : { ...NAME, hint }],
+    fields: [formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }],
     input: (values) => ({ name: textOf(values, 'name') ?? '' }),
   });
   const command: Command = {
     name: task,
     usage: `${task} NAME`,
-    summary,
+    summary: words.summary,
     example: `/domain ${task} cafe.rest`,
     needs: 'linked',
     async run(call) {
@@ -200,82 +185,59 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-const restore = oneName({
-  task: 'restore',
-  summary: 'Restore a deleted domain within its redemption period',
-  title: 'Restore a domain',
-  submit: 'Ask',
-});
+const restore = oneName(taskNamed('restore'));
 
 export const restoreForm = restore.form;
 
-/** In the order that help and the forms show them in. */
-const TASKS: readonly DomainTask[] = [
-  {
-    command: {
-      name: 'create',
+/** A subcommand of its own, with what the task's row says of it. */
+function ownCommand(
+  task: OrderTaskName,
+  { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
+): Command {
+  return { name: task, usage, summary: taskNamed(task).words.summary, example, needs: 'linked', run };
+}
+
+/** The tasks that need more than one name, or whose form somebody else opens too. */
+const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
+  create: {
+    command: ownCommand('create', {
       usage: 'create NAME',
-      summary: 'Register a new domain',
       example: '/domain create bistro.rest',
-      needs: 'linked',
       run: (call) => openForName(call, createForm),
-    },
+    }),
     form: createForm,
   },
-  {
-    command: {
-      name: 'transfer',
+  transfer: {
+    command: ownCommand('transfer', {
       usage: 'transfer NAME',
-      summary: 'Transfer a domain from another registrar',
       example: '/domain transfer bistro.rest',
-      needs: 'linked',
       run: (call) => openForName(call, transferForm),
-    },
+    }),
     form: transferForm,
   },
-  {
-    command: {
-      name: 'renew',
+  renew: {
+    command: ownCommand('renew', {
       usage: 'renew NAME… [PERIOD]',
-      summary: 'Renew one or several domains, for 1 year or as many as you say',
       example: '/domain renew cafe.rest 2 -- client paid',
-      needs: 'linked',
       run: runRenew,
-    },
+    }),
     form: renewForm,
   },
   restore,
-  oneName({
-    task: 'delete',
-    summary: 'Delete a domain, after you confirm',
-    title: 'Delete a domain',
-    submit: 'Go on',
-  }),
-  {
-    command: {
-      name: 'nameservers',
+  nameservers: {
+    command: ownCommand('nameservers', {
       usage: 'nameservers NAME NS…',
-      summary: 'Replace the nameservers of a domain',
       example: '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
-      needs: 'linked',
       run: runNameservers,
-    },
+    }),
     form: nameserversForm,
   },
-  oneName({
-    task: 'authcode',
-    summary: 'Fetch the auth code of a domain, shown to you alone',
-    title: 'Fetch an auth code',
-    submit: 'Fetch',
-  }),
-  oneName({
-    task: 'owner-change',
-    summary: 'Start the owner change of a domain, after you confirm',
-    title: 'Start an owner change',
-    submit: 'Go on',
-    hint: 'The service’s document has no place for the new owner: this starts the process, and the service asks for the rest.',
-  }),
-];
+};
+
+/** Every task of a domain; one without a form of its own takes one name. */
+const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
+  .filter(({ domain }) => domain)
+  .map((task) => OWN_FORMS[task.name] ?? oneName(task));
 
 export const domains: Feature = {
   commands: TASKS.map(({ command }) => command),

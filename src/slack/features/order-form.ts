@@ -35,8 +35,6 @@ const REASON_FIELD: Field = {
 
 export interface OrderFormOptions {
   readonly task: OrderTaskName;
-  readonly title: string;
-  readonly submit: string;
   /** The fields for the interfaces that an account reaches; `reason` is added. */
   readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
   /** For tasks that both interfaces carry. */
@@ -101,6 +99,7 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
 
 /** Declares the form of a task. */
 export function orderForm(options: OrderFormOptions): FormFeature {
+  const { words } = taskNamed(options.task);
   const choice = options.interfaces?.choice;
   const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
     ...(typeof options.fields === 'function' ? options.fields(chosenReach(reach, values)) : options.fields),
@@ -111,8 +110,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     account === undefined ? BOTH : availableInterfacesOf(call.deps.orders, taskNamed(options.task), account);
   const form = {
     name: options.task,
-    title: options.title,
-    submit: options.submit,
+    title: words.title,
+    submit: words.submit,
     fields: fieldsFor(BOTH, {}),
   };
 

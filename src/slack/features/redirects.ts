@@ -1,4 +1,5 @@
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, pick } from './order-form.ts';
@@ -62,8 +63,6 @@ function recallRedirect(last: FormValues, given: FormValues): FormValues {
 
 const redirectForm = orderForm({
   task: 'redirect',
-  title: 'Change a redirect',
-  submit: 'Change',
   fields: fieldsFor,
   interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
   input: (values) => ({
@@ -84,7 +83,7 @@ export const redirects: Feature = {
     {
       name: 'redirect',
       usage: 'redirect [SOURCE]',
-      summary: 'Change where a redirect leads',
+      summary: taskNamed('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
       needs: 'linked',
       run: (call) => {

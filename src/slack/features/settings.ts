@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
-import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import {
   SETTING_NAMES,
   type SettingChange,

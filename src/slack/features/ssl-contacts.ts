@@ -1,4 +1,5 @@
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { type Feature, linesOf, textOf } from '../feature.ts';
 import { code, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
@@ -75,8 +76,6 @@ function recallContact(last: FormValues, given: FormValues): FormValues {
 
 export const sslContactForm = orderForm({
   task: 'ssl-contact',
-  title: 'Change an SSL contact',
-  submit: 'Change',
   fields: fieldsFor,
   interfaces: {
     choice: 'JSON when left empty. XML takes the address as one text and has no first and last name.',
@@ -90,7 +89,7 @@ export const sslContacts: Feature = {
     {
       name: 'ssl-contact',
       usage: 'ssl-contact [ID]',
-      summary: 'Change the contact of SSL certificates',
+      summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
       needs: 'linked',
       run: (call) => {

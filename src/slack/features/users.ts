@@ -1,4 +1,5 @@
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
@@ -77,8 +78,6 @@ function userInput(values: FormValues) {
 
 export const userForm = orderForm({
   task: 'user',
-  title: 'Create a user',
-  submit: 'Create',
   fields: fieldsFor,
   interfaces: {
     xmlHas: 'Users with a mail key',
@@ -94,7 +93,7 @@ export const users: Feature = {
     {
       name: 'user',
       usage: 'user',
-      summary: 'Create a user or a sub-user',
+      summary: taskNamed('user').words.summary,
       example: '/domain user',
       needs: 'linked',
       run: (call) => openFromLine(call, userForm, {}),

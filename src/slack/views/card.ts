@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { type Charge, COSTS_MONEY } from '../../zones/tasks.ts';
+import type { Charge } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
   actions,
@@ -49,6 +49,7 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
+import { formatTaskNote } from './task-notes.ts';
 
 /*
  * The card of an order, which the people who approve read.
@@ -153,8 +154,9 @@ const CHARGES: Readonly<Record<Exclude<Charge, 'no'>, string>> = {
 function notesOf(order: Order): AnyBlock[] {
   const notes = taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
-    .filter((note) => note !== COSTS_MONEY);
-  return notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))];
+    .filter(({ code }) => code !== 'costs_money')
+    .map((note) => `• ${escapeText(formatTaskNote(note))}`);
+  return notes.length === 0 ? [] : [section(notes.join('\n'))];
 }
 
 /** What the state means; not that nothing was sent where a request turned out to have left. */

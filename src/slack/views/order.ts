@@ -9,10 +9,10 @@ import {
   type Order,
   type OrderItem,
   type OrderState,
-  type OrderTaskName,
   retryableItems,
   waitingItems,
 } from '../../orders/order.ts';
+import type { NextStep } from '../../orders/order-task.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
@@ -36,42 +36,20 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { formatTaskNote } from './task-notes.ts';
 
-interface TaskWords {
-  /** The same everywhere: `Renew cafe.rest`. */
-  readonly verb: string;
-  /** What the button says that confirms a draft. */
-  readonly confirm?: string;
-  /** What follows once the service has accepted it, of a task that it only accepts. */
-  readonly next?: (approvedAfterDays: number | undefined, after: (days: number) => string) => string;
-}
-
-const TASK_WORDS: Readonly<Record<OrderTaskName, TaskWords>> = {
-  create: { verb: 'Register' },
-  transfer: {
-    verb: 'Transfer',
-    next: (days, after) =>
-      days === undefined
-        ? 'How long a transfer takes in this zone is not documented. When the registry shows it, I say so here.'
-        : `It goes through by *${after(days)}* at the latest when the losing registrar does not respond. When the registry shows it, I say so here.`,
-  },
-  renew: { verb: 'Renew' },
-  restore: {
-    verb: 'Restore',
-    next: () =>
-      'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
-  },
-  delete: { verb: 'Delete', confirm: 'Yes, delete it' },
-  nameservers: { verb: 'Change the nameservers of' },
-  authcode: { verb: 'Fetch the auth code of' },
-  'owner-change': {
-    verb: 'Start the owner change of',
-    confirm: 'Yes, start it',
-    next: () => 'The process has started. No public record shows its end: look at the domain service.',
-  },
-  redirect: { verb: 'Change the redirect' },
-  'ssl-contact': { verb: 'Change the SSL contact' },
-  user: { verb: 'Create the user' },
+/** What follows once the service has accepted a task that it carries out later. */
+const NEXT_STEPS: Readonly<
+  Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
+> = {
+  transfer_period: (days, after) =>
+    days === undefined
+      ? 'How long a transfer takes in this zone is not documented. When the registry shows it, I say so here.'
+      : `It goes through by *${after(days)}* at the latest when the losing registrar does not respond. When the registry shows it, I say so here.`,
+  manual_processing: () =>
+    'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
+  no_public_record: () =>
+    'The process has started. No public record shows its end: look at the domain service.',
 };
 
 export const ICONS: Readonly<Record<OrderState, string>> = {
@@ -128,10 +106,11 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = taskNamed(order.task).locksTransfers(item.name);
   const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
-  const { next } = TASK_WORDS[order.task];
-  const step = isOnlyAccepted(order, 'SUCCEEDED')
-    ? next?.(zoneFor(item.name).transfer.autoApproveDays, after)
-    : undefined;
+  const { nextStep } = taskNamed(order.task);
+  const step =
+    nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
+      ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
+      : undefined;
   return [
     ...(step === undefined ? [] : [step]),
     ...(lock === undefined
@@ -191,7 +170,7 @@ export function orderTitle(order: Order): string {
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = inputOf(order)['period'];
-  return `${TASK_WORDS[order.task].verb} ${what}${typeof period === 'number' ? ` for ${count(period, 'year')}` : ''}`;
+  return `${taskNamed(order.task).words.verb} ${what}${typeof period === 'number' ? ` for ${count(period, 'year')}` : ''}`;
 }
 
 function inputOf(order: Order): Readonly<Record<string, unknown>> {
@@ -464,16 +443,19 @@ export function seenInRecords(order: Order): string[] {
 /** What is asked of the requester before a draft becomes an order. */
 export function confirmMessage(order: Order): Message {
   const title = orderTitle(order);
-  const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
+  const { words, notes } = taskNamed(order.task);
+  const noteLines = notes(order.items.map((item) => item.name)).map(
+    (note) => `• ${escapeText(formatTaskNote(note))}`,
+  );
   return message(`${escapeText(title)}?`, [
     section(
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
-    ...(notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))]),
+    ...(noteLines.length === 0 ? [] : [section(noteLines.join('\n'))]),
     ...actions(`confirm_${order.id}`, [
       button({
         actionId: 'order_confirm',
-        text: TASK_WORDS[order.task].confirm ?? `Yes, ${TASK_WORDS[order.task].verb.toLowerCase()}`,
+        text: words.confirm ?? `Yes, ${words.verb.toLowerCase()}`,
         value: order.id,
         style: 'danger',
         label: `Confirm: ${title}`,

@@ -1,4 +1,6 @@
 import type { Day, ExpirySource } from '../../expiry/days.ts';
+import type { OrderTask } from '../../orders/order-task.ts';
+import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
 import {
@@ -58,18 +60,28 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   expired: '*It has expired.* Nothing is documented about what its zone does now.',
 };
 
-/** The service's names for tasks, with the subcommand that asks for them. */
-const TASKS: readonly (readonly [task: string, words: string])[] = [
-  ['create', 'Register (create)'],
-  ['transfer', 'Transfer (transfer)'],
-  ['renew', 'Renew (renew)'],
-  ['restore', 'Restore (restore)'],
-  ['delete', 'Delete (delete)'],
-  ['update', 'Change nameservers (update)'],
-];
+/** What people can ask for, as the table of a zone's tasks calls it. */
+function taskLabel({ words: { verb, title } }: OrderTask): string {
+  return verb.includes(' ') ? title : verb;
+}
+
+const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
+  task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
+);
+
+/** The tasks that profiles list, by the service's names for them. */
+const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
+  DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
+    listedAs === undefined
+      ? []
+      : [[listedAs, { label: `${label} (${listedAs})`, isChargeable: alwaysChargeable ?? false }]],
+  ),
+);
 
 /** What people can ask for and no profile lists: whether it costs money is not stated. */
-const UNLISTED: readonly string[] = ['Start an owner change', 'Fetch the auth code'];
+const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
+  listedAs === undefined ? [label] : [],
+);
 
 /** Tasks that a profile may list and that the document shows no request for. */
 const NO_ROUTE = 'the document does not show how to ask for it';
@@ -243,17 +255,21 @@ function optional(
 
 function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
   const documented = Object.entries(zone.tasks ?? {});
-  const words = new Map(TASKS);
   const rows =
     documented.length === 0
-      ? TASKS.map(([task, text]) => [text, GENERAL_CHARGES.has(task) ? 'yes' : 'not stated', 'not known', ''])
+      ? [...LISTED.values()].map(({ label, isChargeable }) => [
+          label,
+          isChargeable ? 'yes' : 'not stated',
+          'not known',
+          '',
+        ])
       : documented
           .filter(([, profile]) => profile.available)
           .map(([task, profile]) => [
-            words.get(task) ?? task,
+            LISTED.get(task)?.label ?? task,
             profile.chargeable ? 'yes' : 'no',
             profile.processing === 'manual' ? 'by hand' : 'automatic',
-            [profile.note, words.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
+            [profile.note, LISTED.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
           ]);
   return table({
     caption: `Tasks in .${zoneName}`,
@@ -262,9 +278,6 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
     pageSize: 20,
   });
 }
-
-/** These count as chargeable whatever is documented. */
-const GENERAL_CHARGES: ReadonlySet<string> = new Set(['create', 'transfer', 'renew', 'restore']);
 
 function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
   const { lifecycle } = zone;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderState } from '../../../src/orders/order.ts';
-import { taskNamed } from '../../../src/orders/tasks.ts';
+import { ORDER_STATES, type Order, type OrderState } from '../../../src/orders/order.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
 import { type Message, message } from '../../../src/slack/views/blocks.ts';
 import { orderCard } from '../../../src/slack/views/card.ts';
 import { homeBlocks } from '../../../src/slack/views/home.ts';
