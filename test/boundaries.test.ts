@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   dns: [],
   'log.ts': [],
   'duration.ts': [],
-  money: [],
+  money: ['zones'],
   policy: ['money', 'zones', 'duration.ts'],
   'computed-cache.ts': [],
   'metrics.ts': ['orders'],
@@ -111,6 +111,8 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
   [/^yaml$/, ['policy']],
+  [/^csv-parse/, ['money']],
+  [/^csv-stringify/, ['slack/platform']],
 ];
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
