@@ -12,6 +12,8 @@ import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
+import { createOrderPricer } from './money/order-cost.ts';
+import type { PriceStore } from './money/ports.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
@@ -26,7 +28,12 @@ import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import { adoptCard, NOTIFICATION_LEASE_MS, notifyOrder } from './slack/order-messages.ts';
+import {
+  adoptCard,
+  NOTIFICATION_LEASE_MS,
+  notifyOrder,
+  refreshWaitingCards,
+} from './slack/order-messages.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
@@ -39,6 +46,7 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError } from './store/migrate.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
@@ -70,6 +78,7 @@ export interface Bot {
   /** Where its metrics are served. */
   readonly metricsPort: number;
   readonly expiry: Expiry;
+  readonly prices: PriceStore;
   /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
@@ -197,7 +206,10 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         }),
     });
     closers.push(() => accounts.close());
+    const prices = createPriceStore(db, bot.teamId);
+    const priceOf = createOrderPricer({ prices, now });
     const orders = createOrders({
+      priceOf,
       store,
       vault,
       settings,
@@ -208,6 +220,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     });
     const { speedup: hurry = 1 } = overrides;
     const notifier = {
+      priceOf,
       web,
       directory,
       orders: store,
@@ -324,6 +337,9 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         orders,
         expiry: expiring,
         audit: store,
+        prices,
+        currency: config.currency,
+        refreshWaitingCards: () => refreshWaitingCards(notifier),
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
         offboard: (userId) => offboard(leaving, userId),
@@ -394,6 +410,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       port: server.port,
       metricsPort: metricsServer?.port ?? server.port,
       expiry: expiring,
+      prices,
       catchUp: async () => {
         const looking = Promise.all([
           reconciling.catchUp(),

@@ -123,6 +123,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
+  /^money\/(amount|order-cost|prices)\.ts$/,
   /^orders\/(order|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

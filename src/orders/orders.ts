@@ -8,7 +8,7 @@ import type { Order, OrderTaskName } from './order.ts';
 import type { AvailableInterfaces } from './order-task.ts';
 import type { FindAccount } from './parties.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import type { Directory, HistoryEntry, OrderFilter, OrderStore, StoredResponse } from './ports.ts';
+import type { Directory, HistoryEntry, OrderFilter, OrderStore, PriceOf, StoredResponse } from './ports.ts';
 import {
   availableInterfacesOf,
   type ConfirmOutcome,
@@ -30,6 +30,7 @@ export interface OrdersDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly directory: Directory;
   readonly now: () => Date;
+  readonly priceOf?: PriceOf;
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly findAccount: FindAccount;
 }
