@@ -14,6 +14,7 @@ import { z } from 'zod';
 import { type Bot, PACE, type Seams, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
+import type { Price } from '#src/money/prices.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
 import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
 
@@ -135,7 +136,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
       },
     });
-    if (options.watchNames === true) await watchNames(bot, service);
+    if (options.watchNames === true) {
+      await watchNames(bot, service);
+      await listPrices(bot, now());
+    }
     workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
     demo = {
       url: workspace.url,
@@ -166,6 +170,27 @@ async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
     .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(lines.join('\n'), 'U0ALICE', async () => undefined);
+}
+
+/** A price list, so that cards and digests say what things cost. Admins change it with `/domain prices`. */
+async function listPrices(bot: Bot, now: Date): Promise<void> {
+  if ((await bot.prices.list()).length > 0) return;
+  const validFrom = `${now.toISOString().slice(0, 7)}-01`;
+  const price = (task: Price['task'], minor: number): Price => ({
+    zone: 'rest',
+    task,
+    period: 1,
+    amount: { currency: 'EUR', minor },
+    validFrom,
+    source: 'Example contract',
+  });
+  const prices = [
+    price('create', 2_400),
+    price('renew', 1_800),
+    price('transfer', 1_800),
+    price('restore', 8_000),
+  ];
+  await bot.prices.save(prices, 'U0ADA', now);
 }
 
 /** The demo's own key for credentials, kept beside its data so that links outlive a restart. */

@@ -9,6 +9,8 @@ import type { Config } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createOrderPricer } from './money/order-cost.ts';
+import type { PriceStore } from './money/ports.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
@@ -23,7 +25,12 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import type { SlackDeps } from './slack/feature.ts';
-import { adoptCard, NOTIFICATION_LEASE_MS, notifyOrder } from './slack/order-messages.ts';
+import {
+  adoptCard,
+  NOTIFICATION_LEASE_MS,
+  notifyOrder,
+  refreshWaitingCards,
+} from './slack/order-messages.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
@@ -36,6 +43,7 @@ import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
@@ -94,6 +102,7 @@ export interface Bot {
   /** Where its metrics are served. */
   readonly metricsPort: number;
   readonly expiry: Expiry;
+  readonly prices: PriceStore;
   /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
@@ -127,16 +136,17 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const stores = await openStores(site);
     const slack = await connectSlack(site, stores);
     const accounts = openAccounts(site, stores, slack);
-    const orders = buildOrders(site, stores, slack, accounts);
+    const money = buildMoney(site, stores, slack);
+    const orders = buildOrders(site, stores, slack, accounts, money);
     const expiry = buildExpiry(site, stores, slack, accounts, servers.port);
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, expiry });
+    const work = startWork(site, { stores, slack, accounts, money, expiry });
     const people = watchPeople(site, stores, slack, accounts);
-    const app = await startApp(site, { stores, slack, accounts, orders, expiry, work, people });
+    const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, work, people });
     noteMissingChannel(site, stores);
     site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
-    return running(site, { servers, heartbeat, expiry, work, people, app });
+    return running(site, { servers, heartbeat, money, expiry, work, people, app });
   } catch (error) {
     await site.closeAll();
     throw error;
@@ -148,6 +158,7 @@ type Site = ReturnType<typeof createSite>;
 type Stores = Awaited<ReturnType<typeof openStores>>;
 type Slack = Awaited<ReturnType<typeof connectSlack>>;
 type OpenAccounts = ReturnType<typeof openAccounts>;
+type Money = ReturnType<typeof buildMoney>;
 type Work = ReturnType<typeof startWork>;
 type People = ReturnType<typeof watchPeople>;
 
@@ -272,6 +283,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     watchList: createWatchListStore(database),
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
+    pricesOf: (teamId: string) => createPriceStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -324,14 +336,27 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
+/** The team's price list, and what orders cost by it. */
+function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
+  const prices = stores.pricesOf(bot.teamId);
+  return { prices, priceOf: createOrderPricer({ prices, now }) };
+}
+
 /** What the use cases of orders work with. */
-function buildOrders({ now }: Site, stores: Stores, { directory }: Slack, { vault, accounts }: OpenAccounts) {
+function buildOrders(
+  { now }: Site,
+  stores: Stores,
+  { directory }: Slack,
+  { vault, accounts }: OpenAccounts,
+  { priceOf }: Money,
+) {
   return {
     store: stores.orders,
     vault,
     settings: stores.settings,
     directory,
     now,
+    priceOf,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -391,6 +416,7 @@ interface WorkParts {
   readonly stores: Stores;
   readonly slack: Slack;
   readonly accounts: OpenAccounts;
+  readonly money: Money;
   readonly expiry: Expiry;
 }
 
@@ -428,8 +454,9 @@ function startWork(site: Site, parts: WorkParts) {
 }
 
 /** What shows orders in Slack. */
-function notifierOf({ now, log, pace }: Site, { stores, slack: { web, directory } }: WorkParts) {
+function notifierOf({ now, log, pace }: Site, { stores, slack: { web, directory }, money }: WorkParts) {
   return {
+    priceOf: money.priceOf,
     web,
     directory,
     orders: stores.orders,
@@ -512,13 +539,16 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 
 /** What the subcommands, forms and buttons work with. */
 function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
-  const { stores, slack, accounts, orders, expiry, work, people } = parts;
+  const { stores, slack, accounts, money, orders, expiry, work, people } = parts;
   return {
     teamId: slack.bot.teamId,
     accounts: accounts.accounts,
     orders,
     expiry,
     audit: stores.orders,
+    prices: money.prices,
+    currency: config.currency,
+    refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
     directory: slack.directory,
     offboard: people.offboard,
@@ -547,6 +577,7 @@ function noteMissingChannel({ log }: Site, { settings }: Stores): void {
 interface RunningParts {
   readonly servers: { readonly port: number; readonly metricsPort: number };
   readonly heartbeat: Awaited<ReturnType<typeof checkServer>>;
+  readonly money: Money;
   readonly expiry: Expiry;
   readonly work: Work;
   readonly people: People;
@@ -554,11 +585,12 @@ interface RunningParts {
 }
 
 function running(site: Site, parts: RunningParts): Bot {
-  const { servers, expiry, work, people } = parts;
+  const { servers, money, expiry, work, people } = parts;
   let stopped: Promise<void> | undefined;
   return {
     ...servers,
     expiry,
+    prices: money.prices,
     async catchUp() {
       const looking = Promise.all([
         work.reconciler.catchUp(),

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
+import { exponentOf } from './money/amount.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
 
@@ -61,6 +62,8 @@ export interface Config {
   readonly databaseUrl: Secret | undefined;
   readonly dataDir: string;
   readonly admins: readonly string[];
+  /** ISO 4217 code of prices. */
+  readonly currency: string;
   readonly team: TeamSettings;
   readonly rdapBootstrapUrl: string;
   readonly logLevel: string;
@@ -233,6 +236,11 @@ const environment = z.object({
   APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
   APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
   ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
+  CURRENCY: z
+    .string()
+    .toUpperCase()
+    .refine((code) => exponentOf(code) !== undefined, 'must be the code of a currency (ISO 4217)')
+    .default('EUR'),
   REMINDER_CHANNEL: teamSettingParsers.reminder_channel.optional(),
   REMINDER_DAYS: teamSettingParsers.reminder_days.default([60, 30, 14, 7, 3, 1]),
   REMINDER_CRON: teamSettingParsers.reminder_cron.default('0 9 * * *'),
@@ -273,6 +281,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   APPROVAL_TTL: '72h',
   APPROVAL_REMIND_AFTER: '4h',
   ALLOW_SELF_APPROVAL: 'false',
+  CURRENCY: 'EUR',
   REMINDER_CHANNEL: 'C024BE91L',
   REMINDER_DAYS: '60,30,14,7,3,1',
   REMINDER_CRON: '0 9 * * *',
@@ -346,6 +355,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     admins: e.ADMINS,
+    currency: e.CURRENCY,
     team: {
       approvers: e.APPROVERS,
       approvalsRequired: e.APPROVALS_REQUIRED,

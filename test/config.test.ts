@@ -45,6 +45,7 @@ describe('the settings', () => {
       },
       databaseUrl: undefined,
       admins: [],
+      currency: 'EUR',
       team: {
         approvers: ['U0BOB', 'S0APPROVERS'],
         approvalsRequired: 1,
@@ -133,6 +134,7 @@ describe('the settings', () => {
       APPROVAL_TTL: 'canary',
       APPROVAL_REMIND_AFTER: 'canary',
       ALLOW_SELF_APPROVAL: 'canary',
+      CURRENCY: 'canary',
       REMINDER_CHANNEL: '#canary',
       REMINDER_DAYS: 'canary',
       REMINDER_CRON: 'canary',

@@ -28,7 +28,7 @@ const EXPONENTS = new Map<string, number>([
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Digits after the decimal point in a currency; undefined when there is no such currency. */
-function exponentOf(currency: string): number | undefined {
+export function exponentOf(currency: string): number | undefined {
   return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
 }
 
@@ -61,4 +61,54 @@ export function formatDecimal({ currency, minor }: Amount): string {
   const sign = minor < 0 ? '-' : '';
   const point = digits.length - exponent;
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+/**
+ * Sums of amounts, one a currency: amounts of different currencies are never added.
+ *
+ * @returns in the order in which the currencies come first
+ */
+export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
+  const sums = new Map<string, number>();
+  for (const { currency, minor } of amounts) {
+    const sum = (sums.get(currency) ?? 0) + minor;
+    if (!Number.isSafeInteger(sum)) throw new RangeError(`a sum in ${currency} is too large to be exact`);
+    sums.set(currency, sum);
+  }
+  return [...sums].map(([currency, minor]) => ({ currency, minor }));
+}
+
+/**
+ * Writes an amount as people of a locale write it: `€36.00`, `36,00 €`. `Intl` gets the whole part as an integer, and the
+ * digits behind it stand as they are, so that nothing is rounded. The digits are those of ISO 4217, which `Intl` does not
+ * follow for every currency.
+ *
+ * @param locale BCP 47 tag, such as `de-DE`
+ */
+export function formatAmount({ currency, minor }: Amount, locale: string): string {
+  const exponent = exponentOf(currency) ?? 2;
+  const divisor = 10n ** BigInt(exponent);
+  const absolute = BigInt(Math.abs(minor));
+  const digits = String(absolute % divisor).padStart(exponent, '0');
+  const parts = currencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);
+  const text = parts.map(({ type, value }) => (type === 'fraction' ? digits : value)).join('');
+  return minor < 0 ? `\u2212${text}` : text;
+}
+
+const formats = new Map<string, Intl.NumberFormat>();
+
+/** Making a format takes long; there are few of them. */
+function currencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
+  const key = `${locale} ${currency}`;
+  const known = formats.get(key);
+  if (known !== undefined) return known;
+  const made = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    numberingSystem: 'latn',
+    minimumFractionDigits: exponent,
+    maximumFractionDigits: exponent,
+  });
+  formats.set(key, made);
+  return made;
 }

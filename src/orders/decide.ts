@@ -4,7 +4,7 @@ import { findEarlier, formatFinding, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import { type ApprovalPolicy, membershipUnknown, refusalToDecide, validApprovers } from './policy.ts';
-import type { Directory, OrderStore } from './ports.ts';
+import type { Directory, OrderStore, PriceOf } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface DecideDeps {
@@ -12,6 +12,7 @@ export interface DecideDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly directory: Directory;
   readonly now: () => Date;
+  readonly priceOf?: PriceOf;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -78,7 +79,9 @@ export async function approveOrder(
     if (doubtful !== undefined && standing.length < order.approvalsRequired)
       return { refusal: membershipUnknown(doubtful) };
     const { unreadableGroups } = policy;
-    return { event: { type: 'approved', by: userId, validApprovers: standing, unreadableGroups } };
+    const names = order.items.map(({ name }) => name);
+    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    return { event: { type: 'approved', by: userId, validApprovers: standing, unreadableGroups, price } };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId)

@@ -197,6 +197,8 @@ export type OrderEvent =
       readonly validApprovers: readonly string[];
       /** Approver groups whose members Slack did not tell, so that none of them counted. */
       readonly unreadableGroups?: readonly string[];
+      /** What it costs at this moment by the team's price list, as JSON. */
+      readonly price?: unknown;
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }

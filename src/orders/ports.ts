@@ -49,6 +49,16 @@ export interface OrderFilter {
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
+/**
+ * What an order costs by the team's price list, as JSON that is kept with what happens to the order; undefined where it has
+ * no price.
+ */
+export type PriceOf = (order: {
+  readonly task: OrderTaskName;
+  readonly names: readonly string[];
+  readonly input: unknown;
+}) => Promise<unknown>;
+
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
   load(id: string): Promise<Order | undefined>;

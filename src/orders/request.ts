@@ -8,7 +8,7 @@ import { changeOrder } from './change.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
 import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
-import type { OrderStore } from './ports.ts';
+import type { OrderStore, PriceOf } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
@@ -19,6 +19,7 @@ export interface RequestDeps {
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
+  readonly priceOf?: PriceOf;
   /** The client of a linked account, for what its interface can do; sends nothing. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
 }
@@ -111,6 +112,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     createdAt: now,
     closedAt: undefined,
   };
+  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: order.input });
   const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
@@ -123,6 +125,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       input: order.input,
       account: accountName(account),
       reason: request.reason ?? null,
+      ...(price === undefined ? {} : { price }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };

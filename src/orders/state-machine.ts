@@ -120,6 +120,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     lapsed,
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
+    ...(event.price === undefined ? {} : { price: event.price }),
   };
   return changedOrder(
     order,

@@ -34,6 +34,8 @@ export interface SlackDirectory extends Directory {
   forgetGroup(groupId: string): void;
   /** What a person calls themselves, or undefined when Slack does not say. */
   nameOf(userId: string): Promise<string | undefined>;
+  /** How a person writes amounts, as a BCP 47 tag; English where Slack does not say. */
+  localeOf(userId: string): Promise<string>;
   /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
@@ -55,11 +57,14 @@ type SlackUser = z.infer<typeof slackUser>;
 
 const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
+const localeAnswer = z.object({ user: z.object({ locale: z.string().optional() }) });
 const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
 const groupsAnswer = okResponse.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
 });
 const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string() }) });
+
+const DEFAULT_LOCALE = 'en-GB';
 
 /** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
 const PERSON_MAX_AGE_MS = 60_000;
@@ -168,6 +173,19 @@ export function createDirectory(
     async nameOf(userId) {
       const { user } = await web.call('users.info', { user: userId }, nameAnswer);
       return user.real_name;
+    },
+
+    async localeOf(userId) {
+      try {
+        const asked = { user: userId, include_locale: true };
+        const { user } = await web.call('users.info', asked, localeAnswer);
+        const [locale = DEFAULT_LOCALE] = Intl.NumberFormat.supportedLocalesOf(user.locale ?? []);
+        return locale;
+      } catch (error) {
+        // A tag that is none is a RangeError.
+        if (!(error instanceof SlackApiError || error instanceof RangeError)) throw error;
+        return DEFAULT_LOCALE;
+      }
     },
 
     async directMessage(userId) {

@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { PriceStore } from '../money/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -24,6 +25,12 @@ export interface SlackDeps {
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   readonly audit: AuditStore;
+  /** The team's price list. */
+  readonly prices: PriceStore;
+  /** ISO 4217 code of new prices. */
+  readonly currency: string;
+  /** Has the cards of orders that wait for approval show the price list as it is now. */
+  readonly refreshWaitingCards: () => Promise<void>;
   /** Takes up a card of an order that nobody knew of. */
   readonly adoptCard: (
     orderId: string,

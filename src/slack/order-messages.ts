@@ -1,7 +1,10 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { PriceOrder } from '../money/order-cost.ts';
+import { isPricedTask } from '../money/prices.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
+import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import {
@@ -15,6 +18,7 @@ import {
 } from './platform/web.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
+import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
 export interface NotifierDeps {
@@ -23,6 +27,8 @@ export interface NotifierDeps {
   readonly orders: OrderStore;
   readonly messages: MessageStore;
   readonly settings: () => Promise<TeamSettings>;
+  /** What an order costs today by the team's price list. */
+  readonly priceOf?: PriceOrder;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -95,6 +101,22 @@ export async function adoptCard(
   await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
+/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices has changed. */
+export async function refreshWaitingCards({
+  orders,
+  now,
+}: Pick<NotifierDeps, 'orders' | 'now'>): Promise<void> {
+  const waiting = await orders.list({
+    states: ['PENDING'],
+    tasks: ORDER_TASK_NAMES.filter((task) => isPricedTask(task)),
+    limit: MAX_REFRESHED,
+  });
+  for (const { id } of waiting) await orders.requestTelling(id, now());
+}
+
+/** More orders than ever wait for approval. */
+const MAX_REFRESHED = 1_000;
+
 const CARD = 'card';
 
 function waitAfter(error: unknown, attempt: number): number {
@@ -110,7 +132,8 @@ async function updateMessages(
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
   const now = deps.now();
-  const extras = { approvers, history, now };
+  const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
+  const extras = { approvers, history, now, ...(cost === undefined ? {} : { cost }) };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);
@@ -128,7 +151,7 @@ async function updateMessages(
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, approvers, now);
+    const reply = orderReply(order, entry, approvers, now) ?? repricedReply(entry, history);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
@@ -146,6 +169,10 @@ async function updateMessages(
   if (updated.problem === undefined) return last;
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw updated.problem;
+}
+
+function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
+  return priceOf?.({ task, names: items.map(({ name }) => name), input });
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */

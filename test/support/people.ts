@@ -67,7 +67,7 @@ export async function linkApplication(
   closed(await person.submit(view, { ...credentials }));
 }
 
-function closed(result: SubmitResult): void {
+export function closed(result: SubmitResult): void {
   if (result.outcome !== 'closed') throw new Error(`the form did not close: ${JSON.stringify(result)}`);
 }
 

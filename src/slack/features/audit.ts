@@ -10,7 +10,7 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
-import { AUDIT_COLUMNS, type NameOf, orderRow, settingRow } from '../views/audit.ts';
+import { AUDIT_COLUMNS, type NameOf, orderRow, priceRow, settingRow } from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
@@ -79,6 +79,10 @@ async function* csvOf(
   for await (const change of deps.settingsStore.changes(from, to)) {
     onRow(change.at);
     yield csvLine(await settingRow(change, nameOf));
+  }
+  for await (const change of deps.prices.changes(from, to)) {
+    onRow(change.at);
+    yield csvLine(await priceRow(change, nameOf));
   }
 }
 

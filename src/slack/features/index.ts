@@ -9,6 +9,7 @@ import { importing } from './import.ts';
 import { link } from './link.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
+import { prices } from './prices.ts';
 import { redirects } from './redirects.ts';
 import { reminders } from './reminders.ts';
 import { rules } from './rules.ts';
@@ -36,6 +37,7 @@ const SUBJECTS: readonly Feature[] = [
   importing,
   expiring,
   calendar,
+  prices,
   reminders,
   settings,
   audit,

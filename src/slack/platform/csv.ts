@@ -1,3 +1,5 @@
+import { stringify } from 'csv-stringify/sync';
+
 /** Excel reads a file as UTF-8 only with this in front. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
@@ -9,10 +11,7 @@ const FORMULA = /^[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
  * apostrophe in front, so that it is read as text.
  */
 export function csvLine(cells: readonly string[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
-}
-
-function csvCell(text: string): string {
-  const harmless = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n;\t]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  const harmless = cells.map((text) => (FORMULA.test(text) ? `'${text}` : text));
+  // Some spreadsheets part columns at these, whatever the file says.
+  return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }

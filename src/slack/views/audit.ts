@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
+import type { PriceChange } from '../../money/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { SettingChanged } from '../../settings.ts';
+import { priceLine } from './price.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting.
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting
+ * and price.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -110,6 +113,18 @@ export async function settingRow(change: SettingChanged, nameOf: NameOf): Promis
     task: 'settings',
     names: change.name,
     result: `from "${change.before}" to "${change.after}"`,
+  });
+}
+
+/** A price that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function priceRow({ before, after, by, at }: PriceChange, nameOf: NameOf): Promise<string[]> {
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'price_changed',
+    by: await nameOf(by),
+    task: 'prices',
+    names: after.zone,
+    result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
+import type { OrderCost } from '../../money/prices.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { Charge } from '../../zones/tasks.ts';
@@ -49,6 +50,7 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
+import { costFact, costsInHistory, quoteCell } from './price.ts';
 import { formatTaskNote } from './task-notes.ts';
 
 /*
@@ -60,6 +62,8 @@ export interface CardExtras {
   readonly approvers: readonly string[];
   /** What has happened so far. */
   readonly history?: readonly HistoryEvent[];
+  /** What it costs by the price list of this moment, while it waits. */
+  readonly cost?: OrderCost;
   /** When it is shown. */
   readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
@@ -90,11 +94,11 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       ].join('\n'),
     ),
     ...facts([
-      ...moneyFacts(order),
+      ...moneyFacts(order, extras),
       ...(pending ? decisionFacts(order, extras) : []),
       ...inputsShown(order, title),
     ]),
-    ...(order.items.length > 1 ? itemTable(order) : []),
+    ...(order.items.length > 1 ? itemTable(order, extras.cost) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
@@ -115,12 +119,20 @@ function formatSending(order: Order): string {
 }
 
 /** What it costs, and where. That it costs nothing is no news. */
-function moneyFacts(order: Order): Fact[] {
+function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
   return [
     ...(charge === 'no' ? [] : [['Costs money', CHARGES[charge]] as const]),
+    ...(charge === 'no' ? [] : priceFacts(extras)),
     ['System', formatContext(order.account.context)],
   ];
+}
+
+/** By the price list: while it waits of this moment, afterwards as it was when it was approved or asked for. */
+function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
+  const { asked, approved } = costsInHistory(history);
+  const shown = cost ?? approved ?? asked;
+  return shown === undefined ? [] : [['Price', costFact(shown, asked)]];
 }
 
 /** Until when it can be decided, and by whom. */
@@ -247,10 +259,11 @@ function formatApprovals(order: Order, history: readonly HistoryEvent[]): string
 }
 
 /** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */
-function itemTable(order: Order): AnyBlock[] {
+function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
   const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
   const rows = order.items.map((item) => ({
     name: itemName(order, item.name),
+    price: cost === undefined ? [] : [quoteCell(cost.names[item.n - 1]?.quote)],
     state: stopped ? (isKnownToBeSent(item) ? 'Sent' : 'Not sent') : itemText(order, item),
     said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
   }));
@@ -261,7 +274,11 @@ function itemTable(order: Order): AnyBlock[] {
   });
   return [
     order.state === 'PENDING'
-      ? table({ caption: 'Names', columns: ['Name'], rows: fitting.map(({ name }) => [name]) })
+      ? table({
+          caption: 'Names',
+          columns: ['Name', ...(cost === undefined ? [] : ['Price'])],
+          rows: fitting.map(({ name, price }) => [name, ...price]),
+        })
       : table({
           caption: 'Names',
           columns: ['Name', 'State', 'The service says'],

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import type { PriceStore } from './ports.ts';
+import { costOf, isPricedTask, type OrderCost, type Price } from './prices.ts';
+
+/*
+ * What an order costs by the team's price list, and how that is kept with the order's events.
+ */
+
+/** An order as far as its price goes. */
+export interface PricedOrder {
+  readonly task: string;
+  /** In ASCII. */
+  readonly names: readonly string[];
+  /** What the task asks of the service; its period counts. */
+  readonly input: unknown;
+}
+
+const periodOf = z.object({ period: z.number().optional() }).catch({});
+
+/**
+ * What an order costs on a day.
+ *
+ * @param day YYYY-MM-DD
+ * @returns undefined for a task that has no price
+ */
+export function costOfOrder(
+  list: readonly Price[],
+  { task, names, input }: PricedOrder,
+  day: string,
+): OrderCost | undefined {
+  if (!isPricedTask(task)) return undefined;
+  return costOf(list, { task, names, period: periodOf.parse(input).period }, day);
+}
+
+export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
+
+/** Tells what an order costs today (UTC). The list is only read for tasks that can have a price. */
+export function createOrderPricer(deps: {
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly now: () => Date;
+}): PriceOrder {
+  return async (order) => {
+    if (!isPricedTask(order.task)) return undefined;
+    return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
+  };
+}
+
+/** The day on which a price is looked up, in UTC. */
+export function utcDayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+const amount = z.object({ currency: z.string(), minor: z.int() });
+const cost = z.object({
+  names: z.array(
+    z.object({
+      name: z.string(),
+      quote: z.object({ amount, validFrom: z.string(), source: z.string(), times: z.int() }).optional(),
+    }),
+  ),
+  sums: z.array(amount),
+  unknown: z.int(),
+  mayCostMore: z.boolean(),
+  days: z.array(z.string()),
+  sources: z.array(z.string()),
+});
+const detail = z.object({ price: cost });
+
+/** The cost that the detail of an order's event holds as `price`; undefined where it holds none. */
+export function costInDetail(eventDetail: unknown): OrderCost | undefined {
+  const price = detail.safeParse(eventDetail).data?.price;
+  return price && { ...price, names: price.names.map(({ name, quote }) => ({ name, quote })) };
+}

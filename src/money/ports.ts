@@ -1,0 +1,34 @@
+import type { Price } from './prices.ts';
+
+/** A price as it is kept. */
+export interface ListedPrice extends Price {
+  readonly id: string;
+}
+
+/** A change of the price list, as the audit log has it. */
+export interface PriceChange {
+  /** Undefined for a new price. */
+  readonly before: Price | undefined;
+  readonly after: Price;
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** How many prices a save has put on the list, and how many it has changed. */
+export interface SavedPrices {
+  readonly added: number;
+  readonly changed: number;
+}
+
+/** Where the price list is kept. Implemented by the store; whatever changes it leaves a line in the audit log. */
+export interface PriceStore {
+  /** By zone, task and period, the newest first. */
+  list(): Promise<readonly ListedPrice[]>;
+  /** Puts prices on the list. One of the same zone, task, period and day takes the place of the former. */
+  save(prices: readonly Price[], by: string, at: Date): Promise<SavedPrices>;
+  /** Puts another price in the place of one. */
+  replace(id: string, price: Price, by: string, at: Date): Promise<'saved' | 'same' | 'gone' | 'taken'>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<PriceChange>;
+}

@@ -1,0 +1,166 @@
+import { zoneFor } from '../zones/rules.ts';
+import { type Amount, sumByCurrency } from './amount.ts';
+
+/*
+ * The team's own price list: dated data. What is not on it is not known, which is neither free nor an obstacle.
+ */
+
+/** The tasks that can have a price: those that cost money, and those of which the document does not say. */
+export const PRICED_TASKS = ['create', 'transfer', 'renew', 'restore', 'owner-change', 'authcode'] as const;
+export type PricedTask = (typeof PRICED_TASKS)[number];
+
+/** The tasks whose price is for a number of years. The others have one price, kept with the period 1. */
+const TASKS_WITH_PERIOD: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'renew']);
+/** The tasks that include a registration or a renewal, which cost more for a premium name. */
+const PREMIUM_TASKS: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'transfer', 'renew']);
+
+/** One line of the price list. */
+export interface Price {
+  /** In ASCII without a dot in front: `rest`, `co.uk`. */
+  readonly zone: string;
+  readonly task: PricedTask;
+  /** Years; 1 for tasks without a period. */
+  readonly period: number;
+  readonly amount: Amount;
+  /** The first day on which it is valid, YYYY-MM-DD. */
+  readonly validFrom: string;
+  /** Where the team has it from, such as a contract. */
+  readonly source: string;
+}
+
+/** What a task costs for one name by the list. */
+export interface Quote {
+  readonly amount: Amount;
+  readonly validFrom: string;
+  readonly source: string;
+  /** How often the price of one year was taken, where the list has none for the whole period. */
+  readonly times: number;
+}
+
+/** Whether a text names a task that can have a price. */
+export function isPricedTask(task: string): task is PricedTask {
+  return PRICED_TASKS.some((each) => each === task);
+}
+
+/** Whether the price of a task is for a number of years. */
+export function hasPeriod(task: PricedTask): boolean {
+  return TASKS_WITH_PERIOD.has(task);
+}
+
+/** What names the price of a list: a second one of the same key would contradict the first. */
+export function priceKey({ zone, task, period, validFrom }: Omit<Price, 'amount' | 'source'>): string {
+  return `${zone} ${task} ${period} ${validFrom}`;
+}
+
+/**
+ * The zone of a name in the list: all behind its first label, so that the price of `de` is not taken for a name of
+ * `com.de`, which is sold by somebody else.
+ */
+export function zoneOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
+}
+
+/** What a list is asked for. */
+export interface PriceQuestion {
+  /** A name in ASCII. */
+  readonly name: string;
+  readonly task: PricedTask;
+  /** Years; 1 when left out. */
+  readonly period?: number | undefined;
+}
+
+/**
+ * What a task costs for a name on a day, by the price that became valid last. Where the list has no price for a period of
+ * several years, the price of one year counts for each.
+ *
+ * @param day YYYY-MM-DD
+ * @returns undefined when the list does not tell
+ */
+export function quoteOn(list: readonly Price[], question: PriceQuestion, day: string): Quote | undefined {
+  const { name, task } = question;
+  const period = hasPeriod(task) ? (question.period ?? 1) : 1;
+  const zone = zoneOf(name);
+  const whole = validOn(list, { zone, task, period }, day);
+  if (whole !== undefined) return { ...whole, times: 1 };
+  const yearly = validOn(list, { zone, task, period: 1 }, day);
+  return yearly && { ...yearly, amount: times(yearly.amount, period), times: period };
+}
+
+function validOn(
+  list: readonly Price[],
+  wanted: Pick<Price, 'zone' | 'task' | 'period'>,
+  day: string,
+): Pick<Price, 'amount' | 'validFrom' | 'source'> | undefined {
+  let found: Price | undefined;
+  for (const price of list) {
+    const fits = price.zone === wanted.zone && price.task === wanted.task && price.period === wanted.period;
+    if (fits && price.validFrom <= day && (found === undefined || price.validFrom > found.validFrom))
+      found = price;
+  }
+  return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
+}
+
+function times({ currency, minor }: Amount, factor: number): Amount {
+  return { currency, minor: minor * factor };
+}
+
+/** Whether a name may cost more than the list says, because its zone has premium names or nobody knows whether it has. */
+export function mayCostMore(name: string, task: PricedTask): boolean {
+  const zone = zoneFor(name);
+  return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
+}
+
+/** What one name of an order costs. */
+export interface NameCost {
+  readonly name: string;
+  /** Undefined: not known. */
+  readonly quote: Quote | undefined;
+}
+
+/** What an order costs, as far as the list tells. */
+export interface OrderCost {
+  readonly names: readonly NameCost[];
+  /** The sum of the known prices, an amount a currency; empty when none is known. */
+  readonly sums: readonly Amount[];
+  /** Names whose price is not known: they are in no sum. */
+  readonly unknown: number;
+  /** A name may be a premium name, for which the sum is too low. */
+  readonly mayCostMore: boolean;
+  /** The days since which the prices in the sum are valid, the latest first. */
+  readonly days: readonly string[];
+  readonly sources: readonly string[];
+}
+
+/**
+ * What an order costs on a day.
+ *
+ * @param day YYYY-MM-DD
+ */
+export function costOf(
+  list: readonly Price[],
+  order: {
+    readonly task: PricedTask;
+    readonly names: readonly string[];
+    readonly period?: number | undefined;
+  },
+  day: string,
+): OrderCost {
+  const { task, period } = order;
+  const names = order.names.map((name) => ({ name, quote: quoteOn(list, { name, task, period }, day) }));
+  const quotes = names.flatMap(({ quote }) => quote ?? []);
+  return {
+    names,
+    sums: sumByCurrency(quotes.map(({ amount }) => amount)),
+    unknown: names.length - quotes.length,
+    mayCostMore: order.names.some((name) => mayCostMore(name, task)),
+    days: [...new Set(quotes.map(({ validFrom }) => validFrom))].sort().reverse(),
+    sources: [...new Set(quotes.map(({ source }) => source).filter((source) => source !== ''))],
+  };
+}
+
+/** Whether two costs differ in what they say: a name's price, or whether it is known. */
+export function isSameCost(a: OrderCost, b: OrderCost): boolean {
+  const said = ({ names }: OrderCost) =>
+    names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();
+  return said(a) === said(b);
+}

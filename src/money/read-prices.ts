@@ -1,0 +1,184 @@
+import { CsvError, parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { parseDomainName } from '../zones/names.ts';
+import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
+import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
+
+/*
+ * Prices as people give them, in a form or as CSV. Both are read by the same rules.
+ */
+
+/** The fields of a price, which are the inputs of the form and the columns of the CSV. */
+export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
+export type PriceField = (typeof PRICE_FIELDS)[number];
+/** The file that is handed out says the currency too; a file that is read need not. */
+export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
+
+/** The longest source that is kept. */
+const MAX_SOURCE = 200;
+const MAX_YEARS = 99;
+/** The most lines of one file. */
+export const MAX_PRICES = 2_000;
+
+export type PriceIssue =
+  | 'not_a_zone'
+  | 'unknown_task'
+  | 'not_a_period'
+  | 'no_period'
+  | AmountIssue
+  | 'not_a_day'
+  | 'no_source'
+  | 'long_source';
+
+type Texts = Readonly<Partial<Record<(typeof PRICE_COLUMNS)[number], string | undefined>>>;
+
+export type ReadPrice =
+  | { readonly ok: true; readonly price: Price }
+  | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
+
+/**
+ * Reads a price, field by field.
+ *
+ * @param currency ISO 4217 code, where the texts name none
+ */
+export function readPrice(texts: Texts, currency: string): ReadPrice {
+  const given = (field: keyof Texts) => texts[field]?.trim() ?? '';
+  const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
+
+  const zone = readZone(given('zone'));
+  if (zone === undefined) issues.zone = 'not_a_zone';
+
+  const task = given('task').toLowerCase();
+  const isTask = isPricedTask(task);
+  if (!isTask) issues.task = 'unknown_task';
+
+  const period = /^\d{0,3}$/.test(given('period')) ? Number(given('period') || 1) : 0;
+  if (period < 1 || period > MAX_YEARS) issues.period = 'not_a_period';
+  else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'no_period';
+
+  const amount = parseAmount(given('amount'), given('currency').toUpperCase() || currency);
+  if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
+
+  const validFrom = given('valid_from');
+  if (!isDay(validFrom)) issues.valid_from = 'not_a_day';
+
+  const source = given('source').replace(/\s+/g, ' ');
+  if (source === '') issues.source = 'no_source';
+  else if (source.length > MAX_SOURCE) issues.source = 'long_source';
+
+  if (zone === undefined || !isTask || !amount.ok || Object.keys(issues).length > 0)
+    return { ok: false, issues };
+  return { ok: true, price: { zone, task, period, amount: amount.amount, validFrom, source } };
+}
+
+/** `rest`, `.rest` or `co.uk`: a zone in ASCII. */
+function readZone(text: string): string | undefined {
+  const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
+  return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
+}
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
+/** Something that keeps a file from being taken. */
+export type LineIssue =
+  | {
+      readonly line: number;
+      readonly kind: 'price';
+      readonly field: PriceField | 'currency';
+      readonly issue: PriceIssue;
+    }
+  /** The file is no CSV from this line on, such as for a quotation mark that is never closed. */
+  | { readonly line: number; readonly kind: 'not_csv' }
+  | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
+  /** The same price as on another line. */
+  | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
+  | { readonly line: number; readonly kind: 'empty' | 'too_many' };
+
+export type ReadPrices =
+  | { readonly ok: true; readonly prices: readonly Price[] }
+  | { readonly ok: false; readonly issues: readonly LineIssue[] };
+
+/**
+ * Reads a price list as CSV with a header. Comma, semicolon or tab may part the columns.
+ *
+ * @returns the prices, or everything that is wrong with the file: one bad line keeps all of it out
+ */
+export function readPrices(text: string, currency: string): ReadPrices {
+  let records: readonly { readonly line: number; readonly cells: readonly string[] }[];
+  try {
+    records = parseCsv(text);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error;
+    return { ok: false, issues: [{ line: typeof lines === 'number' ? lines : 1, kind: 'not_csv' }] };
+  }
+  const [header, ...rows] = records;
+  if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
+  if (rows.length > MAX_PRICES) return { ok: false, issues: [{ line: 1, kind: 'too_many' }] };
+  const columns = header.cells.map((cell) => cell.toLowerCase());
+  const headerIssues = issuesOfHeader(columns, header.line);
+  if (headerIssues.length > 0) return { ok: false, issues: headerIssues };
+
+  const prices: Price[] = [];
+  const issues: LineIssue[] = [];
+  const lineOf = new Map<string, number>();
+  for (const { line, cells } of rows) {
+    const read = readPrice(Object.fromEntries(columns.map((column, at) => [column, cells[at]])), currency);
+    if (!read.ok) {
+      for (const [field, issue] of Object.entries(read.issues))
+        if (isColumn(field)) issues.push({ line, kind: 'price', field, issue });
+      continue;
+    }
+    const key = priceKey(read.price);
+    const firstLine = lineOf.get(key);
+    if (firstLine !== undefined) issues.push({ line, kind: 'repeated', firstLine });
+    else lineOf.set(key, line);
+    prices.push(read.price);
+  }
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
+}
+
+function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
+  return PRICE_COLUMNS.some((column) => column === text);
+}
+
+function issuesOfHeader(columns: readonly string[], line: number): LineIssue[] {
+  const missing = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
+  return [
+    ...missing.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
+    ...columns
+      .filter((column) => !isColumn(column))
+      .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),
+  ];
+}
+
+/** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
+const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+
+const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
+
+function parseCsv(text: string): { readonly line: number; readonly cells: readonly string[] }[] {
+  const [firstLine = ''] = text.split(/[\r\n]/, 1);
+  const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
+  const records = parse(text, {
+    bom: true,
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+  });
+  return csvRecords.parse(records).map(({ info, record }) => ({
+    line: info.lines,
+    cells: record.map((cell) => cell.replace(FORMULA_GUARD, '')),
+  }));
+}
+
+/** A price as cells in the order of {@link PRICE_COLUMNS}. */
+export function priceCells({ zone, task, period, amount, validFrom, source }: Price): string[] {
+  return [zone, task, String(period), formatDecimal(amount), validFrom, source, amount.currency];
+}

@@ -1,0 +1,71 @@
+import { calendarDay } from '../zones/calendar-day.ts';
+import { type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
+import { zoneFor } from '../zones/rules.ts';
+import { type Price, type Quote, quoteOn } from './prices.ts';
+
+/*
+ * What it costs to wait with a name, from the dates of its zone and the price list.
+ */
+
+/** What can be done about a name during one stretch of its life, and for how much. */
+export type WaitingStep =
+  | { readonly kind: 'renew'; readonly until: string; readonly renewal: Quote | undefined }
+  /** Expired: a renewal still keeps it, and nobody promises that it is there tomorrow. */
+  | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
+  /** Deleted: it is restored by hand, and renewed. */
+  | {
+      readonly kind: 'restore';
+      readonly until: string;
+      readonly restore: Quote | undefined;
+      readonly renewal: Quote | undefined;
+    }
+  /** Nothing brings it back. */
+  | { readonly kind: 'lost' };
+
+/** When and for whom the cost of waiting is told. */
+export interface WaitingOptions {
+  readonly now: Date;
+  /** IANA name, for the days. */
+  readonly timeZone: string;
+}
+
+/**
+ * What waiting costs from now on, step by step.
+ *
+ * @param name in ASCII
+ * @returns empty where the zone's periods are not documented, or the name is free already
+ */
+export function costOfWaiting(
+  list: readonly Price[],
+  name: string,
+  dates: LifeDates,
+  { now, timeZone }: WaitingOptions,
+): WaitingStep[] {
+  const zone = zoneFor(name);
+  if (zone.lifecycle === undefined) return [];
+  const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
+  const left = stages.slice(stages.indexOf(current));
+  const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
+    if (lastSafeDay === undefined) return [];
+    const start = calendarDay(from === undefined || from < now ? now : from, timeZone);
+    const renewal = quoteOn(list, { name, task: 'renew' }, start);
+    switch (phase) {
+      case 'registered':
+        return [{ kind: 'renew', until: lastSafeDay, renewal }];
+      case 'auto_renew_grace':
+        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal }];
+      case 'redemption':
+        return [
+          {
+            kind: 'restore',
+            until: lastSafeDay,
+            restore: quoteOn(list, { name, task: 'restore' }, start),
+            renewal,
+          },
+        ];
+      default:
+        return [];
+    }
+  });
+  return current.phase === 'released' ? [] : [...steps, { kind: 'lost' }];
+}

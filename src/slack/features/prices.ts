@@ -1,0 +1,230 @@
+import { formatDecimal } from '../../money/amount.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import type { ListedPrice } from '../../money/ports.ts';
+import { PRICED_TASKS } from '../../money/prices.ts';
+import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  isAdmin,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { uploadText } from '../platform/upload.ts';
+import { SlackApiError } from '../platform/web.ts';
+import { context, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import type { Form } from '../views/form.ts';
+import { lineIssues, priceIssue, priceList, pricesSaved } from '../views/price.ts';
+import { formatSlackError } from '../views/slack-error.ts';
+import { openForm } from './ordering.ts';
+
+/*
+ * The team's price list: everybody sees it, admins change it.
+ */
+
+const form: Form = {
+  name: 'price',
+  title: 'Price',
+  submit: 'Save',
+  fields: [
+    { name: 'zone', label: 'Zone', kind: 'text', placeholder: 'rest' },
+    {
+      name: 'task',
+      label: 'Task',
+      kind: 'choice',
+      options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
+    },
+    {
+      name: 'period',
+      label: 'Years',
+      kind: 'number',
+      optional: true,
+      range: { min: 1, max: 99 },
+      hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
+    },
+    { name: 'amount', label: 'Amount', kind: 'text', placeholder: '18.00' },
+    {
+      name: 'valid_from',
+      label: 'Valid from',
+      kind: 'text',
+      placeholder: '2026-11-01',
+      hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
+    },
+    { name: 'source', label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2' },
+  ],
+};
+
+const importForm: Form = {
+  name: 'prices_import',
+  title: 'Import prices',
+  submit: 'Import',
+  fields: [
+    {
+      name: 'rows',
+      label: 'Prices as CSV',
+      kind: 'lines',
+      placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
+      hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
+    },
+  ],
+};
+
+const GONE = 'This price is not on the list any more. Close this and look at `/domain prices` again.';
+
+function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice | undefined {
+  return list.find((price) => price.id === id);
+}
+
+const priceForm: FormFeature = {
+  form,
+  needs: 'admin',
+
+  async render(call, origin, values) {
+    const edited = find(await call.deps.prices.list(), origin.subject);
+    const { currency } = edited?.amount ?? call.deps;
+    return {
+      form,
+      origin,
+      values: {
+        ...(edited === undefined
+          ? { period: '1', valid_from: utcDayOf(call.deps.now()) }
+          : {
+              zone: edited.zone,
+              task: edited.task,
+              period: String(edited.period),
+              amount: formatDecimal(edited.amount),
+              valid_from: edited.validFrom,
+              source: edited.source,
+            }),
+        ...values,
+      },
+      intro: [context(`In ${currency}. Who changes what stands in the audit log.`)],
+    };
+  },
+
+  async submit(call) {
+    const { prices, now, currency } = call.deps;
+    const { subject } = call.origin;
+    const edited = subject === undefined ? undefined : find(await prices.list(), subject);
+    const texts = Object.fromEntries(PRICE_FIELDS.map((field) => [field, textOf(call.values, field)]));
+    const read = readPrice(texts, edited?.amount.currency ?? currency);
+    if (!read.ok) return errors(read.issues);
+    if (subject === undefined) return saved(call, await prices.save([read.price], call.person.id, now()));
+    switch (await prices.replace(subject, read.price, call.person.id, now())) {
+      case 'saved':
+        return saved(call, { added: 0, changed: 1 });
+      case 'same':
+        return saved(call, { added: 0, changed: 0 });
+      case 'gone':
+        return { kind: 'errors', errors: { zone: GONE } };
+      case 'taken':
+        return {
+          kind: 'errors',
+          errors: {
+            valid_from: 'The list has a price from this day already. Change that one, or give another day.',
+          },
+        };
+    }
+  },
+};
+
+function errors(issues: Readonly<Record<string, Parameters<typeof priceIssue>[0]>>): Submitted {
+  return {
+    kind: 'errors',
+    errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, priceIssue(issue)])),
+  };
+}
+
+/** Cards of orders that wait show the list as it is. */
+async function saved(
+  { deps, person }: SubmissionCall,
+  outcome: { readonly added: number; readonly changed: number },
+): Promise<Submitted> {
+  if (outcome.added + outcome.changed > 0) {
+    deps.log.info({ by: person.id, ...outcome }, 'price list changed');
+    await deps.refreshWaitingCards();
+  }
+  return { kind: 'done', say: pricesSaved(outcome) };
+}
+
+const pricesImportForm: FormFeature = {
+  form: importForm,
+  needs: 'admin',
+  render: (call, origin, values) => ({
+    form: importForm,
+    origin,
+    values,
+    intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
+  }),
+  async submit(call) {
+    const { prices, now, currency } = call.deps;
+    const read = readPrices(textOf(call.values, 'rows') ?? '', currency);
+    if (!read.ok) return { kind: 'errors', errors: { rows: lineIssues(read.issues) } };
+    return saved(call, await prices.save(read.prices, call.person.id, now()));
+  },
+};
+
+async function runPrices(call: Interaction): Promise<void> {
+  const { prices, currency, now, directory } = call.deps;
+  const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
+  const isReaderAdmin = isAdmin(call.deps, call.person);
+  await call.respond(priceList(list, { isAdmin: isReaderAdmin, locale, today: utcDayOf(now()), currency }));
+}
+
+async function exportPrices(call: ActionCall): Promise<void> {
+  await call.respond(await handOver(call));
+}
+
+/** @returns what became of it */
+async function handOver({ deps, person }: Interaction): Promise<Message> {
+  const list = await deps.prices.list();
+  const lines = [PRICE_COLUMNS, ...list.map(priceCells)].map((cells) => csvLine(cells));
+  try {
+    await uploadText(deps.web, {
+      text: BYTE_ORDER_MARK + lines.join(''),
+      filename: `domain-steward-prices-${utcDayOf(deps.now())}.csv`,
+      channelId: await deps.directory.directMessage(person.id),
+      comment: `The price list: ${count(list.length, 'price')}.`,
+    });
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: person.id }, 'handing over the price list');
+    const { said, todo } = formatSlackError(error);
+    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
+  }
+  return textMessage(`The price list is in our direct message: ${count(list.length, 'price')}.`);
+}
+
+const originOf = ({ channelId = '' }: Interaction) => ({ channelId });
+
+export const prices: Feature = {
+  commands: [
+    {
+      name: 'prices',
+      usage: 'prices',
+      summary: 'Show the price list; admins change it',
+      example: '/domain prices',
+      needs: 'member',
+      run: runPrices,
+    },
+  ],
+  forms: [priceForm, pricesImportForm],
+  actions: [
+    { id: 'price_add', needs: 'admin', run: (call) => openForm(call, priceForm, originOf(call), {}) },
+    {
+      id: 'price_edit',
+      needs: 'admin',
+      run: (call) => openForm(call, priceForm, { ...originOf(call), subject: call.value }, {}),
+    },
+    {
+      id: 'prices_import',
+      needs: 'admin',
+      run: (call) => openForm(call, pricesImportForm, originOf(call), {}),
+    },
+    { id: 'prices_export', needs: 'member', run: exportPrices },
+  ],
+};

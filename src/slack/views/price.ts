@@ -1,0 +1,329 @@
+import type { ActionsBlock } from '@slack/types';
+import { type Amount, formatAmount } from '../../money/amount.ts';
+import { costInDetail } from '../../money/order-cost.ts';
+import type { ListedPrice } from '../../money/ports.ts';
+import { isSameCost, type OrderCost, type Price, type Quote } from '../../money/prices.ts';
+import type { LineIssue, PriceField, PriceIssue } from '../../money/read-prices.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  context,
+  count,
+  day,
+  escapeText,
+  LIMITS,
+  type Message,
+  message,
+  plainText,
+  quote,
+  section,
+  TABLE_ROWS,
+  table,
+  textMessage,
+} from './blocks.ts';
+
+/*
+ * Prices as people read them: the list, what an order costs, what waiting costs.
+ */
+
+/** Of what everybody sees alike, such as a card in a channel. */
+const SHARED_LOCALE = 'en-GB';
+
+/** An amount as everybody in a channel reads it. */
+export function amountText(amount: Amount): string {
+  return formatAmount(amount, SHARED_LOCALE);
+}
+
+const dayText = (calendarDay: string) => day(new Date(`${calendarDay}T00:00:00Z`));
+/** `A`, `A and B`, `A, B and C`. */
+function joined(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** Said of a price that the list does not tell. */
+const NOT_KNOWN = 'price not known';
+
+/** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
+export function costText(cost: OrderCost): string {
+  const { names, sums, unknown } = cost;
+  if (sums.length === 0) return NOT_KNOWN;
+  const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
+  const list = `price list of ${joined(cost.days.map(dayText))}`;
+  const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
+  return `about ${joined(sums.map(amountText))}${part} (${list})${rest}`;
+}
+
+/** What must be known beside the sum; empty when nothing is known. */
+function costNotes(cost: OrderCost): string[] {
+  if (cost.sums.length === 0) return [];
+  const years = cost.names.find(({ quote: found }) => (found?.times ?? 1) > 1)?.quote?.times;
+  return [
+    ...(years === undefined ? [] : [`Counted as ${years} times the price of 1 year.`]),
+    ...(cost.mayCostMore ? ['A premium name may cost more.'] : []),
+    ...(cost.sources.length === 0
+      ? []
+      : [`Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`]),
+  ];
+}
+
+/** An event of an order, as far as it tells of money. */
+interface PricedEvent {
+  readonly kind: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** What an order was known to cost when it was asked for, and when somebody last approved it. */
+export function costsInHistory(history: readonly PricedEvent[]): {
+  readonly asked: OrderCost | undefined;
+  readonly approved: OrderCost | undefined;
+} {
+  const found = (kind: PricedEvent['kind']) => {
+    const entry = history.findLast((each) => each.kind === kind);
+    return entry && costInDetail(entry.detail);
+  };
+  return { asked: found('requested'), approved: found('approved') };
+}
+
+/** That the price is another one than when the order was asked for; undefined when it is not. */
+export function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
+  if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
+  const before = asked.sums.length === 0 ? 'not known' : joined(asked.sums.map(amountText));
+  const after = now.sums.length === 0 ? 'not known' : joined(now.sums.map(amountText));
+  return before === after
+    ? 'The price of a name has changed since this was asked for.'
+    : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
+}
+
+/** Told in the thread when the price that was approved is another one than that which was asked for. */
+export function repricedReply(
+  happening: PricedEvent & { readonly state: string },
+  history: readonly PricedEvent[],
+): Message | undefined {
+  if (happening.kind !== 'approved' || happening.state === 'PENDING') return undefined;
+  const change = costChange(costsInHistory(history).asked, costInDetail(happening.detail));
+  return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
+}
+
+/** What the card says of the price, as the value of a fact. */
+export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
+  const change = costChange(asked, cost);
+  return [
+    costText(cost),
+    ...costNotes(cost),
+    ...(change === undefined ? [] : [`:warning: *${change}*`]),
+  ].join('\n');
+}
+
+/** The price of one name among several, for a cell of a table. */
+export function quoteCell(found: Quote | undefined): string {
+  return found === undefined ? 'not known' : amountText(found.amount);
+}
+
+/** What waiting costs, in one sentence; empty where nothing is known of the zone. */
+export function waitingText(steps: readonly WaitingStep[]): string {
+  const parts = steps.map((step, index) => `${index === 0 ? '' : 'then '}${stepText(step, index === 0)}`);
+  return parts.length === 0 ? '' : `What waiting costs: ${parts.join('; ')}.`;
+}
+
+function aboutText(found: Quote | undefined): string {
+  return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
+}
+
+/** @param isFirst of what can still be done: a later renewal costs what the first one does */
+function stepText(step: WaitingStep, isFirst: boolean): string {
+  switch (step.kind) {
+    case 'renew':
+      return `renew until ${dayText(step.until)} (${aboutText(step.renewal)})`;
+    case 'at_own_risk':
+      return `at your own risk until ${dayText(step.until)}${isFirst ? ` (${aboutText(step.renewal)})` : ''}`;
+    case 'restore':
+      return `restore by hand until ${dayText(step.until)} (${aboutText(step.restore)}, plus the renewal, ${aboutText(step.renewal)})`;
+    case 'lost':
+      return isFirst ? 'it can be lost now' : 'it can be lost';
+  }
+}
+
+const FIELD_LABELS: Readonly<Record<PriceField | 'currency', string>> = {
+  zone: 'zone',
+  task: 'task',
+  period: 'period',
+  amount: 'amount',
+  valid_from: 'valid_from',
+  source: 'source',
+  currency: 'currency',
+};
+
+const ISSUES: Readonly<Record<PriceIssue, string>> = {
+  not_a_zone: 'Give a zone, such as rest or co.uk.',
+  unknown_task: 'Give one of create, transfer, renew, restore, owner-change, authcode.',
+  not_a_period: 'Give the years as a whole number, such as 1.',
+  no_period: 'This task has one price, whatever the years: leave the period empty or give 1.',
+  not_an_amount: 'Give the amount with a point before the decimals, such as 18.00.',
+  too_precise: 'The currency does not have so many decimals.',
+  too_large: 'That is more than a price can be.',
+  unknown_currency: 'Give the code of a currency, such as EUR.',
+  not_a_day: 'Give a day as YYYY-MM-DD, such as 2026-11-01.',
+  no_source: 'Say where the price is from, such as a contract or a web page.',
+  long_source: 'Use at most 200 characters.',
+};
+
+/** What is wrong with a field of a price. */
+export function priceIssue(issue: PriceIssue): string {
+  return ISSUES[issue];
+}
+
+/** What is wrong with a line of a file, plain text. */
+function lineIssue(found: LineIssue): string {
+  switch (found.kind) {
+    case 'price':
+      return `${FIELD_LABELS[found.field]}: ${ISSUES[found.issue]}`;
+    case 'not_csv':
+      return 'This is no CSV: look for a quotation mark that is not closed.';
+    case 'missing_column':
+      return `The column ${found.column} is missing.`;
+    case 'unknown_column':
+      return `There is no column “${found.column}”.`;
+    case 'repeated':
+      return `The same zone, task, period and day as in line ${found.firstLine}.`;
+    case 'empty':
+      return 'Give a header and at least one price.';
+    case 'too_many':
+      return 'Give at most 2,000 prices at once.';
+  }
+}
+
+/** Slack takes about this much at a field. */
+const ISSUES_LENGTH = 1_900;
+
+/** Everything that is wrong with a file, a line each; plain text. */
+export function lineIssues(found: readonly LineIssue[]): string {
+  const all = found.map((each) => `Line ${each.line}: ${lineIssue(each)}`);
+  let length = 0;
+  const shown = all.filter((line) => {
+    length += line.length + 1;
+    return length <= ISSUES_LENGTH;
+  });
+  const left = all.length - shown.length;
+  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`And ${left} more.`])].join('\n');
+}
+
+/** A price in one line of plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
+export function priceLine({ zone, task, period, amount, validFrom, source }: Price): string {
+  return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
+}
+
+/** A line of the list that is over, valid, or still ahead on a day. */
+function standing(price: Price, list: readonly Price[], today: string): string {
+  if (price.validFrom > today) return 'later';
+  const followed = list.some(
+    ({ zone, task, period, validFrom }) =>
+      zone === price.zone &&
+      task === price.task &&
+      period === price.period &&
+      validFrom > price.validFrom &&
+      validFrom <= today,
+  );
+  return followed ? 'over' : 'valid';
+}
+
+/** Who reads the list, and when. */
+export interface PriceReader {
+  readonly isAdmin: boolean;
+  /** BCP 47 tag: amounts are written as the reader writes them. */
+  readonly locale: string;
+  /** YYYY-MM-DD */
+  readonly today: string;
+  /** ISO 4217 code of new prices. */
+  readonly currency: string;
+}
+
+/** The price list with what can be done about it. */
+export function priceList(list: readonly ListedPrice[], reader: PriceReader): Message {
+  const edit = reader.isAdmin
+    ? [
+        button({ actionId: 'price_add', text: 'Add a price…', value: 'new', style: 'primary' }),
+        button({ actionId: 'prices_import', text: 'Import CSV…', value: 'import' }),
+      ]
+    : [];
+  const file = button({ actionId: 'prices_export', text: 'As a CSV file', value: 'export' });
+  if (list.length === 0) {
+    return message('The price list is empty', [
+      section(
+        `*The price list is empty.* Cards say “price not known” until it has prices.${reader.isAdmin ? '' : ' An admin can add them here: `/domain prices`.'}`,
+      ),
+      ...actions('prices', edit),
+    ]);
+  }
+  const valid = list.filter((price) => standing(price, list, reader.today) !== 'over');
+  const shown = [...valid, ...list.filter((price) => !valid.includes(price))].slice(0, TABLE_ROWS);
+  const caption =
+    shown.length < list.length
+      ? `${shown.length} of ${count(list.length, 'price')}, the file has all`
+      : count(list.length, 'price');
+  return message(`The price list: ${count(list.length, 'price')}`, [
+    section('*The price list*'),
+    table({
+      caption,
+      columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Stands'],
+      rows: shown.map((price) => [
+        `.${displayName(price.zone)}`,
+        price.task,
+        String(price.period),
+        formatAmount(price.amount, reader.locale),
+        dayText(price.validFrom),
+        price.source,
+        standing(price, list, reader.today),
+      ]),
+    }),
+    ...(reader.isAdmin ? editMenu(shown) : []),
+    ...actions('prices', [...edit, file]),
+    context(
+      `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,
+    ),
+  ]);
+}
+
+/** A menu of the prices, each of which opens in the form. */
+function editMenu(list: readonly ListedPrice[]): AnyBlock[] {
+  const menu: ActionsBlock = {
+    type: 'actions',
+    block_id: 'prices_edit',
+    elements: [
+      {
+        type: 'static_select',
+        action_id: 'price_edit',
+        placeholder: plainText('Change a price…', LIMITS.placeholder),
+        options: list.slice(0, LIMITS.options).map((price) => ({
+          text: plainText(
+            `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
+            LIMITS.optionText,
+          ),
+          value: price.id,
+        })),
+      },
+    ],
+  };
+  return [menu];
+}
+
+/** What became of prices that were saved. */
+export function pricesSaved({
+  added,
+  changed,
+}: {
+  readonly added: number;
+  readonly changed: number;
+}): Message {
+  if (added + changed === 0) return textMessage('Nothing was changed: the list says this already.');
+  const parts = [
+    ...(added === 0 ? [] : [`${count(added, 'price')} added`]),
+    ...(changed === 0 ? [] : [`${count(changed, 'price')} changed`]),
+  ];
+  return textMessage(
+    escapeText(`${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`),
+  );
+}

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
+import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
+import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
+
+const BATCH = 500;
+
+const listedPrice = z
+  .object({
+    id: z.string(),
+    zone: z.string(),
+    task: z.enum(PRICED_TASKS),
+    period: z.number(),
+    amountMinor: z.bigint().transform(Number),
+    currency: z.string(),
+    validFrom: z.date().transform((at) => at.toISOString().slice(0, 10)),
+    source: z.string(),
+  })
+  .transform(
+    ({ amountMinor: minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }),
+  );
+
+/** A price in the audit log. */
+const loggedPrice = z.object({
+  zone: z.string(),
+  task: z.enum(PRICED_TASKS),
+  period: z.number(),
+  amount: z.object({ currency: z.string(), minor: z.int() }),
+  validFrom: z.string(),
+  source: z.string(),
+});
+
+function loggable({ zone, task, period, amount, validFrom, source }: Price) {
+  const { currency, minor } = amount;
+  return { zone, task, period, amount: { currency, minor }, validFrom, source };
+}
+
+const isSame = (a: Price, b: Price) => JSON.stringify(loggable(a)) === JSON.stringify(loggable(b));
+
+/** The team's price list, on PostgreSQL. @param teamId whose list */
+export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PriceStore {
+  const read = async (tx: Pick<Transaction, 'price'>): Promise<ListedPrice[]> => {
+    const rows = await tx.price.findMany({
+      where: { teamId },
+      orderBy: [{ zone: 'asc' }, { task: 'asc' }, { period: 'asc' }, { validFrom: 'desc' }],
+    });
+    return rows.map((row) => listedPrice.parse(row));
+  };
+
+  /** One change of a list at a time, so that the log has what stood there before. */
+  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    withStoreError(what, () =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`prices ${teamId}`}, 0))`;
+        return work(tx);
+      }),
+    );
+
+  const columnsOf = ({ zone, task, period, amount, validFrom, source }: Price) => ({
+    zone,
+    task,
+    period,
+    amountMinor: BigInt(amount.minor),
+    currency: amount.currency,
+    validFrom: new Date(`${validFrom}T00:00:00Z`),
+    source,
+  });
+
+  const log = (tx: Transaction, changes: readonly PriceChange[]) =>
+    tx.priceChange.createMany({
+      data: changes.map(({ before, after, by, at }) => ({
+        teamId,
+        before: before === undefined ? Prisma.DbNull : loggable(before),
+        after: loggable(after),
+        by,
+        at,
+      })),
+    });
+
+  return {
+    list: () => withStoreError('reading the price list', () => read(prisma)),
+
+    save: (prices, by, at) =>
+      exclusively('saving prices', async (tx) => {
+        const listed = new Map((await read(tx)).map((price) => [priceKey(price), price]));
+        const changes = prices.flatMap((after): PriceChange[] => {
+          const before = listed.get(priceKey(after));
+          return before !== undefined && isSame(before, after) ? [] : [{ before, after, by, at }];
+        });
+        const edited = { updatedBy: by, updatedAt: at };
+        const added = changes.filter(({ before }) => before === undefined);
+        await tx.price.createMany({
+          data: added.map(({ after }) => ({ id: randomUUID(), teamId, ...columnsOf(after), ...edited })),
+        });
+        for (const { before, after } of changes) {
+          const id = before && listed.get(priceKey(before))?.id;
+          if (id !== undefined)
+            await tx.price.update({ where: { id }, data: { ...columnsOf(after), ...edited } });
+        }
+        await log(tx, changes);
+        return { added: added.length, changed: changes.length - added.length };
+      }),
+
+    replace: (id, after, by, at) =>
+      exclusively('changing a price', async (tx) => {
+        const listed = await read(tx);
+        const before = listed.find((price) => price.id === id);
+        if (before === undefined) return 'gone';
+        if (isSame(before, after)) return 'same';
+        if (listed.some((price) => price.id !== id && priceKey(price) === priceKey(after))) return 'taken';
+        await tx.price.update({
+          where: { id },
+          data: { ...columnsOf(after), updatedBy: by, updatedAt: at },
+        });
+        await log(tx, [{ before, after, by, at }]);
+        return 'saved';
+      }),
+
+    async *changes(from, to) {
+      for (let last = 0n; ; ) {
+        const rows = await withStoreError('reading changed prices', () =>
+          prisma.priceChange.findMany({
+            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
+            orderBy: { id: 'asc' },
+            take: BATCH,
+          }),
+        );
+        for (const { before, after, by, at } of rows) {
+          yield {
+            before: before === null ? undefined : loggedPrice.parse(before),
+            after: loggedPrice.parse(after),
+            by,
+            at,
+          };
+        }
+        const end = rows.at(-1);
+        if (end === undefined || rows.length < BATCH) return;
+        last = end.id;
+      }
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { View } from '@domain-steward/slack-workspace';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+
+const t = useTestDemo();
+const TODAY = new Date().toISOString().slice(0, 10);
+
+/** Opens the list and the form behind one of its buttons. */
+async function formBehind(button: string, value?: string): Promise<View> {
+  await answerTo(t.workspace, t.ada, '/domain prices');
+  const list = t.ada.ephemerals().at(-1);
+  if (list === undefined) throw new Error('the price list was not shown');
+  const which = value === undefined ? {} : { value };
+  return openedAfter(t.workspace, t.ada, () => t.ada.click(list, button, which));
+}
+
+async function addPrice(given: Readonly<Record<string, string>>): Promise<string> {
+  const form = await formBehind('price_add');
+  const values = { zone: 'rest', task: 'renew', period: '1', valid_from: TODAY, source: 'Contract 7' };
+  return toldAfter(t.workspace, t.ada, async () => {
+    closed(await t.ada.submit(form, { ...values, ...given }));
+  });
+}
+
+async function importPrices(rows: string) {
+  return t.ada.submit(await formBehind('prices_import'), { rows });
+}
+
+it('are unknown before there is a list, and nothing waits for it', async () => {
+  expect(await answerTo(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  expect(textOf(order.card)).toContain('*Price*\nprice not known');
+  await t.bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+describe('the list', () => {
+  it('is changed by admins alone, in a form with the fields of its CSV', async () => {
+    const form = await formBehind('price_add');
+    expect(form.callback_id).toBe('price');
+    expect(fieldsOf(form)).toEqual(['zone', 'task', 'period', 'amount', 'valid_from', 'source']);
+    const result = await t.ada.submit(form, {
+      zone: 'two words',
+      task: 'restore',
+      period: '2',
+      amount: '18,00',
+      valid_from: 'soon',
+      source: ' ',
+    });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        zone: expect.stringContaining('such as rest'),
+        period: expect.stringContaining('one price'),
+        amount: expect.stringContaining('18.00'),
+        valid_from: expect.stringContaining('YYYY-MM-DD'),
+        source: expect.stringContaining('where the price is from'),
+      },
+    });
+    await t.ada.close(form);
+  });
+
+  it('is shown to everybody, and offers admins to change it', async () => {
+    expect(await addPrice({ amount: '18.00' })).toContain('1 price added.');
+    const told = await answerTo(t.workspace, t.alice, '/domain prices');
+    expect(told).toContain('€18.00');
+    expect(told).toContain('Contract 7');
+    const seen = t.alice.ephemerals().at(-1);
+    expect(buttonsOf(seen ?? { blocks: [] })).toEqual(['prices_export']);
+  });
+
+  it('opens a price with what it says, and takes another in its place', async () => {
+    const [listed] = await t.demo.bot.prices.list();
+    const form = await formBehind('price_edit', listed?.id);
+    expect(filledOf(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
+    const told = await toldAfter(t.workspace, t.ada, async () => {
+      closed(await t.ada.submit(form, { amount: '17.50' }));
+    });
+    expect(told).toContain('1 price changed.');
+    expect((await t.demo.bot.prices.list()).map(({ amount }) => amount.minor)).toEqual([1_750]);
+  });
+
+  it('comes in as CSV, all of it or nothing, with every problem named by its line', async () => {
+    const header = 'zone,task,period,amount,valid_from,source';
+    const bad = await importPrices(
+      [
+        header,
+        `rest,restore,1,80.00,${TODAY},Contract 7`,
+        'rest,renew,1,x,1.1.26,C',
+        `a b,renew,1,1.00,${TODAY},C`,
+      ].join('\n'),
+    );
+    expect(bad).toMatchObject({ outcome: 'errors' });
+    const said = JSON.stringify(bad);
+    for (const part of ['Line 3: amount', 'Line 3: valid_from', 'Line 4: zone', 'Nothing was imported'])
+      expect(said).toContain(part);
+    expect(await t.demo.bot.prices.list()).toHaveLength(1);
+    closed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
+    await ephemeral(t.workspace, t.ada, 'that a price was added', (message) =>
+      textOf(message).includes('1 price added.'),
+    );
+    expect(await t.demo.bot.prices.list()).toHaveLength(2);
+  });
+
+  it('goes out as a CSV file that it takes back', async () => {
+    const directly = () => t.workspace.messages('D0ALICE').filter(({ files }) => files !== undefined);
+    await answerTo(t.workspace, t.alice, '/domain prices');
+    const list = t.alice.ephemerals().at(-1);
+    if (list === undefined) throw new Error('the price list was not shown');
+    await toldAfter(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
+    const file = directly()[0]?.files?.[0];
+    if (file === undefined) throw new Error('no file came');
+    const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+    expect(csv.split('\r\n')).toEqual([
+      'zone,task,period,amount,valid_from,source,currency',
+      `rest,renew,1,17.50,${TODAY},Contract 7,EUR`,
+      `rest,restore,1,80.00,${TODAY},"'=Contract; 7",EUR`,
+      '',
+    ]);
+    closed(await importPrices(csv));
+    await ephemeral(t.workspace, t.ada, 'that nothing changed', (message) =>
+      textOf(message).includes('Nothing was changed'),
+    );
+  });
+
+  it('has its changes in the audit log, with who made them', async () => {
+    const { csv } = await auditLog(t.workspace);
+    const lines = csv.split('\r\n').filter((line) => line.includes('price_changed'));
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toContain('Ada (U0ADA)');
+    expect(lines[1]).toMatch(/from .*€18\.00.* to .*€17\.50/);
+  });
+});
+
+describe('a card', () => {
+  beforeAll(async () => {
+    await addPrice({ amount: '18.00' });
+  });
+
+  it('says the price of every name, the sum, its day and its source, and that a premium name may cost more', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
+    const text = textOf(order.card);
+    expect(text).toContain('about €36.00 for 1 of 2 names (price list of ');
+    expect(text).toContain('of 1 name the price is not known');
+    expect(text).toContain('Counted as 2 times the price of 1 year.');
+    expect(text).toContain('A premium name may cost more.');
+    expect(text).toContain('Source: “Contract 7”.');
+    expect(text).toMatch(/cafe\.rest\n€36\.00/);
+    expect(text).toMatch(/bistro\.example\nnot known/);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.becomes('CANCELLED');
+  });
+
+  it('shows a price that changes while it waits, and the thread names it at the approval', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    expect(textOf(order.card)).toContain('about €18.00 (price list of ');
+    await addPrice({ amount: '20.00' });
+    await t.workspace.waitFor(() => (textOf(order.card).includes('about €20.00') ? true : undefined), {
+      what: 'the card to show the new price',
+    });
+    const change = 'The price has changed since this was asked for: it was €18.00, it is €20.00.';
+    expect(textOf(order.card)).toContain(change);
+    await approvedBy(t.bob, Promise.resolve(order));
+    await order.ends('SUCCEEDED');
+    expect(order.replies().map(textOf).join('\n')).toContain(change);
+    await addPrice({ amount: '99.00' });
+    await t.allShown();
+    expect(textOf(order.card)).toContain('about €20.00');
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import { formatAmount, formatDecimal, sumByCurrency } from '../../src/money/amount.ts';
+import { costOf, isSameCost, PRICED_TASKS, type Price, quoteOn, zoneOf } from '../../src/money/prices.ts';
+import fc from '../support/properties.ts';
+
+const eur = (minor: number) => ({ currency: 'EUR', minor });
+const price = (given: Partial<Price> = {}): Price => ({
+  zone: 'rest',
+  task: 'renew',
+  period: 1,
+  amount: eur(1_800),
+  validFrom: '2026-11-01',
+  source: 'Contract 7',
+  ...given,
+});
+
+const days = fc
+  .integer({ min: 0, max: 700 })
+  .map((day) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10));
+const prices: fc.Arbitrary<Price> = fc.record({
+  zone: fc.constantFrom('rest', 'example', 'co.uk'),
+  task: fc.constantFrom(...PRICED_TASKS),
+  period: fc.constantFrom(1, 2, 5),
+  amount: fc.record({
+    currency: fc.constantFrom('EUR', 'JPY', 'BHD'),
+    minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
+  }),
+  validFrom: days,
+  source: fc.constantFrom('Contract 7', 'Web page'),
+});
+const names = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.co.uk', 'c.uk'), {
+  minLength: 1,
+  maxLength: 50,
+});
+
+describe('the price on a day', () => {
+  test('is the one that became valid last, and not yet one of the future', () => {
+    const list = [
+      price({ validFrom: '2026-06-01', amount: eur(1_500) }),
+      price({ validFrom: '2026-11-01', amount: eur(1_800) }),
+      price({ validFrom: '2027-01-01', amount: eur(2_000) }),
+    ];
+    const on = (day: string) => quoteOn(list, { name: 'cafe.rest', task: 'renew' }, day)?.amount.minor;
+    expect(['2026-05-31', '2026-06-01', '2026-10-31', '2026-11-01', '2027-01-01'].map(on)).toEqual([
+      undefined,
+      1_500,
+      1_500,
+      1_800,
+      2_000,
+    ]);
+  });
+
+  test('is that of the whole period, or of one year for each', () => {
+    const list = [price(), price({ period: 5, amount: eur(8_000) })];
+    const quote = (period: number) =>
+      quoteOn(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
+    expect(quote(5)).toMatchObject({ amount: eur(8_000), times: 1 });
+    expect(quote(2)).toMatchObject({ amount: eur(3_600), times: 2 });
+  });
+
+  test('of a task without a period is for once', () => {
+    const list = [price({ task: 'restore', amount: eur(8_000) })];
+    expect(quoteOn(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
+      amount: eur(8_000),
+      times: 1,
+    });
+  });
+
+  test('is not known for a name of a zone below the one that is listed', () => {
+    expect(zoneOf('cafe.com.de')).toBe('com.de');
+    expect(
+      quoteOn([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
+    ).toBeUndefined();
+  });
+});
+
+describe('what an order costs', () => {
+  test('names what is not known and leaves it out of the sum', () => {
+    const cost = costOf([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
+    expect(cost).toMatchObject({
+      sums: [eur(1_800)],
+      unknown: 1,
+      days: ['2026-11-01'],
+      sources: ['Contract 7'],
+    });
+  });
+
+  test('says of zones with premium names, and of zones nobody knows, that a name may cost more', () => {
+    const may = (name: string, task: 'renew' | 'restore') =>
+      costOf([], { task, names: [name] }, '2026-12-01').mayCostMore;
+    expect([may('cafe.rest', 'renew'), may('a.example', 'renew'), may('cafe.rest', 'restore')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('for random lists is, in each currency, the exact sum of the prices that are known', () => {
+    fc.assert(
+      fc.property(
+        fc.array(prices),
+        fc.constantFrom(...PRICED_TASKS),
+        names,
+        fc.integer({ min: 1, max: 10 }),
+        days,
+        (list, task, asked, period, day) => {
+          const cost = costOf(list, { task, names: asked, period }, day);
+          const known = cost.names.flatMap(({ quote }) => quote ?? []);
+          expect(cost.unknown + known.length).toBe(asked.length);
+          for (const { currency, minor } of cost.sums) {
+            const own = known.filter(({ amount }) => amount.currency === currency);
+            expect(BigInt(minor)).toBe(own.reduce((sum, { amount }) => sum + BigInt(amount.minor), 0n));
+          }
+          expect(new Set(cost.sums.map(({ currency }) => currency)).size).toBe(cost.sums.length);
+          for (const { quote, name } of cost.names) {
+            // Every quote comes from a line of the list, valid by then; none is made up.
+            const from = list.filter(
+              (each) => each.zone === zoneOf(name) && each.task === task && each.validFrom <= day,
+            );
+            if (quote === undefined) expect(from.filter((each) => each.period === 1)).toEqual([]);
+            else expect(from.map((each) => each.amount.minor * quote.times)).toContain(quote.amount.minor);
+          }
+        },
+      ),
+    );
+  });
+
+  test('is the same in whatever order the list stands', () => {
+    // Two prices of one key contradict each other, and the store keeps only one of them.
+    const lists = fc.uniqueArray(prices, {
+      selector: ({ zone, task, period, validFrom }) => `${zone} ${task} ${period} ${validFrom}`,
+    });
+    fc.assert(
+      fc.property(lists, fc.constantFrom(...PRICED_TASKS), names, days, (list, task, asked, day) => {
+        const order = { task, names: asked };
+        expect(costOf([...list].reverse(), order, day)).toEqual(costOf(list, order, day));
+      }),
+    );
+  });
+
+  test('differs once a price does, or is not known any more', () => {
+    const order = { task: 'renew', names: ['cafe.rest'] } as const;
+    const before = costOf([price()], order, '2026-12-01');
+    expect(isSameCost(before, costOf([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
+    expect(isSameCost(before, costOf([price({ amount: eur(1_801) })], order, '2026-12-01'))).toBe(false);
+    expect(isSameCost(before, costOf([], order, '2026-12-01'))).toBe(false);
+  });
+});
+
+describe('amounts', () => {
+  test.each([
+    [3_600, 'EUR', 'en-GB', '€36.00'],
+    [3_600, 'EUR', 'de-DE', '36,00\u00a0€'],
+    [1_234_567, 'JPY', 'en-GB', 'JP¥1,234,567'],
+    [1_234, 'BHD', 'en-GB', 'BHD\u00a01.234'],
+    [1_005, 'IQD', 'en-GB', 'IQD\u00a01.005'],
+    [5, 'EUR', 'en-GB', '€0.05'],
+    [-5, 'EUR', 'en-GB', '−€0.05'],
+    [9_007_199_254_740_991, 'EUR', 'en-GB', '€90,071,992,547,409.91'],
+  ])('%d of %s in %s is %s', (minor, currency, locale, expected) => {
+    expect(formatAmount({ currency, minor }, locale)).toBe(expected);
+  });
+
+  test('keep every digit in every locale', () => {
+    const amounts = fc.record({
+      currency: fc.constantFrom('EUR', 'JPY', 'BHD', 'USD', 'CLF'),
+      minor: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    });
+    const locales = fc.constantFrom('en-GB', 'en-US', 'de-DE', 'fr-FR', 'ja-JP', 'ar-EG', 'hi-IN');
+    fc.assert(
+      fc.property(amounts, locales, (amount, locale) => {
+        const digits = (text: string) => text.replace(/\D/g, '');
+        expect(digits(formatAmount(amount, locale))).toBe(digits(formatDecimal(amount)));
+      }),
+    );
+  });
+
+  test('are summed by currency, and a sum that cannot be exact is refused', () => {
+    expect(sumByCurrency([eur(1), { currency: 'JPY', minor: 5 }, eur(2)])).toEqual([
+      eur(3),
+      { currency: 'JPY', minor: 5 },
+    ]);
+    expect(() => sumByCurrency([eur(Number.MAX_SAFE_INTEGER), eur(1)])).toThrow(RangeError);
+  });
+});

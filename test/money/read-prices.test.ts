@@ -1,0 +1,131 @@
+import { stringify } from 'csv-stringify/sync';
+import { describe, expect, test } from 'vitest';
+import { PRICED_TASKS, type Price, priceKey } from '../../src/money/prices.ts';
+import { PRICE_COLUMNS, priceCells, readPrice, readPrices } from '../../src/money/read-prices.ts';
+import fc from '../support/properties.ts';
+
+const GOOD = {
+  zone: '.REST',
+  task: 'Renew',
+  period: '2',
+  amount: '36.50',
+  valid_from: '2026-11-01',
+  source: ' Contract  7 ',
+};
+
+describe('a price', () => {
+  test('is read field by field', () => {
+    expect(readPrice(GOOD, 'EUR')).toEqual({
+      ok: true,
+      price: {
+        zone: 'rest',
+        task: 'renew',
+        period: 2,
+        amount: { currency: 'EUR', minor: 3_650 },
+        validFrom: '2026-11-01',
+        source: 'Contract 7',
+      },
+    });
+  });
+
+  test.each([
+    [{ zone: 'two words' }, { zone: 'not_a_zone' }],
+    [{ zone: '' }, { zone: 'not_a_zone' }],
+    [{ task: 'redirect' }, { task: 'unknown_task' }],
+    [{ period: '0' }, { period: 'not_a_period' }],
+    [{ period: '1.5' }, { period: 'not_a_period' }],
+    [{ task: 'restore' }, { period: 'no_period' }],
+    [{ amount: '36,50' }, { amount: 'not_an_amount' }],
+    [{ amount: '1.005' }, { amount: 'too_precise' }],
+    [{ currency: 'XQX' }, { currency: 'unknown_currency' }],
+    [{ valid_from: '2026-02-30' }, { valid_from: 'not_a_day' }],
+    [{ valid_from: '1.11.2026' }, { valid_from: 'not_a_day' }],
+    [{ source: ' ' }, { source: 'no_source' }],
+    [{ source: 'x'.repeat(201) }, { source: 'long_source' }],
+    [
+      { zone: '', task: '', amount: '' },
+      { zone: 'not_a_zone', task: 'unknown_task', amount: 'not_an_amount' },
+    ],
+  ])('with %j is refused for %j', (given, issues) => {
+    expect(readPrice({ ...GOOD, ...given }, 'EUR')).toEqual({ ok: false, issues });
+  });
+
+  test('without a period is for one year', () => {
+    expect(readPrice({ ...GOOD, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });
+  });
+});
+
+describe('a list as CSV', () => {
+  const HEADER = 'zone,task,period,amount,valid_from,source';
+
+  test('may be parted by semicolons, with a byte order mark and blank lines', () => {
+    const text = `\ufeff${HEADER.replaceAll(',', ';')}\r\n\r\nrest;renew;1;18.00;2026-11-01;"Contract; 7"\r\n`;
+    expect(readPrices(text, 'EUR')).toMatchObject({
+      ok: true,
+      prices: [{ zone: 'rest', source: 'Contract; 7' }],
+    });
+  });
+
+  test('is refused with every problem by its line', () => {
+    const lines = [
+      HEADER,
+      'rest,renew,1,18.00,2026-11-01,A',
+      'rest,renew,1,18,00,2026-11-01,A',
+      'rest,redirect,1,x,2026-11-01,A',
+      '',
+      'rest,renew,1,19.00,2026-11-01,B',
+    ];
+    expect(readPrices(lines.join('\n'), 'EUR')).toEqual({
+      ok: false,
+      issues: [
+        { line: 3, kind: 'price', field: 'valid_from', issue: 'not_a_day' },
+        { line: 4, kind: 'price', field: 'task', issue: 'unknown_task' },
+        { line: 4, kind: 'price', field: 'amount', issue: 'not_an_amount' },
+        { line: 6, kind: 'repeated', firstLine: 2 },
+      ],
+    });
+  });
+
+  test.each([
+    ['', [{ line: 1, kind: 'empty' }]],
+    [HEADER, [{ line: 1, kind: 'empty' }]],
+    [
+      `zone,task,amount,valid_from,note\nrest,renew,1,2026-11-01,x`,
+      [
+        { line: 1, kind: 'missing_column', column: 'source' },
+        { line: 1, kind: 'unknown_column', column: 'note' },
+      ],
+    ],
+    [`${HEADER}\nrest,renew,1,18.00,2026-11-01,"A`, [{ line: 2, kind: 'not_csv' }]],
+  ])('%j is refused', (text, issues) => {
+    expect(readPrices(text, 'EUR')).toEqual({ ok: false, issues });
+  });
+
+  test('is read back as it was written, also with cells that look like formulas', () => {
+    const price: fc.Arbitrary<Price> = fc.record({
+      zone: fc.constantFrom('rest', 'co.uk', 'xn--bcher-kva'),
+      task: fc.constantFrom(...PRICED_TASKS),
+      period: fc.constant(1),
+      amount: fc.record({
+        currency: fc.constantFrom('EUR', 'JPY', 'BHD'),
+        minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
+      }),
+      validFrom: fc.constantFrom('2026-01-01', '2026-11-01'),
+      source: fc.constantFrom('Contract "7"', 'a,b;c', '=1+1', '@web', 'ü'),
+    });
+    fc.assert(
+      fc.property(fc.uniqueArray(price, { minLength: 1, selector: priceKey }), (prices) => {
+        const rows = prices.map((each) => priceCells(each).map((cell) => cell.replace(/^(?=[=@])/, "'")));
+        expect(readPrices(stringify([PRICE_COLUMNS, ...rows]), 'USD')).toEqual({ ok: true, prices });
+      }),
+    );
+  });
+
+  test('gets an answer whatever stands in it', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(typeof readPrices(`${HEADER}\n${text}`, 'EUR').ok).toBe('boolean');
+      }),
+    );
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import type { Price } from '../../src/money/prices.ts';
+import { costOfWaiting } from '../../src/money/waiting.ts';
+import fc from '../support/properties.ts';
+
+const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
+  zone: 'rest',
+  task,
+  period: 1,
+  amount: { currency: 'EUR', minor },
+  validFrom,
+  source: 'Contract 7',
+});
+const LIST = [price('renew', 1_800), price('restore', 8_000)];
+const EXPIRES = new Date('2027-03-01T12:00:00Z');
+const at = (day: string) => ({ now: new Date(`${day}T12:00:00Z`), timeZone: 'UTC' });
+const kinds = (steps: readonly { readonly kind: string }[]) => steps.map(({ kind }) => kind);
+
+describe('the cost of waiting', () => {
+  test('goes from a renewal over the grace and the restore to the loss', () => {
+    expect(costOfWaiting(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+      {
+        kind: 'renew',
+        until: '2027-02-28',
+        renewal: expect.objectContaining({ amount: { currency: 'EUR', minor: 1_800 } }),
+      },
+      { kind: 'at_own_risk', until: '2027-04-14', renewal: expect.anything() },
+      {
+        kind: 'restore',
+        until: '2027-05-14',
+        restore: expect.objectContaining({ amount: { currency: 'EUR', minor: 8_000 } }),
+        renewal: expect.objectContaining({ amount: { currency: 'EUR', minor: 1_800 } }),
+      },
+      { kind: 'lost' },
+    ]);
+  });
+
+  test('is taken from the list of the day on which a step begins', () => {
+    const list = [...LIST, price('restore', 9_000, '2027-04-15')];
+    const [, , restore] = costOfWaiting(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
+  });
+
+  test('begins with where the name stands', () => {
+    const on = (day: string, deletedAt?: Date) =>
+      kinds(costOfWaiting(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
+    expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
+    expect(on('2027-03-10', new Date('2027-03-05T00:00:00Z'))).toEqual(['restore', 'lost']);
+    expect(on('2027-05-17')).toEqual(['lost']);
+    expect(on('2027-06-17')).toEqual([]);
+  });
+
+  test('says what is not known instead of taking it for nothing', () => {
+    expect(costOfWaiting([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
+      { kind: 'renew', renewal: undefined },
+      { kind: 'at_own_risk', renewal: undefined },
+      { kind: 'restore', restore: undefined, renewal: undefined },
+      { kind: 'lost' },
+    ]);
+  });
+
+  test('is not told where the zone’s periods are not documented', () => {
+    expect(costOfWaiting(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([]);
+  });
+
+  test('never gets a step back, and no day lies in the past, whenever somebody looks', () => {
+    const hours = fc.integer({ min: -24 * 400, max: 24 * 200 });
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Pacific/Auckland', 'America/Los_Angeles');
+    fc.assert(
+      fc.property(hours, zones, (after, timeZone) => {
+        const now = new Date(EXPIRES.getTime() + after * 3_600_000);
+        const steps = costOfWaiting(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
+        expect(
+          ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => kinds(steps).includes(kind)),
+        ).toEqual(kinds(steps));
+        const untils = steps.flatMap((step) => (step.kind === 'lost' ? [] : [step.until]));
+        expect([...untils].sort()).toEqual(untils);
+        // On the last day of a step its last whole day was yesterday.
+        const yesterday = new Date(now.getTime() - 48 * 3_600_000).toISOString().slice(0, 10);
+        for (const until of untils) expect(until >= yesterday).toBe(true);
+      }),
+    );
+  });
+});
