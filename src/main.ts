@@ -12,13 +12,15 @@ import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
+import { createNames } from './names/names.ts';
+import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createRdapClient } from './rdap/client.ts';
-import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
@@ -38,6 +40,7 @@ import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError } from './store/migrate.ts';
+import { createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -88,6 +91,10 @@ const READINESS_CACHE_MS = 1_000;
 const PERIOD_MS = 2_000;
 const DIGEST_MS = 60_000;
 const PURGE_MS = 10_000;
+/** Names of the watch list are found by the observation after this at the latest. */
+const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
+/** Names that one process looks at at once. */
+const OBSERVED_AT_ONCE = 8;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -247,6 +254,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const stopExpiry = new AbortController();
     const feeds = createFeedStore(db);
     let refreshing: Repeated | undefined;
+    let following: Repeated | undefined;
     const expiring = createExpiry({
       store: watchList,
       reminders: createReminderStore(db),
@@ -261,6 +269,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       requestRefresh: () => {
         void refreshing?.now();
         void reconciler?.askRecords();
+        void following?.now();
       },
       now,
       log,
@@ -268,6 +277,16 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       signal: stopExpiry.signal,
     });
     expiry = expiring;
+    const names = createNames({
+      store: createObservationStore(db, bot.teamId),
+      orders: store,
+      expiry: expiring,
+      rdap,
+      ...createObservers(config.dnsServers, now),
+      now,
+      log,
+      signal: stopExpiry.signal,
+    });
     // Before any work is taken.
     const guard = { store, heartbeat: createHeartbeat(db), now, log, processId };
     const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
@@ -301,6 +320,20 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       return repetition;
     };
     // What is due is told by the rows and the settings, not by the tick: replicas share it.
+    const observing = createLoop({
+      name: 'looking at names',
+      parallel: OBSERVED_AT_ONCE,
+      periodMs: PERIOD_MS / hurry,
+      claim: names.claimDue,
+      work: names.look,
+      log,
+    });
+    closers.push(async () => observing.stop());
+    observing.start();
+    following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
+      await names.followWatchList();
+      await observing.look();
+    });
     refreshing = repeated('looking names up', PERIOD_MS, expiring.refresh);
     const posting = repeated('posting reminders', DIGEST_MS, expiring.digest);
     const purging = repeated('purging what has run out', PURGE_MS / hurry, () => store.purgeExpired(now()));
@@ -323,6 +356,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         accounts,
         orders,
         expiry: expiring,
+        names,
         audit: store,
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),
         directory,
@@ -372,11 +406,12 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     const stop = async () => {
       missing['shutdown'] = 'shutting down';
       reconciling.stop();
+      observing.stop();
       offboarding.stop();
-      for (const each of [refreshing, posting, purging]) each?.stop();
+      for (const each of [refreshing, following, posting, purging]) each?.stop();
       // Look-ups and digests are resumed where they were left.
       stopExpiry.abort();
-      const working = [reconciling, refreshing, posting, purging];
+      const working = [reconciling, observing, refreshing, following, posting, purging];
       const idle = Promise.all(working.map((each) => each?.idle())).then(() => true);
       const drained = await Promise.all([
         app.stop(DRAIN_MS),
@@ -399,6 +434,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
           reconciling.catchUp(),
           offboarding.lookIfDue(),
           refreshing?.now(),
+          following?.now(),
           purging.now(),
         ]);
         await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

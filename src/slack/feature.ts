@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { Names } from '../names/names.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
@@ -21,6 +22,8 @@ export interface SlackDeps {
   readonly orders: Orders;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
+  /** What registries and the DNS show of names. */
+  readonly names: Names;
   readonly audit: AuditStore;
   /** Takes up a card of an order that nobody knew of. */
   readonly adoptCard: (
