@@ -69,6 +69,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'accounts',
     'orders',
     'expiry',
+    'names',
     'zones',
     'service',
     'settings.ts',
@@ -119,6 +120,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
+  /^names\/(facts|timeline)\.ts$/,
   /^orders\/(order|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

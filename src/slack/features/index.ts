@@ -7,6 +7,7 @@ import { expiring } from './expiring.ts';
 import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
+import { name } from './name.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { redirects } from './redirects.ts';
@@ -29,6 +30,7 @@ const SUBJECTS: readonly Feature[] = [
   sslContacts,
   prereg,
   users,
+  name,
   rules,
   orders,
   approvals,
