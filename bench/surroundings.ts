@@ -120,6 +120,8 @@ export class Surroundings {
       DATABASE_URL: databaseUrl,
       APPROVERS: APPROVER,
       RDAP_BOOTSTRAP_URL: `${this.peersUrl}/rdap/bootstrap.json`,
+      // Nothing listens there: what the bench does stays on this machine.
+      DNS_SERVERS: '127.0.0.1:9',
     };
   }
 

@@ -17,6 +17,7 @@ import { createLog, type Log } from '#src/log.ts';
 import type { Price } from '#src/money/prices.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
 import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
+import { type DemoDns, startDemoDns } from './dns.ts';
 
 export interface DemoOptions {
   /** Of the page; 0 takes any free port. */
@@ -42,6 +43,7 @@ export interface DemoOptions {
 export interface Demo {
   readonly url: string;
   readonly service: SandboxService;
+  readonly dns: DemoDns;
   readonly workspace: Workspace;
   readonly bot: Bot;
   /** Moves the clock of the bot and of the sandbox, and looks at once for what is due. */
@@ -58,6 +60,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   let aheadMs = 0;
   const now = () => new Date(Date.now() + aheadMs);
   const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
+  const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context]);
   let demo: Demo | undefined;
 
   const moveTime = async (toMs: number) => {
@@ -106,7 +109,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       }),
     },
   });
-  service.onRequest(() => workspace.announce('requests'));
+  service.onRequest(() => {
+    dns.follow();
+    workspace.announce('requests');
+  });
 
   try {
     const config = readConfig({
@@ -124,6 +130,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       ADMINS: 'U0ADA',
       REMINDER_CHANNEL: 'C0EXPIRY',
       RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+      DNS_SERVERS: dns.resolver,
       LOG_LEVEL: 'warn',
       ...options.settings,
     });
@@ -144,18 +151,21 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     demo = {
       url: workspace.url,
       service,
+      dns,
       workspace,
       bot,
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
       async stop() {
         await bot.stop();
         await workspace.close();
+        await dns.close();
         await service.close();
       },
     };
     return demo;
   } catch (error) {
     await workspace.close();
+    await dns.close();
     await service.close();
     throw error;
   }

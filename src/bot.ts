@@ -11,12 +11,14 @@ import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createOrderPricer } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
+import { createNames, type Names } from './names/names.ts';
+import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
-import { createRdapClient } from './rdap/client.ts';
-import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import { createRdapClient, type RdapClient } from './rdap/client.ts';
+import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
@@ -42,6 +44,7 @@ import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
@@ -120,6 +123,10 @@ const READINESS_CACHE_MS = 1_000;
 /** Between two looks for names to look up. */
 const REFRESH_MS = 5 * 60_000;
 const DIGEST_MS = 60_000;
+/** Names of the watch list are found by the observation after this at the latest. */
+const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
+/** Names that one process looks at at once. */
+const OBSERVED_AT_ONCE = 8;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -138,12 +145,14 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const accounts = openAccounts(site, stores, slack);
     const money = buildMoney(site, stores, slack);
     const orders = buildOrders(site, stores, slack, accounts, money);
-    const expiry = buildExpiry(site, stores, slack, accounts, servers.port);
+    const rdap = openRdap(site);
+    const expiry = buildExpiry(site, { stores, slack, accounts, rdap, port: servers.port });
+    const names = buildNames(site, { stores, slack, rdap, expiry });
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, money, expiry });
+    const work = startWork(site, { stores, slack, accounts, money, expiry, names });
     const people = watchPeople(site, stores, slack, accounts);
-    const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, work, people });
+    const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
     site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
     return running(site, { servers, heartbeat, money, expiry, work, people, app });
@@ -175,6 +184,7 @@ function createSite(config: Config, options: BotOptions) {
     expiry?: Expiry;
     reconciler?: Reconciler;
     refreshing?: Repeated;
+    following?: Repeated;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -284,6 +294,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
+    observationsOf: (teamId: string) => createObservationStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -362,22 +373,32 @@ function buildOrders(
   };
 }
 
-/** The watch list, its look-ups, reminders and calendar. */
-function buildExpiry(
-  site: Site,
-  stores: Stores,
-  { web, bot, directory }: Slack,
-  { vault }: OpenAccounts,
-  port: number,
-): Expiry {
-  const { config, log, now, late } = site;
+/** What asks the registries: one, so that none is asked more often than it likes. */
+function openRdap({ config, now, spacing, closers }: Site): RdapClient {
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
     userAgent: USER_AGENT,
     now,
-    ...site.spacing,
+    ...spacing,
   });
-  site.closers.push(() => rdap.close());
+  closers.push(() => rdap.close());
+  return rdap;
+}
+
+interface ExpiryParts {
+  readonly stores: Stores;
+  readonly slack: Slack;
+  readonly accounts: OpenAccounts;
+  readonly rdap: RdapClient;
+  readonly port: number;
+}
+
+/** The watch list, its look-ups, reminders and calendar. */
+function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
+  const { config, log, now, late } = site;
+  const { stores, rdap, port } = parts;
+  const { web, bot, directory } = parts.slack;
+  const { vault } = parts.accounts;
   const expiry = createExpiry({
     store: stores.watchList,
     reminders: stores.reminders,
@@ -393,6 +414,7 @@ function buildExpiry(
     requestRefresh: () => {
       void late.refreshing?.now();
       void late.reconciler?.askRecords();
+      void late.following?.now();
     },
     now,
     log,
@@ -401,6 +423,30 @@ function buildExpiry(
   });
   late.expiry = expiry;
   return expiry;
+}
+
+interface NamesParts {
+  readonly stores: Stores;
+  readonly slack: Slack;
+  readonly rdap: RdapClient;
+  readonly expiry: Expiry;
+}
+
+/** What registries and the DNS show of names. */
+function buildNames(
+  { config, now, log, stopExpiry }: Site,
+  { stores, slack, rdap, expiry }: NamesParts,
+): Names {
+  return createNames({
+    store: stores.observationsOf(slack.bot.teamId),
+    orders: stores.orders,
+    expiry,
+    rdap,
+    ...createObservers(config.dnsServers, now),
+    now,
+    log,
+    signal: stopExpiry.signal,
+  });
 }
 
 /** Learns whether the database has lost anything since it was last used; nothing is sent before that. */
@@ -418,12 +464,13 @@ interface WorkParts {
   readonly accounts: OpenAccounts;
   readonly money: Money;
   readonly expiry: Expiry;
+  readonly names: Names;
 }
 
 /** Begins with all that is due. What is due is told by the rows, not by the tick: replicas share it. */
 function startWork(site: Site, parts: WorkParts) {
   const { log, late, pace, closers } = site;
-  const { stores, expiry } = parts;
+  const { stores, expiry, names } = parts;
   const notifier = notifierOf(site, parts);
   const execution = executionOf(site, parts);
   const reconciler = createReconciler({
@@ -444,13 +491,29 @@ function startWork(site: Site, parts: WorkParts) {
     closers.push(async () => repetition.stop());
     return repetition;
   };
+  const observing = createLoop({
+    name: 'looking at names',
+    parallel: OBSERVED_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim: names.claimDue,
+    work: names.look,
+    log,
+  });
+  closers.push(async () => observing.stop());
+  observing.start();
+  const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
+    await names.followWatchList();
+    await observing.look();
+  });
+  late.following = following;
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  return { notifier, reconciler, refreshing, posting, purging };
+  const loops = [reconciler, observing, following, refreshing, posting, purging];
+  return { notifier, reconciler, following, refreshing, purging, loops };
 }
 
 /** What shows orders in Slack. */
@@ -539,12 +602,13 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 
 /** What the subcommands, forms and buttons work with. */
 function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
-  const { stores, slack, accounts, money, orders, expiry, work, people } = parts;
+  const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
   return {
     teamId: slack.bot.teamId,
     accounts: accounts.accounts,
     orders,
     expiry,
+    names,
     audit: stores.orders,
     prices: money.prices,
     currency: config.currency,
@@ -596,6 +660,7 @@ function running(site: Site, parts: RunningParts): Bot {
         work.reconciler.catchUp(),
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
+        work.following.now(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
@@ -610,13 +675,13 @@ function running(site: Site, parts: RunningParts): Bot {
 
 async function stop(site: Site, { heartbeat, work, people, app }: RunningParts): Promise<void> {
   const { log } = site;
-  const working = [work.reconciler, work.refreshing, work.posting, work.purging];
+  const { loops } = work;
   site.missing['shutdown'] = 'shutting down';
   people.offboarding.stop();
-  for (const each of working) each.stop();
+  for (const loop of loops) loop.stop();
   // Look-ups and digests are resumed where they were left.
   site.stopExpiry.abort();
-  const idle = Promise.all(working.map((each) => each.idle())).then(() => true);
+  const idle = Promise.all(loops.map((loop) => loop.idle())).then(() => true);
   const drained = await Promise.all([
     app.stop(DRAIN_MS),
     Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),

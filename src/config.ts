@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
+import { type DnsServer, parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
@@ -66,6 +67,8 @@ export interface Config {
   readonly currency: string;
   readonly team: TeamSettings;
   readonly rdapBootstrapUrl: string;
+  /** Resolvers that the operator set; undefined: those of the operating system. */
+  readonly dnsServers: readonly DnsServer[] | undefined;
   readonly logLevel: string;
 }
 
@@ -164,6 +167,13 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+const dnsServers = z.string().transform((text, context) => {
+  const parsed = parseDnsServers(text);
+  if (parsed.ok) return parsed.value;
+  context.addIssue({ code: 'custom', message: 'must be addresses of resolvers, separated by commas' });
+  return z.NEVER;
+});
+
 const vaultKeys = z.string().transform((text, context) => {
   const problem = (message: string) => {
     context.addIssue({ code: 'custom', message });
@@ -246,6 +256,7 @@ const environment = z.object({
   REMINDER_CRON: teamSettingParsers.reminder_cron.default('0 9 * * *'),
   REMINDER_TIMEZONE: teamSettingParsers.reminder_timezone.default('UTC'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
+  DNS_SERVERS: dnsServers.optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
     .default('info'),
@@ -287,6 +298,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   REMINDER_CRON: '0 9 * * *',
   REMINDER_TIMEZONE: 'Europe/Berlin',
   RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
+  DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
   LOG_LEVEL: 'info',
 };
 
@@ -369,6 +381,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       reminderTimezone: e.REMINDER_TIMEZONE,
     },
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
+    dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,
   };
 }

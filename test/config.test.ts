@@ -140,6 +140,7 @@ describe('the settings', () => {
       REMINDER_CRON: 'canary',
       REMINDER_TIMEZONE: 'Canary/Canary',
       RDAP_BOOTSTRAP_URL: 'canary',
+      DNS_SERVERS: 'canary',
       LOG_LEVEL: 'canary',
     };
     const message = problemsOf(wrong);
@@ -167,6 +168,11 @@ describe('the settings', () => {
     ['PORT', ['0', '65535'], ['65536', '-1', '80a', '1e3', ' ,']],
     ['SERVICE_JSON_URL', ['http://127.0.0.1:8080/v1'], ['service.example/v1', 'https://me:secret@x.example']],
     ['SERVICE_AUTH', ['session'], ['Session', 'cookie']],
+    [
+      'DNS_SERVERS',
+      ['192.0.2.53', '192.0.2.53:5353, [2001:db8::53]:53', '::1'],
+      ['resolver.example', '192.0.2.53:0', '192.0.2.53,,192.0.2.54'],
+    ],
     ['SERVICE_XML_AUTH', ['session'], ['basic', 'Auth']],
     ['SERVICE_SESSION_PLACE', ['cookie'], ['body', 'Header']],
     ['SERVICE_SESSION_TIMEOUT', ['1', '1440'], ['0', '1441', '10m', '1.5']],
@@ -241,6 +247,7 @@ describe('the settings', () => {
       'REMINDER_CHANNEL',
       'PUBLIC_URL',
       'METRICS_PORT',
+      'DNS_SERVERS',
     ];
     const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));
     expect(Object.keys(defaults).length).toBeGreaterThan(10);

@@ -16,6 +16,16 @@ export type RdapResult =
 /** A record, and how it came. */
 export type RdapFound = RdapRegistration & RdapOrigin;
 
+/** What a registry answered about a name, whatever it tells. */
+export type RdapAnswer =
+  | ({
+      /** Parsed from JSON; undefined when it is none. */ readonly kind: 'answered';
+      readonly body: unknown;
+    } & RdapOrigin)
+  | RdapUnreadable
+  | ({ readonly kind: 'not_found' } & RdapOrigin)
+  | RdapUnavailable;
+
 /** Where an answer came from. */
 export interface RdapOrigin {
   /** Host of the server that gave it. */
@@ -57,6 +67,8 @@ export interface RdapClient {
    * @returns what was found, or why nothing was; it throws nothing but the signal's reason.
    */
   lookup(name: string, signal?: AbortSignal): Promise<RdapResult>;
+  /** Looks one name up and leaves open what its record tells: one without a date of expiry tells other things. */
+  fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
   /** Ends the connections; look-ups under way come back as unavailable. */
   close(): Promise<void>;
 }
@@ -114,28 +126,33 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
 
   return {
     async lookup(name, signal) {
-      signal?.throwIfAborted();
-      const current = await abortable(currentBootstrap(), signal);
-      if (current === undefined) {
-        return unavailable('the list of registries cannot be read', BOOTSTRAP_RETRY_MS);
-      }
-      const address = rdapAddress(current.servers, name);
-      if (address === undefined) {
-        return unavailable('no public record is offered for this zone', DAY_MS);
-      }
-      try {
-        const answer = await ask(address, signal);
-        return interpret({ ...answer, secure: answer.secure && current.secure }, name);
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (error instanceof LookupError) return error.result;
-        throw error;
-      }
+      return interpret(await fetchRecord(name, signal), name);
     },
+    fetchRecord,
     async close() {
       await agent.destroy();
     },
   };
+
+  async function fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer> {
+    signal?.throwIfAborted();
+    const current = await abortable(currentBootstrap(), signal);
+    if (current === undefined) {
+      return unavailable('the list of registries cannot be read', BOOTSTRAP_RETRY_MS);
+    }
+    const address = rdapAddress(current.servers, name);
+    if (address === undefined) {
+      return unavailable('no public record is offered for this zone', DAY_MS);
+    }
+    try {
+      const answer = await ask(address, signal);
+      return answerOf({ ...answer, secure: answer.secure && current.secure });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof LookupError) return error.result;
+      throw error;
+    }
+  }
 
   function currentBootstrap(): Promise<Bootstrap | undefined> {
     if (bootstrap && now().getTime() < bootstrap.freshUntil) return Promise.resolve(bootstrap.value);
@@ -234,10 +251,16 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   }
 }
 
-function interpret({ status, text, server, secure }: RdapResponse, name: string): RdapResult {
+function answerOf({ status, text, server, secure }: RdapResponse): RdapAnswer {
   if (status === 404) return { kind: 'not_found', server, secure };
   if (status !== 200) return unavailable(`its server answered HTTP ${status}`);
-  const record = readRdapAnswer(parseJson(text), name);
+  return { kind: 'answered', body: parseJson(text), server, secure };
+}
+
+function interpret(answer: RdapAnswer, name: string): RdapResult {
+  if (answer.kind !== 'answered') return answer;
+  const { body, server, secure } = answer;
+  const record = readRdapAnswer(body, name);
   return record.kind === 'found' ? { ...record, server, secure } : record;
 }
 

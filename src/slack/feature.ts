@@ -5,6 +5,7 @@ import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
 import type { PriceStore } from '../money/ports.ts';
+import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -24,6 +25,8 @@ export interface SlackDeps {
   readonly orders: RequestDeps & DecideDeps;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
+  /** What registries and the DNS show of names. */
+  readonly names: Names;
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;

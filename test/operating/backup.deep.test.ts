@@ -62,6 +62,8 @@ async function startAt(aheadMs: number): Promise<void> {
     DATABASE_URL: database.url,
     APPROVERS: 'U0BOB',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    // Nothing listens there: what tests do stays on this machine.
+    DNS_SERVERS: '127.0.0.1:9',
   });
   bot = await startBot(config, {
     log: createLog('silent'),

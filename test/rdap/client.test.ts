@@ -114,6 +114,18 @@ describe('a look-up', () => {
     );
   });
 
+  test('gives the whole record, one without a date of expiry too', async () => {
+    const undated = { objectClassName: 'domain', ldhName: 'cafe.rest', status: ['active'] };
+    registry.domain = (_request, response) => json(response, undated);
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({
+      kind: 'answered',
+      body: undated,
+    });
+    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unreadable' });
+    registry.domain = refuse(404);
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'not_found' });
+  });
+
   test.each([
     ['a name that nobody has', refuse(404), { kind: 'not_found' }],
     ['a server that fails', refuse(500), { kind: 'unavailable', reason: 'its server answered HTTP 500' }],

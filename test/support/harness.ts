@@ -61,6 +61,8 @@ export async function startSurroundings(): Promise<Surroundings> {
     DATABASE_URL: database.url,
     APPROVERS: 'U0BOB,S0APPROVERS',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
+    // Nothing listens there: what tests do stays on this machine.
+    DNS_SERVERS: '127.0.0.1:9',
     LOG_LEVEL: 'info',
   };
   const launch = async (entry: URL, more: Readonly<Record<string, string | undefined>> = {}) => {

@@ -7,6 +7,7 @@ import { expiring } from './expiring.ts';
 import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
+import { name } from './name.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { prices } from './prices.ts';
@@ -30,6 +31,7 @@ const SUBJECTS: readonly Feature[] = [
   sslContacts,
   prereg,
   users,
+  name,
   rules,
   orders,
   approvals,

@@ -1,0 +1,56 @@
+import { type SandboxDns, type SandboxService, startSandboxDns } from '@domain-steward/sandbox-service';
+
+/** The DNS of the demo: what the sandbox's names are delegated to, and what lives on them. */
+export interface DemoDns {
+  /** As `DNS_SERVERS` takes it. */
+  readonly resolver: string;
+  /** The scripted DNS; undefined where this machine cannot have one. */
+  readonly sandbox: SandboxDns | undefined;
+  /** Has the registries delegate every name as the service has it now. */
+  follow(): void;
+  close(): Promise<void>;
+}
+
+/** Names that something lives on; all others are delegated and empty. */
+const RECORDS: Readonly<Record<string, readonly string[]>> = {
+  'cafe.rest': [
+    '@ A 198.51.100.7',
+    'www A 198.51.100.7',
+    '@ MX 10 mail.cafe.rest',
+    'mail A 198.51.100.25',
+    '@ TXT "v=spf1 mx -all"',
+    '_dmarc TXT "v=DMARC1; p=reject"',
+  ],
+  'bar.rest': ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'],
+  'menu.example': ['@ A 198.51.100.9', '@ MX 10 mail.cafe.rest'],
+  'deli.rest': ['@ A 198.51.100.10'],
+};
+/** Nothing listens there. */
+const NOBODY = '127.0.0.1:9';
+
+/** Starts the demo's DNS. Its nameservers need addresses in 127.0.0.0/8, which Linux has by itself. */
+export async function startDemoDns(service: SandboxService, contexts: readonly number[]): Promise<DemoDns> {
+  const sandbox = await startSandboxDns().catch(() => undefined);
+  if (sandbox === undefined) {
+    return { resolver: NOBODY, sandbox, follow: () => undefined, close: async () => undefined };
+  }
+  const domains = () => contexts.flatMap((context) => service.state.domains(context));
+  const first = domains();
+  for (const host of new Set(first.flatMap(({ nameServers }) => nameServers))) {
+    await sandbox.addNameserver(host);
+  }
+  for (const { name, nameServers } of first) {
+    const served = nameServers.filter((host) => sandbox.world.addressOf(host) !== undefined);
+    sandbox.world.serve(name, served, RECORDS[name] ?? []);
+  }
+  let delegated = new Set<string>();
+  const follow = () => {
+    const now = domains();
+    const names = new Set(now.map(({ name }) => name));
+    for (const { name, nameServers } of now) sandbox.world.delegate(name, nameServers);
+    for (const name of delegated) if (!names.has(name)) sandbox.world.undelegate(name);
+    delegated = names;
+  };
+  follow();
+  return { resolver: sandbox.resolver, sandbox, follow, close: () => sandbox.close() };
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { WatchedDomain } from '../expiry/ports.ts';
+import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
+import type { NameOrder, NameTask } from './alarms.ts';
+import type { ImpactTask } from './impact.ts';
+
+/*
+ * What the bot's orders and people's decisions are to a name.
+ */
+
+const NAME_TASKS: Readonly<Partial<Record<OrderTaskName, NameTask>>> = {
+  create: 'create',
+  transfer: 'transfer',
+  renew: 'renew',
+  restore: 'restore',
+  delete: 'delete',
+  nameservers: 'nameservers',
+  'owner-change': 'owner',
+  authcode: 'authcode',
+};
+
+const IMPACT_TASKS: Readonly<Partial<Record<OrderTaskName, ImpactTask>>> = {
+  delete: 'delete',
+  nameservers: 'nameservers',
+  'owner-change': 'change_of_owner',
+  authcode: 'authcode',
+};
+
+const moveInput = z.object({ nameServers: z.array(z.string()) });
+
+/** What a task can do to what hangs on a name; undefined when nothing is lost by it. */
+export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
+  return IMPACT_TASKS[task];
+}
+
+/** The nameservers that an order asks for, in ASCII and lower case. */
+export function askedNameServers({
+  task,
+  input,
+}: Pick<Order, 'task' | 'input'>): readonly string[] | undefined {
+  if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
+  return moveInput.safeParse(input).data?.nameServers;
+}
+
+/** What was done about a name: orders whose request left, and the decision to let it go. */
+export function ordersOfName(
+  name: string,
+  orders: readonly Order[],
+  watched: Pick<WatchedDomain, 'lapse'> | undefined,
+): NameOrder[] {
+  const sent = orders.flatMap((order): NameOrder[] => {
+    const task = NAME_TASKS[order.task];
+    const item = order.items.find((each) => each.name === name);
+    if (task === undefined || item?.sentAt === undefined) return [];
+    const nameServers = askedNameServers(order);
+    return [
+      {
+        id: order.id,
+        task,
+        state: stateOf(item),
+        sentAt: item.sentAt,
+        ...(nameServers === undefined ? {} : { nameServers }),
+      },
+    ];
+  });
+  const decided = watched?.lapse?.confirmed;
+  return decided === undefined
+    ? sent
+    : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
+}
+
+function stateOf({ state, result }: OrderItem): NameOrder['state'] {
+  switch (state) {
+    case 'SUCCEEDED':
+      return 'succeeded';
+    case 'FAILED':
+      // What was settled or answered otherwise later may have been carried out.
+      return result?.late === undefined || result.late === 'FAILED' ? 'refused' : 'unknown';
+    case 'UNKNOWN':
+      return 'unknown';
+    default:
+      return 'sent';
+  }
+}

@@ -1,0 +1,134 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Expiry } from '../expiry/expiry.ts';
+import type { Log } from '../log.ts';
+import { isOpen, type Order } from '../orders/order.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import type { RdapClient } from '../rdap/client.ts';
+import type { LedgerEntry } from './alarms.ts';
+import type { Observation } from './facts.ts';
+import { mergeObservation, type NameHistory } from './history.ts';
+import { lookAtName, type NameContext, registryObservation } from './look.ts';
+import { ordersOfName } from './name-orders.ts';
+import type { DnsObserver } from './observe.ts';
+import type { ObservationStore } from './ports.ts';
+import { createLookPlanner } from './schedule.ts';
+
+/** The parts that the use cases of names are joined from. */
+export interface NamesParts {
+  readonly store: ObservationStore;
+  readonly orders: Pick<OrderStore, 'list'>;
+  readonly expiry: Pick<Expiry, 'find'>;
+  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  readonly observer: DnsObserver;
+  /** The same for a person who waits: gives each server less time. */
+  readonly quickObserver: DnsObserver;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** Ends what is under way. */
+  readonly signal: AbortSignal;
+}
+
+/** What is known of a name. */
+export interface KnownName {
+  readonly history: NameHistory;
+  readonly ledger: readonly LedgerEntry[];
+  /** Nobody looks at it regularly: this was seen a moment ago, and nothing before it is known. */
+  readonly isFirstLook: boolean;
+}
+
+/** What people and the bot itself can do with what is known of names. */
+export interface Names {
+  /** Has every watched name looked at, and those no more that were taken off the list. */
+  followWatchList(): Promise<void>;
+  /** Names whose look is due, claimed for this process. */
+  claimDue(limit: number): Promise<readonly string[]>;
+  /** Looks at a claimed name. */
+  look(name: string): Promise<void>;
+  /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
+  known(name: string): Promise<KnownName>;
+}
+
+/** A process that has a name in hand and says nothing for this long has lost it. */
+const LEASE_MS = 2 * 60_000;
+/** Of one registry: what is asked of it weekly for a million names, and as much again for urgent ones. */
+const LOOKS_PER_HOUR = 12_000;
+/** Orders of one name that can explain what has changed. */
+const ORDERS_LOOKED_AT = 50;
+/** Slack gives a command three seconds. */
+const QUICK_MS = 1_800;
+
+/** Joins the use cases of names. */
+export function createNames(parts: NamesParts): Names {
+  const { store, now, log, signal } = parts;
+  setMaxListeners(0, signal);
+  const looking = {
+    store,
+    observer: parts.observer,
+    rdap: parts.rdap,
+    planner: createLookPlanner(() => ({ perHour: LOOKS_PER_HOUR })),
+    contextOf,
+    now,
+    log,
+  };
+
+  async function contextOf(name: string): Promise<NameContext> {
+    const [watched, orders] = await Promise.all([
+      parts.expiry.find(name),
+      parts.orders.list({ name, limit: ORDERS_LOOKED_AT }),
+    ]);
+    return {
+      endsAt: watched?.expiry?.at,
+      orders: ordersOfName(name, orders, watched),
+      hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
+    };
+  }
+
+  /** What has not come in time is left out, and told as not seen. */
+  async function quickLook(name: string): Promise<NameHistory> {
+    const stop = new AbortController();
+    // Every question under way listens to it.
+    setMaxListeners(0, stop.signal);
+    const inTime = (look: Promise<Observation>) =>
+      Promise.race([
+        look.catch((err: unknown) => {
+          if (!stop.signal.aborted) log.warn({ err, name }, 'looking at a name for a person');
+          return undefined;
+        }),
+        sleep(QUICK_MS, undefined, { signal: stop.signal }).catch(() => undefined),
+      ]);
+    const looks = await Promise.all([
+      inTime(parts.quickObserver.observe(name, stop.signal)),
+      inTime(
+        parts.rdap.fetchRecord(name, stop.signal).then((answer) => registryObservation(answer, name, now())),
+      ),
+    ]);
+    stop.abort();
+    return looks.reduce<NameHistory>(
+      (history, look) => (look === undefined ? history : mergeObservation(history, look).history),
+      {},
+    );
+  }
+
+  return {
+    followWatchList: () => store.followWatchList(now()),
+    claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
+    async look(name) {
+      try {
+        await lookAtName(looking, name, signal);
+      } catch (error) {
+        // It is due again when its claim ends.
+        if (!signal.aborted) throw error;
+      }
+    },
+
+    async known(name) {
+      const observed = await store.find(name);
+      if (observed !== undefined && Object.keys(observed.history).length > 0) {
+        return { history: observed.history, ledger: observed.ledger, isFirstLook: false };
+      }
+      await store.requestLook(name, now());
+      return { history: await quickLook(name), ledger: [], isFirstLook: true };
+    },
+  };
+}

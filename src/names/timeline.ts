@@ -1,0 +1,83 @@
+import type { LedgerEntry } from './alarms.ts';
+import { FACT_NAMES, type FactName, type FactValue, isSameValue } from './facts.ts';
+import type { NameHistory } from './history.ts';
+
+/** A change of a name that looks have shown. */
+export interface PastChange {
+  readonly fact: FactName;
+  readonly before: FactValue;
+  readonly after: FactValue;
+  /** It happened between these two moments. */
+  readonly lastSeenBefore: Date;
+  readonly firstSeenAfter: Date;
+  /** The order that explains it; `none` when it must have one and has none; undefined when nothing is needed. */
+  readonly cause: { readonly orderId: string } | 'none' | undefined;
+}
+
+/** Facts whose changes tell people nothing: they follow others, or change with every edit. */
+const LEFT_OUT: ReadonlySet<FactName> = new Set([
+  'updated_at',
+  'soa',
+  'dnskey',
+  'registrar_expires_at',
+  'certificate',
+]);
+/** One change of the nameservers shows in these, in this order, at different times. */
+const SAME_CHANGE: readonly (readonly FactName[])[] = [
+  ['registry_nameservers', 'parent_nameservers', 'nameservers'],
+  ['secure_dns', 'ds'],
+];
+const JOIN_MS = 14 * 86_400_000;
+
+/** What has changed of a name, the latest first; each change once, however many records show it. */
+export function pastChanges(history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
+  const all = FACT_NAMES.filter((fact) => !LEFT_OUT.has(fact)).flatMap((fact) =>
+    changesOfFact(fact, history, ledger),
+  );
+  return all
+    .filter((change) => !isToldByAnother(change, all))
+    .sort((a, b) => b.firstSeenAfter.getTime() - a.firstSeenAfter.getTime());
+}
+
+function changesOfFact(fact: FactName, history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
+  const { current, past = [] } = history[fact] ?? {};
+  const values = current === undefined ? past : [current, ...past];
+  return values.slice(0, -1).flatMap((value, index): PastChange[] => {
+    const before = values[index + 1];
+    if (before === undefined) return [];
+    return [
+      {
+        fact,
+        before: before.value,
+        after: value.value,
+        lastSeenBefore: before.lastSeen,
+        firstSeenAfter: value.firstSeen,
+        cause: causeOf(fact, value.firstSeen, ledger),
+      },
+    ];
+  });
+}
+
+function causeOf(fact: FactName, firstSeen: Date, ledger: readonly LedgerEntry[]): PastChange['cause'] {
+  const entries = ledger.filter(
+    (entry) =>
+      entry.facts.includes(fact) && Math.abs(entry.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,
+  );
+  const exact = entries.find((entry) => entry.firstSeen.getTime() === firstSeen.getTime());
+  const entry = exact ?? entries[0];
+  if (entry === undefined) return undefined;
+  return entry.orderId === undefined ? 'none' : { orderId: entry.orderId };
+}
+
+function isToldByAnother(change: PastChange, all: readonly PastChange[]): boolean {
+  const group = SAME_CHANGE.find((facts) => facts.includes(change.fact)) ?? [];
+  const leading = group.slice(0, group.indexOf(change.fact));
+  return all.some(
+    (other) =>
+      leading.includes(other.fact) &&
+      Math.abs(other.firstSeenAfter.getTime() - change.firstSeenAfter.getTime()) <= JOIN_MS &&
+      (group[0] === 'secure_dns'
+        ? (other.after.length === 0) === (change.after.length === 0)
+        : isSameValue(change.fact, other.after, change.after)),
+  );
+}

@@ -1,0 +1,50 @@
+import { parseDomainName } from '../../zones/names.ts';
+import type { CommandCall, Feature } from '../feature.ts';
+import { ownSentence, textMessage } from '../views/blocks.ts';
+import { nameScreen } from '../views/name.ts';
+
+/*
+ * Everything that is known of one name.
+ */
+
+/** Orders that stand in its line of time at most. */
+const ORDERS_SHOWN = 20;
+
+async function runName(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words;
+  if (word === undefined || more.length > 0) {
+    return call.respond(textMessage('Give one name, such as `/domain name cafe.rest`.'));
+  }
+  const parsed = parseDomainName(word);
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
+  const { ascii } = parsed.value;
+  const { expiry, names, orders, settings } = call.deps;
+  const [listed, known, found, { reminderDays }] = await Promise.all([
+    expiry.findListed(ascii),
+    names.known(ascii),
+    orders.store.list({ name: ascii, limit: ORDERS_SHOWN }),
+    settings(),
+  ]);
+  await call.respond(
+    nameScreen({
+      name: ascii,
+      listed,
+      known,
+      orders: found,
+      renewWithinDays: Math.max(0, ...reminderDays),
+    }),
+  );
+}
+
+export const name: Feature = {
+  commands: [
+    {
+      name: 'name',
+      usage: 'name NAME',
+      summary: 'Show all that is known of a name: dates, registrar, what lives on it, its history',
+      example: '/domain name cafe.rest',
+      needs: 'member',
+      run: runName,
+    },
+  ],
+};

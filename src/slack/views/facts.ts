@@ -1,0 +1,139 @@
+import type { FactName, FactValue, UnseenReason } from '../../names/facts.ts';
+import { displayName } from '../../zones/names.ts';
+import { code, day, escapeText, moment, quote } from './blocks.ts';
+
+/*
+ * What registries and the DNS show of a name, in words.
+ */
+
+/** What is shown of a fact, as a label. */
+export const FACT_LABELS: Readonly<Record<FactName, string>> = {
+  registration: 'Registration',
+  registrar: 'Registrar',
+  statuses: 'Status',
+  registry_nameservers: 'Nameservers at the registry',
+  secure_dns: 'DNSSEC',
+  owner: 'Owner’s record',
+  registered_at: 'Registered',
+  expires_at: 'Expiry',
+  registrar_expires_at: 'Expiry at the registrar',
+  updated_at: 'Last change of the record',
+  transferred_at: 'Last transfer',
+  deleted_at: 'Deletion',
+  parent_nameservers: 'Delegation',
+  nameservers: 'Nameservers',
+  soa: 'Zone',
+  a: 'Address',
+  aaaa: 'IPv6 address',
+  www_a: 'Address of www',
+  www_aaaa: 'IPv6 address of www',
+  mx: 'Mail servers',
+  caa: 'Who may issue certificates',
+  spf: 'Who may send mail (SPF)',
+  dmarc: 'Mail policy (DMARC)',
+  ds: 'DNSSEC at the zone above',
+  dnskey: 'DNSSEC keys',
+  certificate: 'Certificate',
+};
+
+const REASONS: Readonly<Record<UnseenReason, string>> = {
+  timeout: 'nobody answered in time',
+  unreachable: 'the server cannot be reached',
+  malformed: 'the answer cannot be read',
+  too_large: 'the answer is too large',
+  server_failure: 'the nameservers do not answer for it',
+  refused: 'the server refuses the question',
+  referral: 'the server names others only',
+  alias_loop: 'its aliases lead in a circle',
+  private_address: 'it leads into a private network',
+  no_servers: 'no DNS server is set',
+  invalid_name: 'the name cannot be asked for',
+  unexpected_code: 'the server answered with an error',
+  registry_unavailable: 'the registry gave no record that can be read',
+  not_told: 'the registry does not tell',
+  stale: 'nobody has looked yet',
+  no_parent: 'the nameservers of the zone above were not found',
+  no_tls: 'nothing answers for it over https',
+};
+
+/** Why something was not seen; completes “not seen: …”. */
+export function formatUnseen(reason: UnseenReason): string {
+  return REASONS[reason];
+}
+
+const MAX_TEXTS = 4;
+const DATES: ReadonlySet<FactName> = new Set([
+  'registered_at',
+  'expires_at',
+  'registrar_expires_at',
+  'updated_at',
+  'transferred_at',
+  'deleted_at',
+  'certificate',
+]);
+
+/** A value as people read it. Foreign words in it are harmless. */
+export function formatValue(fact: FactName, value: FactValue): string {
+  const [first] = value;
+  if (first === undefined) return 'none';
+  if (DATES.has(fact)) return day(new Date(first));
+  switch (fact) {
+    case 'registration':
+      return 'registered';
+    case 'registrar':
+      return formatRegistrar(value);
+    case 'owner':
+      return 'another owner’s record';
+    case 'secure_dns':
+      return 'signed';
+    case 'statuses':
+      return value.map((status) => quote(status, 60)).join(', ');
+    case 'mx':
+      return formatList(value.map((text) => text.slice(text.indexOf(' ') + 1)));
+    case 'ds':
+    case 'dnskey':
+      return value.length === 1 ? 'one key' : `${value.length} keys`;
+    default:
+      return formatList(value);
+  }
+}
+
+/** A few hosts or addresses, and how many more there are. */
+export function formatList(texts: readonly string[]): string {
+  const shown = texts.slice(0, MAX_TEXTS).map((text) => code(displayName(text)));
+  const left = texts.length - shown.length;
+  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+function formatRegistrar(value: FactValue): string {
+  const partOf = (label: string) =>
+    value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
+  const [called, id] = [partOf('name'), partOf('iana')];
+  if (called === undefined) return `IANA number ${escapeText(id ?? '')}`;
+  return quote(called, 100);
+}
+
+/** What changed, as one line says it: `Registrar: A, before B`. */
+export function formatChange(fact: FactName, before: FactValue, after: FactValue): string {
+  if (fact === 'owner') return 'The owner’s record changed';
+  if (fact === 'registration') {
+    return after.length === 0 ? 'The registry has no record of it any more' : 'Registered';
+  }
+  if (fact === 'statuses') {
+    const gone = before.filter((status) => !after.includes(status));
+    const added = after.filter((status) => !before.includes(status));
+    return [
+      `${FACT_LABELS[fact]}:`,
+      [
+        ...(added.length > 0 ? [`now ${formatValue(fact, added)}`] : []),
+        ...(gone.length > 0 ? [`no longer ${formatValue(fact, gone)}`] : []),
+      ].join(', '),
+    ].join(' ');
+  }
+  return `${FACT_LABELS[fact]}: ${formatValue(fact, after)}, before ${formatValue(fact, before)}`;
+}
+
+/** Between which moments something happened. */
+export function formatBetween(lastSeenBefore: Date, firstSeenAfter: Date): string {
+  return `between ${moment(lastSeenBefore)} and ${moment(firstSeenAfter)}`;
+}

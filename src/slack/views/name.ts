@@ -1,0 +1,314 @@
+import type { ListedName } from '../../expiry/expiry.ts';
+import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
+import type { KnownName } from '../../names/names.ts';
+import { type PastChange, pastChanges } from '../../names/timeline.ts';
+import { isOpen, type Order } from '../../orders/order.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  escapeText,
+  facts,
+  header,
+  lines,
+  type Message,
+  message,
+  moment,
+  quote,
+  section,
+} from './blocks.ts';
+import { formatDay, formatDays } from './expiry.ts';
+import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
+import { orderLine } from './order.ts';
+
+/*
+ * Everything that is known of one name, on a screen that fits a phone.
+ */
+
+/** What the screen of a name shows. */
+export interface NameScreen {
+  /** In ASCII. */
+  readonly name: string;
+  /** As lists show it; undefined when it is not watched. */
+  readonly listed: ListedName | undefined;
+  readonly known: KnownName;
+  /** The latest first. */
+  readonly orders: readonly Order[];
+  /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
+  readonly renewWithinDays: number;
+}
+
+type Pair = readonly [label: string, value: string];
+
+/** Changes and orders that fit a phone. */
+const HISTORY_LINES = 8;
+const OPEN_ORDERS = 3;
+const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
+/** What people want to know of a name: of these it is said when they were not seen. */
+const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
+/** A mail server that says that there is none (RFC 7505). */
+const NO_MAIL = '0 .';
+
+/** The screen of a name. */
+export function nameScreen(screen: NameScreen): Message {
+  const { name, known, orders } = screen;
+  const title = displayName(name);
+  const open = orders.filter(({ state }) => isOpen(state));
+  return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
+    header(title),
+    section(standing(screen)),
+    ...facts([...registryPairs(known), ...lifePairs(known)]),
+    ...unseenBlocks(known),
+    ...suspectedBlocks(known),
+    ...(open.length === 0
+      ? []
+      : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
+    ...historyBlocks(known, orders),
+    ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
+    context(footer(screen)),
+  ]);
+}
+
+function plainStanding(screen: NameScreen): string {
+  return standing(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
+}
+
+/** Whose it is and until when: what a person looks for first. */
+function standing({ name, listed, known }: NameScreen): string {
+  const registration = knownValue(known, 'registration');
+  const seenExpiry = knownValue(known, 'expires_at')?.[0];
+  const sentences: string[] = [];
+  if (registration?.length === 0) {
+    sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
+  }
+  if (listed?.day !== undefined && listed.daysLeft !== undefined) {
+    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft));
+  } else if (seenExpiry !== undefined) {
+    sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
+  } else if (registration?.length !== 0) {
+    sentences.push(
+      `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+    );
+  }
+  const { lapse, snooze, renewed } = listed?.domain ?? {};
+  if (lapse?.confirmed !== undefined) sentences.push(`It is let go: “${quote(lapse.reason)}”.`);
+  else if (lapse !== undefined)
+    sentences.push(`Somebody asked to let it go, which nobody has confirmed: “${quote(lapse.reason)}”.`);
+  if (snooze !== undefined) sentences.push(`Its reminders are snoozed until ${moment(snooze.until)}.`);
+  if (renewed !== undefined) sentences.push('It was renewed; the registry does not show that yet.');
+  return sentences.join('\n');
+}
+
+const SOURCES = {
+  rdap: 'says its registry',
+  order: 'an estimate from the last order',
+  person: 'as a person said',
+} as const;
+
+function watchedStanding({ domain, deadline }: ListedName, day: string, daysLeft: number): string {
+  const source = domain.expiry === undefined ? '' : `, ${SOURCES[domain.expiry.source]}`;
+  const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
+  if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
+  if (deadline?.action === 'restore') {
+    const until = deadline.until === undefined ? '' : ` until ${formatDay(deadline.until)}`;
+    return `:warning: ${when} It was deleted: a restore can bring it back${until}.`;
+  }
+  return `${daysLeft <= 30 ? ':warning:' : ':white_check_mark:'} ${when}`;
+}
+
+/** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
+function whyNoDate(known: KnownName): string {
+  if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no date of expiry';
+  return unseenReason(known, 'registration') === 'stale'
+    ? 'its registry has not answered yet'
+    : 'its registry gives no public record, or did not answer';
+}
+
+function registryPairs(known: KnownName): Pair[] {
+  const pair = (fact: FactName, label = FACT_LABELS[fact]): Pair[] => {
+    const value = knownValue(known, fact);
+    return value === undefined || value.length === 0 ? [] : [[label, formatValue(fact, value)]];
+  };
+  return [
+    ...pair('registrar'),
+    ...pair('statuses'),
+    ...nameserverPair(known),
+    ...dnssecPair(known),
+    ...pair('registered_at'),
+    ...pair('deleted_at', 'Deleted'),
+  ];
+}
+
+/** As the zone above delegates it; where the name itself says otherwise, both. */
+function nameserverPair(known: KnownName): Pair[] {
+  const [above, own] = [
+    knownValue(known, 'parent_nameservers') ?? knownValue(known, 'registry_nameservers'),
+    knownValue(known, 'nameservers'),
+  ];
+  const shown = above ?? own;
+  if (shown === undefined) return [];
+  if (shown.length === 0) return [['Nameservers', 'none: the name is not delegated']];
+  const differs = own !== undefined && own.length > 0 && own.join() !== shown.join();
+  return [
+    ['Nameservers', `${formatList(shown)}${differs ? `; the name itself lists ${formatList(own)}` : ''}`],
+  ];
+}
+
+function dnssecPair(known: KnownName): Pair[] {
+  const value = knownValue(known, 'ds') ?? knownValue(known, 'secure_dns');
+  return value === undefined ? [] : [['DNSSEC', value.length > 0 ? 'signed' : 'not signed']];
+}
+
+/** What lives on the name. */
+function lifePairs(known: KnownName): Pair[] {
+  const web = WEB.map((fact) => knownValue(known, fact));
+  const addresses = [...new Set(web.flatMap((value) => value ?? []))];
+  const mx = knownValue(known, 'mx');
+  const mail = mx?.filter((text) => text !== NO_MAIL);
+  const certificate = knownValue(known, 'certificate');
+  return [
+    ...(addresses.length > 0
+      ? [['Website', `at ${formatList(addresses)}`] as const]
+      : web.includes(undefined)
+        ? []
+        : [['Website', 'none seen'] as const]),
+    ...(mail === undefined
+      ? []
+      : [
+          ['Mail', mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers'] as const,
+        ]),
+    ...(mail === undefined || mail.length === 0 ? [] : protection(known)),
+    ...(certificate === undefined || certificate.length === 0
+      ? []
+      : [['Certificate', `ends ${formatValue('certificate', certificate)}`] as const]),
+  ];
+}
+
+/** Whether others can send mail in the name's place. */
+function protection(known: KnownName): Pair[] {
+  const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
+  if (spf === undefined || dmarc === undefined) return [];
+  const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
+  return [['Against forged mail', parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ')]];
+}
+
+/** What could not be seen, by the reason, and since when what is shown is old. */
+function unseenBlocks(known: KnownName): AnyBlock[] {
+  const byReason = new Map<UnseenReason, string[]>();
+  for (const fact of WANTED) {
+    const reason = unseenReason(known, fact);
+    if (reason === undefined) continue;
+    const since = known.history[fact]?.current?.lastSeen;
+    const label =
+      since === undefined ? FACT_LABELS[fact] : `${FACT_LABELS[fact]} (last seen ${moment(since)})`;
+    byReason.set(reason, [...(byReason.get(reason) ?? []), label]);
+  }
+  if (byReason.size === 0) return [];
+  return lines([
+    '*Not seen* – nothing follows from it',
+    ...[...byReason].map(([reason, labels]) => `• ${labels.join(', ')}: ${formatUnseen(reason)}`),
+  ]);
+}
+
+/** What one look alone has shown: it counts when the next one shows it too. */
+function suspectedBlocks(known: KnownName): AnyBlock[] {
+  const suspected = FACT_NAMES.flatMap((fact) => {
+    const { current, candidate } = known.history[fact] ?? {};
+    if (current === undefined || candidate === undefined) return [];
+    return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
+  });
+  return suspected.length === 0 ? [] : lines(['*Seen once, not confirmed yet*', ...suspected]);
+}
+
+/** Changes and orders in one line of time, the latest first. */
+function historyBlocks(known: KnownName, orders: readonly Order[]): AnyBlock[] {
+  const changes = pastChanges(known.history, known.ledger);
+  const all = [
+    ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change) })),
+    ...orders
+      .filter(({ state }) => !isOpen(state))
+      .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
+  ].sort((a, b) => b.at.getTime() - a.at.getTime());
+  if (all.length === 0) {
+    return known.isFirstLook ? [] : [section('*History*\nNothing has changed since I began to look.')];
+  }
+  const left = all.length - HISTORY_LINES;
+  return lines([
+    '*History*',
+    ...all.slice(0, HISTORY_LINES).map(({ line }) => `• ${line}`),
+    ...(left > 0 ? [`… and ${left} earlier.`] : []),
+  ]);
+}
+
+function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange): string {
+  const why =
+    cause === undefined
+      ? ''
+      : cause === 'none'
+        ? ' · :warning: no order explains it'
+        : cause.orderId === 'lapse'
+          ? ' · by the decision to let it go'
+          : ` · by order ${code(cause.orderId)}`;
+  return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
+}
+
+function buttons({ name, listed, renewWithinDays }: NameScreen) {
+  if (listed === undefined || listed.domain.lapse?.confirmed !== undefined) return [];
+  const title = displayName(name);
+  const { deadline, daysLeft } = listed;
+  const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
+  return [
+    ...(deadline?.action === 'renew' && isNear
+      ? [
+          button({
+            actionId: 'reminder_renew',
+            text: 'Renew',
+            value: name,
+            style: 'primary',
+            label: `Renew ${title}`,
+          }),
+          button({ actionId: 'reminder_snooze', text: 'Snooze', value: name, label: `Snooze ${title}` }),
+          button({ actionId: 'reminder_lapse', text: 'Let lapse', value: name, label: `Let ${title} lapse` }),
+        ]
+      : []),
+    ...(deadline?.action === 'restore'
+      ? [button({ actionId: 'reminder_restore', text: 'Restore', value: name, label: `Restore ${title}` })]
+      : []),
+  ];
+}
+
+/** When it was seen, and what to type next. */
+function footer({ name, listed, known }: NameScreen): string {
+  const [dns, registry] = [
+    lastSeen(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
+    lastSeen(known, ['registration']),
+  ];
+  const seen = [
+    dns === undefined ? 'not seen in the DNS' : `seen in the DNS ${moment(dns)}`,
+    registry === undefined ? 'not seen at its registry' : `at its registry ${moment(registry)}`,
+  ].join(', ');
+  const next =
+    listed === undefined
+      ? `Not watched, so nobody is reminded of it and nothing before this is known: \`/domain watch ${name}\`.`
+      : `What its zone allows: \`/domain rules ${name}\`.`;
+  return `${seen.charAt(0).toUpperCase()}${seen.slice(1)}. ${next}`;
+}
+
+function lastSeen(known: KnownName, of: readonly FactName[]): Date | undefined {
+  const moments = of.flatMap((fact) => known.history[fact]?.current?.lastSeen.getTime() ?? []);
+  return moments.length === 0 ? undefined : new Date(Math.max(...moments));
+}
+
+function knownValue(known: KnownName, fact: FactName): FactValue | undefined {
+  return known.history[fact]?.current?.value;
+}
+
+/** Why the latest look did not show a fact; undefined when it did. */
+function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
+  const found = known.history[fact];
+  if (found === undefined) return known.isFirstLook ? 'timeout' : 'stale';
+  return found.unseen?.reason;
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import type { DependentName } from '../names/dependents.ts';
+import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
+import { readHistory, readImpact, readLedger } from '../names/stored.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
+
+/** A name that appears in the records of more others than this is not searched any further. */
+const MAX_MENTIONING = 2_000;
+
+const names = z.array(z.object({ name: z.string() }));
+const row = z
+  .object({
+    name: z.string(),
+    version: z.number(),
+    history: z.json().transform(readHistory),
+    ledger: z.json().transform(readLedger),
+    nextDnsAt: z.date(),
+    nextRegistryAt: z.date(),
+    isRegistryReserved: z.boolean(),
+    isUrgent: z.boolean(),
+  })
+  .transform((found): ObservedName => found);
+const rows = z.array(row);
+
+const COLUMNS = Prisma.raw(
+  'name, version, history, ledger, next_dns_at AS "nextDnsAt", next_registry_at AS "nextRegistryAt", registry_reserved AS "isRegistryReserved", urgent AS "isUrgent"',
+);
+
+/**
+ * What is known of watched names, in PostgreSQL.
+ * @throws {StoreError} from every method, when the database fails
+ */
+export function createObservationStore({ run }: Database, teamId: string): ObservationStore {
+  return {
+    find: (name) =>
+      withStoreError('reading what is known of a name', async () => {
+        const found = await run(
+          Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ${name}`,
+        );
+        return rows.parse(found)[0];
+      }),
+
+    followWatchList: (now) =>
+      withStoreError('following the watch list', async () => {
+        await run(Prisma.sql`
+          DELETE FROM name_observations o
+          WHERE team_id = ${teamId} AND NOT EXISTS (SELECT 1 FROM domains d WHERE d.name = o.name)`);
+        await run(Prisma.sql`
+          INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
+          SELECT ${teamId}, d.name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, false
+          FROM domains d
+          WHERE NOT EXISTS (
+            SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name)
+          ON CONFLICT DO NOTHING`);
+      }),
+
+    requestLook: (name, now) =>
+      withStoreError('having a name looked at', async () => {
+        await run(Prisma.sql`
+          INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
+          SELECT ${teamId}, name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, true
+          FROM domains WHERE name = ${name}
+          ON CONFLICT (team_id, name) DO UPDATE
+          SET next_dns_at = LEAST(name_observations.next_dns_at, ${now}::timestamptz),
+              next_registry_at = LEAST(name_observations.next_registry_at, ${now}::timestamptz),
+              due_at = LEAST(name_observations.due_at, ${now}::timestamptz), urgent = true`);
+      }),
+
+    claimDue: (now, leaseMs, limit) =>
+      withStoreError('claiming names to look at', async () => {
+        const claimed = await run(Prisma.sql`
+          WITH due AS (
+            SELECT name, urgent, due_at FROM name_observations
+            WHERE team_id = ${teamId} AND due_at <= ${now}::timestamptz
+              AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+            ORDER BY urgent DESC, due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ), claimed AS (
+            UPDATE name_observations o SET lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+            FROM due WHERE o.team_id = ${teamId} AND o.name = due.name
+            RETURNING o.name, due.urgent, due.due_at
+          )
+          SELECT name FROM claimed ORDER BY urgent DESC, due_at`);
+        return names.parse(claimed).map(({ name }) => name);
+      }),
+
+    save: (before, after) =>
+      withStoreError('keeping what is known of a name', async () => {
+        const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
+        const saved = await run(Prisma.sql`
+          UPDATE name_observations SET version = version + 1, lease_until = NULL,
+            history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
+            next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
+            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent}
+          WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
+          RETURNING name`);
+        return names.parse(saved).length > 0;
+      }),
+
+    mentioning: (name) =>
+      withStoreError('looking for names that hang on another one', async () => {
+        const found = await run(Prisma.sql`
+          SELECT ${COLUMNS} FROM name_observations
+          WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
+          ORDER BY name LIMIT ${MAX_MENTIONING}`);
+        return rows.parse(found).map(dependentName);
+      }),
+  };
+}
+
+/** Where a name leads, as far as it was ever seen: what is not seen now may be there still. */
+function dependentName({ name, history }: ObservedName): DependentName {
+  const { nameservers, registry_nameservers, parent_nameservers, mx } = history;
+  const valuesOf = (known: typeof mx) => known?.current?.value ?? [];
+  return {
+    name,
+    nameServers: [nameservers, registry_nameservers, parent_nameservers].flatMap(valuesOf),
+    mailServers: valuesOf(mx).map((text) => text.slice(text.indexOf(' ') + 1)),
+    redirectTargets: [],
+  };
+}
+
+const impactRows = z.array(z.object({ asked: z.json(), latest: z.json(), seenAt: z.date() }));
+
+/** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
+  return {
+    impactOf: (orderId) =>
+      withStoreError(`reading what hangs on order ${orderId}`, async () => {
+        const [found] = impactRows.parse(
+          await run(
+            Prisma.sql`SELECT asked, latest, seen_at AS "seenAt" FROM order_impacts WHERE order_id = ${orderId}`,
+          ),
+        );
+        const latest = readImpact(found?.latest);
+        if (found === undefined || latest === undefined) return undefined;
+        return { asked: readImpact(found.asked), latest, seenAt: found.seenAt };
+      }),
+
+    saveImpact: (orderId, impact, seenAt) =>
+      withStoreError(`keeping what hangs on order ${orderId}`, async () => {
+        const json = JSON.stringify(impact);
+        await run(Prisma.sql`
+          INSERT INTO order_impacts (order_id, team_id, asked, latest, seen_at)
+          SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${seenAt} FROM orders WHERE id = ${orderId}
+          ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, seen_at = excluded.seen_at`);
+      }),
+  };
+}

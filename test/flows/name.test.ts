@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { answerTo, buttonsOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * Everything that is known of one name, on one screen.
+ */
+
+const t = useTestDemo();
+const DAY_MS = 86_400_000;
+
+const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const dns = () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  return sandbox;
+};
+
+/** Moves the clock so that looks are due, until the screen shows what is waited for. */
+async function screenAfter(byMs: number, shows: RegExp): Promise<string> {
+  await t.demo.moveTime(byMs);
+  let text = await told('name cafe.rest');
+  for (let looks = 0; looks < 40 && !shows.test(text); looks += 1) {
+    await t.demo.bot.catchUp();
+    text = await told('name cafe.rest');
+  }
+  expect(text).toMatch(shows);
+  return text;
+}
+
+test('a name that nobody watches is looked at while the person waits', async () => {
+  const text = await told('name bar.rest');
+  expect(text).toMatch(/bar\.rest/);
+  expect(text).toMatch(/Expires .*says its registry/);
+  expect(text).toMatch(/Nameservers\*\n`ns1\.dns\.example`, `ns2\.dns\.example`/);
+  expect(text).toMatch(/Website\*\nat `198\.51\.100\.8`/);
+  expect(text).toMatch(/Mail\*\ngoes to `mail\.cafe\.rest`/);
+  expect(text).toMatch(/DNSSEC\*\nnot signed/);
+  expect(text, 'what the registry leaves out').toMatch(/Not seen.*Registrar: the registry does not tell/s);
+  expect(text).toContain('/domain watch bar.rest');
+  expect(text, 'nothing is known of before').not.toContain('History');
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
+});
+
+test('what nobody can see is said, and nothing is called empty', async () => {
+  dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
+  const text = await told('name deli.rest');
+  dns().faults.clear();
+  expect(text).toMatch(/Expires .*says its registry/);
+  expect(text).toMatch(/Not seen.*Mail servers.*nobody answered in time/s);
+  expect(text).not.toMatch(/none seen|no mail servers|not delegated/);
+});
+
+test('a name that no registry knows', async () => {
+  const text = await told('name unheard-of.rest');
+  expect(text).toMatch(/Its registry has no record of it/);
+});
+
+test('a watched name keeps its history', async () => {
+  await told('watch cafe.rest');
+  const first = await screenAfter(0, /Nothing has changed since I began to look/);
+  expect(first).toMatch(/Expires .*\(in 2[23] days\), says its registry/);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([
+    'reminder_renew',
+    'reminder_snooze',
+    'reminder_lapse',
+  ]);
+
+  dns().world.serve(
+    'cafe.rest',
+    ['ns1.dns.example', 'ns2.dns.example'],
+    ['@ A 198.51.100.7', '@ MX 10 mail.elsewhere.example'],
+  );
+  const once = await screenAfter(DAY_MS, /Seen once, not confirmed yet.*mail\.elsewhere\.example/s);
+  expect(once, 'one look proves nothing').toMatch(/Mail\*\ngoes to `mail\.cafe\.rest`/);
+  const changed = await screenAfter(
+    DAY_MS,
+    /Mail servers: `mail\.elsewhere\.example`, before `mail\.cafe\.rest`/,
+  );
+  expect(changed).toMatch(/Mail\*\ngoes to `mail\.elsewhere\.example`/);
+  expect(changed, 'what lives on a name may change at any time').not.toMatch(/no order explains it/);
+});
+
+test('a change that no order explains is marked', async () => {
+  t.service.registry.show('cafe.rest', { nameServers: ['ns1.thief.example'] });
+  await screenAfter(DAY_MS, /cafe\.rest/);
+  await screenAfter(
+    DAY_MS,
+    /Nameservers at the registry: `ns1\.thief\.example`, before .* no order explains it/,
+  );
+});
+
+test('one name, and a whole one', async () => {
+  expect(await told('name')).toContain('Give one name, such as `/domain name cafe.rest`.');
+  expect(await told('name one.rest two.rest')).toContain('Give one name');
+  expect(await told('name cafe')).toContain('has no ending');
+});

@@ -1,0 +1,248 @@
+import { setMaxListeners } from 'node:events';
+import { type Scene, setScene, startSandboxService, theft } from '@domain-steward/sandbox-service';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { createLog } from '../../src/log.ts';
+import type { NameOrder } from '../../src/names/alarms.ts';
+import { unseen } from '../../src/names/facts.ts';
+import { lookAtName } from '../../src/names/look.ts';
+import { createDnsObserver } from '../../src/names/observe.ts';
+import type { ObservationStore } from '../../src/names/ports.ts';
+import { createLookPlanner } from '../../src/names/schedule.ts';
+import { createRdapClient, type RdapClient } from '../../src/rdap/client.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
+import { clientFor, startDns } from '../dns/sandbox-dns.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const START = Date.UTC(2026, 10, 22);
+const NAME = 'cafe.rest';
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+let database: TestDatabase;
+let db: Database;
+let store: ObservationStore;
+let nowMs: number;
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  nowMs = START;
+  await db.prisma.nameObservation.deleteMany();
+  await db.prisma.domain.deleteMany();
+  store = createObservationStore(db, 'T0TEAM');
+});
+
+async function watch(...names: readonly string[]): Promise<void> {
+  const list = createWatchListStore(db);
+  for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', now()));
+  await store.followWatchList(now());
+}
+
+describe('the names to look at', () => {
+  test('are those of the watch list, and no others', async () => {
+    await watch('cafe.rest', 'bar.rest');
+    expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, ledger: [] });
+    await createWatchListStore(db).remove('bar.rest');
+    await store.followWatchList(now());
+    expect(await store.find('bar.rest')).toBeUndefined();
+    expect(await store.claimDue(now(), HOUR_MS, 10)).toEqual(['cafe.rest']);
+  });
+
+  test('go to one process at a time, until its claim has ended', async () => {
+    await watch('cafe.rest', 'bar.rest', 'deli.rest');
+    const claims = await Promise.all([1, 2, 3].map(() => store.claimDue(now(), HOUR_MS, 1)));
+    expect(claims.flat().sort()).toEqual(['bar.rest', 'cafe.rest', 'deli.rest']);
+    expect(await store.claimDue(now(), HOUR_MS, 10)).toEqual([]);
+    await db.prisma.nameObservation.updateMany({ data: { leaseUntil: new Date(0) } });
+    expect(await store.claimDue(now(), HOUR_MS, 10)).toHaveLength(3);
+  });
+
+  test('that somebody asks for go before others', async () => {
+    await watch('cafe.rest', 'bar.rest', 'deli.rest');
+    nowMs += 1_000;
+    await store.requestLook('deli.rest', now());
+    expect(await store.claimDue(now(), HOUR_MS, 1)).toEqual(['deli.rest']);
+  });
+
+  test('are another team’s where the team is another one', async () => {
+    await watch('cafe.rest');
+    const theirs = createObservationStore(db, 'T0OTHER');
+    expect(await theirs.find('cafe.rest')).toBeUndefined();
+    expect(await theirs.claimDue(now(), HOUR_MS, 10)).toEqual([]);
+  });
+
+  test('a look that was kept meanwhile is not overwritten', async () => {
+    await watch('cafe.rest');
+    const known = await store.find('cafe.rest');
+    if (known === undefined) throw new Error('it is not there');
+    expect(await store.save(known, { ...known, isUrgent: true })).toBe(true);
+    expect(await store.save(known, { ...known, isUrgent: false })).toBe(false);
+    expect(await store.find('cafe.rest')).toMatchObject({ isUrgent: true, version: 1 });
+  });
+
+  test('that hang on another one are found by their records', async () => {
+    await watch('cafe.rest', 'bar.rest', 'deli.rest');
+    const bar = await store.find('bar.rest');
+    if (bar === undefined) throw new Error('it is not there');
+    const seenNow = { value: ['10 mail.cafe.rest'], firstSeen: now(), lastSeen: now() };
+    const mx = { current: seenNow, candidate: undefined, past: [], unseen: undefined };
+    await store.save(bar, { ...bar, history: { mx } });
+    expect(await store.mentioning('cafe.rest')).toMatchObject([
+      { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
+    ]);
+  });
+});
+
+/** The sandbox's registry and DNS, and looks at a name there, kept in PostgreSQL. */
+async function arrange(
+  options: { readonly endsInDays?: number; readonly orders?: readonly NameOrder[] } = {},
+) {
+  const service = await startSandboxService({ now: () => nowMs });
+  const dns = await startDns();
+  const scene: Scene = { service, dns, name: NAME };
+  await setScene(scene);
+  await watch(NAME);
+  const rdap: RdapClient = createRdapClient({
+    bootstrapUrl: service.rdapBootstrapUrl,
+    userAgent: 'test',
+    now,
+    spacingMs: 0,
+  });
+  const deps = {
+    store,
+    rdap,
+    observer: createDnsObserver({
+      dns: clientFor(dns, { timeoutMs: 500 }),
+      now,
+      readCertificate: async () => unseen('no_tls'),
+    }),
+    planner: createLookPlanner(() => ({ perHour: 3_600 })),
+    contextOf: async () => ({
+      endsAt: new Date(START + (options.endsInDays ?? 300) * DAY_MS),
+      orders: options.orders ?? [],
+      hasOpenOrder: false,
+    }),
+    now,
+    log: createLog('silent'),
+    random: () => 0,
+  };
+  const known = async () => {
+    const found = await store.find(NAME);
+    if (found === undefined) throw new Error('nothing is known of it');
+    return found;
+  };
+  return {
+    service,
+    dns,
+    scene,
+    deps,
+    known,
+    look: () => lookAtName(deps, NAME, never),
+    hoursTo: (at: Date) => (at.getTime() - nowMs) / HOUR_MS,
+    rdapRequests: () => service.requestsFor({ task: 'rdap.domain' }).length,
+    async close() {
+      await rdap.close();
+      await service.close();
+    },
+  };
+}
+
+describe('a look', () => {
+  test('keeps what the registry and the DNS show, and comes again by the schedule', async () => {
+    const t = await arrange();
+    await t.look();
+    const { history, nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
+    expect(history.mx?.current?.value).toEqual(['10 mail.host.example']);
+    expect(history.registrar?.current?.value).toEqual(['iana:9998', 'name:Sandbox Registrar Ltd']);
+    expect(t.hoursTo(nextDnsAt)).toBe(24);
+    expect(t.hoursTo(nextRegistryAt)).toBe(7 * 24);
+    expect(isUrgent).toBe(false);
+    await t.close();
+  });
+
+  test('comes every few hours near the end of the name', async () => {
+    const t = await arrange({ endsInDays: 40 });
+    await t.look();
+    const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
+    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);
+    expect(isUrgent).toBe(true);
+    await t.close();
+  });
+
+  test('asks nobody before it is due', async () => {
+    const t = await arrange();
+    await t.look();
+    const [questions, requests] = [t.dns.questions.length, t.rdapRequests()];
+    nowMs += 2 * HOUR_MS;
+    await t.look();
+    expect([t.dns.questions.length, t.rdapRequests()]).toEqual([questions, requests]);
+    nowMs += DAY_MS;
+    await t.look();
+    expect(t.dns.questions.length).toBeGreaterThan(questions);
+    expect(t.rdapRequests(), 'the registry is asked weekly').toBe(requests);
+    await t.close();
+  });
+
+  test('waits for the registry’s budget, and has its moment then', async () => {
+    const t = await arrange();
+    // Half of a look a second each is left to urgent and to routine looks.
+    t.deps.planner.reserve('rest', false, now());
+    await t.look();
+    expect(t.rdapRequests()).toBe(0);
+    const waiting = await t.known();
+    expect(waiting).toMatchObject({ isRegistryReserved: true, nextRegistryAt: new Date(START + 2_000) });
+    for (let others = 0; others < 100; others += 1) t.deps.planner.reserve('rest', false, now());
+    nowMs += 2_000;
+    await t.look();
+    expect(t.rdapRequests()).toBe(1);
+    expect(await t.known()).toMatchObject({ isRegistryReserved: false });
+    await t.close();
+  });
+
+  test('a registry that does not answer is asked again after an hour, and nothing is taken for gone', async () => {
+    const t = await arrange();
+    await t.look();
+    nowMs += 8 * DAY_MS;
+    t.service.faults.set({ kind: 'status_500', match: { task: 'rdap.domain' } });
+    await t.look();
+    const { history, nextRegistryAt } = await t.known();
+    expect(history.registration).toMatchObject({
+      current: { value: ['registered'] },
+      unseen: { reason: 'registry_unavailable' },
+    });
+    expect(t.hoursTo(nextRegistryAt)).toBe(1);
+    await t.close();
+  });
+
+  test('a change is kept once two looks have shown it, with what it was and whether an order explains it', async () => {
+    const t = await arrange();
+    await t.look();
+    theft(t.scene)[0]?.run();
+    nowMs += 8 * DAY_MS;
+    await t.look();
+    const suspected = await t.known();
+    expect(suspected.ledger).toEqual([]);
+    expect(t.hoursTo(suspected.nextRegistryAt), 'its second look is soon').toBe(0.5);
+    nowMs += HOUR_MS;
+    await t.look();
+    const { ledger, history } = await t.known();
+    expect(ledger.map(({ kind, orderId }) => [kind, orderId])).toEqual([
+      ['lock_gone', undefined],
+      ['lock_gone', undefined],
+    ]);
+    expect(history.statuses?.past[0]?.value).toContain('client transfer prohibited');
+    await t.close();
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { LedgerEntry } from '../../src/names/alarms.ts';
+import type { FactName, FactValue } from '../../src/names/facts.ts';
+import type { NameHistory } from '../../src/names/history.ts';
+import { pastChanges } from '../../src/names/timeline.ts';
+
+const DAY = 86_400_000;
+const at = (days: number) => new Date(Date.UTC(2027, 0, 1) + days * DAY);
+const known = (...values: readonly (readonly [value: FactValue, from: number, until: number])[]) => {
+  const [current, ...past] = values.map(([value, from, until]) => ({
+    value,
+    firstSeen: at(from),
+    lastSeen: at(until),
+  }));
+  return { current, candidate: undefined, past, unseen: undefined };
+};
+const entry = (facts: readonly FactName[], day: number, orderId?: string): LedgerEntry => ({
+  kind: 'nameservers',
+  after: ['ns1.new.example'],
+  facts,
+  firstSeen: at(day),
+  orderId,
+});
+const OLD = ['ns1.old.example'];
+const NEW = ['ns1.new.example'];
+const moved: NameHistory = {
+  registry_nameservers: known([NEW, 11, 20], [OLD, 0, 10]),
+  parent_nameservers: known([NEW, 12, 20], [OLD, 0, 11]),
+  nameservers: known([NEW, 13, 20], [OLD, 0, 12]),
+};
+
+describe('the changes of a name', () => {
+  test('tell a move once, however many records show it, with the order that explains it', () => {
+    const ledger = [entry(['registry_nameservers', 'parent_nameservers', 'nameservers'], 11, 'O1')];
+    expect(pastChanges(moved, ledger)).toEqual([
+      {
+        fact: 'registry_nameservers',
+        before: OLD,
+        after: NEW,
+        lastSeenBefore: at(10),
+        firstSeenAfter: at(11),
+        cause: { orderId: 'O1' },
+      },
+    ]);
+  });
+
+  test('tell another value at the name itself apart', () => {
+    const history = { ...moved, nameservers: known([['ns1.thief.example'], 13, 20], [OLD, 0, 12]) };
+    expect(pastChanges(history, []).map(({ fact }) => fact)).toEqual(['nameservers', 'registry_nameservers']);
+  });
+
+  test('say what no order explains, and nothing of what needs none', () => {
+    const history = { ...moved, mx: known([['10 b.example'], 15, 20], [['10 a.example'], 0, 14]) };
+    const ledger = [entry(['registry_nameservers'], 11)];
+    expect(pastChanges(history, ledger).map(({ fact, cause }) => [fact, cause])).toEqual([
+      ['mx', undefined],
+      ['registry_nameservers', 'none'],
+    ]);
+  });
+
+  test('come the latest first, every value of a fact', () => {
+    const a = known([['3'], 20, 30], [['2'], 10, 19], [['1'], 0, 9]);
+    expect(pastChanges({ a }, []).map(({ before, after }) => [before, after])).toEqual([
+      [['2'], ['3']],
+      [['1'], ['2']],
+    ]);
+  });
+
+  test('leave out what follows other changes', () => {
+    const updated = known([['2027-02-01T00:00:00.000Z'], 20, 30], [['2027-01-01T00:00:00.000Z'], 0, 9]);
+    expect(pastChanges({ updated_at: updated }, [])).toEqual([]);
+  });
+});
