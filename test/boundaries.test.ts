@@ -117,7 +117,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
-  /^orders\/(order|tasks)\.ts$/,
+  /^orders\/(order|summary|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,
 ];

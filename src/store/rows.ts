@@ -3,6 +3,7 @@ import { FARTHEST_MS } from '../orders/clock.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { ORDER_STATES, ORDER_TASK_NAMES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter, UnnotifiedOrder } from '../orders/ports.ts';
+import { storedSummary } from '../orders/summary.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { isLeaseOver } from './statements.ts';
 
@@ -25,7 +26,7 @@ const optionalNumber = z
 
 /** Fields that a newer release has added are kept. */
 const itemResult = z.looseObject({
-  summary: z.string(),
+  summary: storedSummary,
   code: z.string().exactOptional(),
   text: z.string().exactOptional(),
   stid: z.string().exactOptional(),

@@ -113,7 +113,7 @@ describe('what is kept comes back', () => {
       workerId: 'worker',
       n: 1,
       notBefore: at(60),
-      why: 'The service is busy.',
+      why: 'busy',
     } as const;
     const held = await rig.apply(order.id, heldBack, at(4));
     expect(held.items).toMatchObject([
@@ -317,7 +317,7 @@ describe('secrets', () => {
     ['denied', { type: 'denied', by: 'U0BOB', reason: undefined }],
     ['cancelled', { type: 'cancelled', by: 'U0ALICE' }],
     ['expired', { type: 'expired' }],
-    ['failed before it is sent', { type: 'stopped', summary: 'The account is gone.' }],
+    ['failed before it is sent', { type: 'stopped', summary: { code: 'account_gone' } }],
   ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
     const order = await rig.keep(secretOrder());
     const closed = await rig.apply(order.id, event, at(7_200));

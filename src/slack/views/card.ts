@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { type Charge, COSTS_MONEY } from '../../zones/tasks.ts';
 import {
@@ -48,7 +49,9 @@ import {
   retryButtons,
   stateText,
   stopButtons,
+  taskNotes,
 } from './order.ts';
+import { retryReasonText } from './summary.ts';
 
 /*
  * The card of an order, which the people who approve read.
@@ -151,9 +154,7 @@ const CHARGES: Readonly<Record<Exclude<Charge, 'no'>, string>> = {
 
 /** What the zone says of the task, for the approver. That it costs money stands among the facts already. */
 function notesOf(order: Order): AnyBlock[] {
-  const notes = taskNamed(order.task)
-    .notes(order.items.map((item) => item.name))
-    .filter((note) => note !== COSTS_MONEY);
+  const notes = taskNotes(order).filter((note) => note !== COSTS_MONEY);
   return notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))];
 }
 
@@ -217,7 +218,7 @@ function formatApproved({ approvals }: Order): string[] {
     : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
 }
 
-const retryScheduledDetail = z.object({ why: z.string() });
+const retryScheduledDetail = z.object({ why: storedRetryReason });
 
 /** When the first of what waits may be sent again. */
 function waitsUntil(order: Order): Date | undefined {
@@ -232,7 +233,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const heldBack = history.findLast(({ kind }) => kind === 'retry_scheduled');
   const why = retryScheduledDetail.safeParse(heldBack?.detail).data?.why;
   const until = `waits until ${moment(first)}`;
-  return [why === undefined ? until : `${until}: ${ownSentence(why)}`];
+  return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */

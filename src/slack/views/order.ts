@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
   accountOwner,
-  formatState,
   type ItemResult,
   isRetryOver,
   type Order,
@@ -13,6 +12,7 @@ import {
   retryableItems,
   waitingItems,
 } from '../../orders/order.ts';
+import type { TaskRemark } from '../../orders/order-task.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
@@ -36,6 +36,8 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { formatState } from './refusal.ts';
+import { summaryText } from './summary.ts';
 
 interface TaskWords {
   /** The same everywhere: `Renew cafe.rest`. */
@@ -340,10 +342,10 @@ function formatSummary({
   attempts,
   result: { summary, stoppedBy },
 }: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
-  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summary);
+  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summaryText(summary));
   return state === 'FAILED'
     ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
-    : `${ownSentence(summary)} Stopped by ${mention(stoppedBy)}.`;
+    : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
 /**
@@ -461,10 +463,21 @@ export function seenInRecords(order: Order): string[] {
   return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
 }
 
+const REMARKS: Readonly<Record<TaskRemark, string>> = {
+  confirmed_by_order:
+    'It is sent with confirmOrder true: asking for it here, and approving it, is the confirmation.',
+};
+
+/** What must be known before saying yes: what the zones and the service's document say of the task. */
+export function taskNotes({ task, items }: Pick<Order, 'task' | 'items'>): string[] {
+  const { notes, remarks } = taskNamed(task);
+  return [...notes(items.map(({ name }) => name)), ...remarks.map((remark) => REMARKS[remark])];
+}
+
 /** What is asked of the requester before a draft becomes an order. */
 export function confirmMessage(order: Order): Message {
   const title = orderTitle(order);
-  const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
+  const notes = taskNotes(order);
   return message(`${escapeText(title)}?`, [
     section(
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
