@@ -59,10 +59,24 @@ const SENDING_LOST = z.object({
   since: requestSummary.exactOptional(),
 });
 
-const itemSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED, SENDING_LOST]);
+/** What a newer release has kept, with a code that this one does not know. */
+const OF_NEWER_RELEASE = z.object({ code: z.literal('of_newer_release'), was: z.string() });
+
+const itemSummary = z.discriminatedUnion('code', [
+  ...PLAIN,
+  EARLIER_UNANSWERED,
+  SENDING_LOST,
+  OF_NEWER_RELEASE,
+]);
 
 /** A summary as it is kept: of an older release, a sentence. */
-export const storedSummary = z.union([z.string(), itemSummary]);
+export const storedSummary = z.union([
+  z.string(),
+  itemSummary,
+  z
+    .looseObject({ code: z.string() })
+    .transform(({ code }): z.output<typeof OF_NEWER_RELEASE> => ({ code: 'of_newer_release', was: code })),
+]);
 
 export type PlainSummary = z.output<typeof plainSummary>;
 export type RequestSummary = z.output<typeof requestSummary>;

@@ -19,7 +19,7 @@ import { hoursLater, newOrder, START } from './sample.ts';
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
   return events.reduce((before, event) => {
     const result = transition(before, event, START);
-    if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal}`);
+    if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal.code}`);
     return result.order;
   }, order);
 }

@@ -74,6 +74,8 @@ function textOf(summary: ItemSummary): string {
       const lost = 'This was sent, and the bot’s database has lost that it was.';
       return summary.since === undefined ? lost : `${lost} ${textOf(summary.since)}`;
     }
+    case 'of_newer_release':
+      return `A newer release of the bot has kept this, in words that this one does not know (${summary.was}).`;
     default:
       return PLAIN[summary.code];
   }
