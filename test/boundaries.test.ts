@@ -129,7 +129,7 @@ const PURE = [
   /^expiry\/deadline\.ts$/,
   /^money\/(amount|order-cost|prices)\.ts$/,
   /^names\/(facts|timeline)\.ts$/,
-  /^orders\/(order|tasks)\.ts$/,
+  /^orders\/(order|summary|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,
 ];

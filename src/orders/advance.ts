@@ -42,7 +42,7 @@ export async function advance(deps: AdvanceDeps, orderId: string): Promise<void>
 /** Whoever found its lease run out has taken the claim from its worker. */
 async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
-    claim === undefined ? { event: { type: 'released' } } : { refusal: 'its worker is alive' },
+    claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
   );
   if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
 }

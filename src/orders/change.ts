@@ -1,6 +1,6 @@
-import { type EarlierFinding, formatFinding } from './earlier.ts';
 import type { Order, OrderEvent } from './order.ts';
-import type { OrderCommit, OrderStore } from './ports.ts';
+import type { CommitOutcome, OrderCommit, OrderStore } from './ports.ts';
+import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
 /** What a decision makes of the order as it is now. */
@@ -9,22 +9,15 @@ export type Decision =
       readonly event: OrderEvent;
       readonly extra?: Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs'>;
     }
-  | { readonly refusal: string };
+  | { readonly refusal: Refusal };
 
 export type ChangeOutcome =
   | { readonly ok: true; readonly order: Order; readonly before: Order }
   | {
       readonly ok: false;
-      readonly refusal: string;
+      readonly refusal: Refusal;
       readonly order: Order | undefined;
-      /** Another open order has the same task and name: a draft cannot be confirmed. */
-      readonly openOrderId?: string;
-      /** The order retries one that was done, or may be: what was about to be sent must not be. */
-      readonly earlier?: EarlierFinding;
     };
-
-/** Said of an id that no order has: a draft that was forgotten, or a slip. */
-export const NO_SUCH_ORDER = 'There is no such order. `/domain orders` lists the latest.';
 
 /** More than this many others changing one order at once means that something is wrong. */
 const MAX_ATTEMPTS = 50;
@@ -43,7 +36,7 @@ export async function changeOrder(
 ): Promise<ChangeOutcome> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const before = (tries === 0 ? known : undefined) ?? (await deps.store.load(orderId));
-    if (before === undefined) return { ok: false, refusal: NO_SUCH_ORDER, order: undefined };
+    if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
     const decision = await decide(before);
     if ('refusal' in decision) {
       if (before === known) continue;
@@ -61,14 +54,17 @@ export async function changeOrder(
       ...decision.extra,
     });
     if (committed.ok) return { ok: true, order: result.order, before };
-    if (committed.conflictingOrderId !== undefined) {
-      const openOrderId = committed.conflictingOrderId;
-      return { ok: false, refusal: 'Another order for this is open.', order: before, openOrderId };
-    }
-    if (committed.earlier !== undefined) {
-      const { earlier } = committed;
-      return { ok: false, refusal: formatFinding(earlier), order: before, earlier };
-    }
+    const refusal = refusalOfConflict(committed);
+    if (refusal !== undefined) return { ok: false, refusal, order: before };
   }
   throw new Error(`changing order ${orderId}: others kept changing it`);
+}
+
+/** What stands in the way of a commit; undefined when somebody else was only faster. */
+function refusalOfConflict({
+  conflictingOrderId,
+  earlier,
+}: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
+  if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
+  return earlier === undefined ? undefined : { code: 'earlier_order', finding: earlier };
 }

@@ -1,10 +1,12 @@
 import type { TeamSettings } from '../config.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { findEarlier, formatFinding, stopForEarlier } from './earlier.ts';
+import { findEarlier, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, membershipUnknown, refusalToDecide, validApprovers } from './policy.ts';
+import { type ApprovalPolicy, refusalToDecide, validApprovers } from './policy.ts';
 import type { Directory, OrderStore, PriceOf } from './ports.ts';
+import type { Refusal } from './refusal.ts';
+import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
 export interface DecideDeps {
@@ -66,7 +68,7 @@ export async function approveOrder(
       if (unmet !== undefined) return unmet;
       const findings = await findEarlier(deps.store.load, order);
       const open = findings.find(({ found }) => found === 'open');
-      if (open !== undefined) return { refusal: formatFinding(open) };
+      if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
       const stop = stopForEarlier(order, findings);
       if (stop !== undefined) {
         isPart = true;
@@ -77,7 +79,7 @@ export async function approveOrder(
     // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
     const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
     if (doubtful !== undefined && standing.length < order.approvalsRequired)
-      return { refusal: membershipUnknown(doubtful) };
+      return { refusal: { code: 'membership_unknown', userId: doubtful } };
     const { unreadableGroups } = policy;
     const names = order.items.map(({ name }) => name);
     const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
@@ -107,7 +109,7 @@ export async function refusalToDeny(
   deps: DecideDeps,
   order: Order,
   userId: string,
-): Promise<string | undefined> {
+): Promise<Refusal | undefined> {
   return refusalToDecide(order, userId, 'deny', await currentPolicy(deps, [userId]));
 }
 
@@ -120,7 +122,7 @@ export function cancelOrder(
   return changeOrder(deps, orderId, (order) =>
     order.requesterId === userId
       ? { event: { type: 'cancelled', by: userId } }
-      : { refusal: 'Only the person who asked can cancel. An approver can deny it.' },
+      : { refusal: { code: 'not_the_requester', wanted: 'cancel' } },
   );
 }
 
@@ -140,10 +142,6 @@ export function remindApprovers(
   return changeOrder(deps, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
-/** Said of an order whose account has gone. */
-export const ACCOUNT_GONE =
-  'The account it was asked with is no longer linked, so nothing was sent. Link it again with `/domain link` and ask again.';
-
 /**
  * What becomes of an order that no longer has what it needs: its account, the zone’s leave, and the people it rests on
  * as members of the workspace. Undefined when all is there.
@@ -154,18 +152,16 @@ async function unmetPrecondition(
 ): Promise<Decision | undefined> {
   const { people, isLinked } = await partiesOf(deps.findAccount, order);
   const check = await checkMembers(deps.directory, people);
-  const noLongerAllowed = isLinked ? rulesChanged(order) : ACCOUNT_GONE;
+  const noLongerAllowed = isLinked ? rulesChanged(order) : ({ code: 'account_gone' } as const);
   const summary = check.kind === 'left' ? check.summary : noLongerAllowed;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
-  return check.kind === 'unknown' ? { refusal: membershipUnknown(check.userId) } : undefined;
+  return check.kind === 'unknown'
+    ? { refusal: { code: 'membership_unknown', userId: check.userId } }
+    : undefined;
 }
 
 /** Why what was asked for is no longer allowed; undefined when it is. */
-export function rulesChanged(order: Order): string | undefined {
+export function rulesChanged(order: Order): PlainSummary | undefined {
   const checked = taskNamed(order.task).check(order.input);
-  if (!checked.ok) {
-    const problems = checked.problems.map(({ problem }) => problem).join(' ');
-    return `The rules have changed since it was asked for, so nothing was sent. ${problems}`;
-  }
-  return undefined;
+  return checked.ok ? undefined : { code: 'rules_changed', issues: [...checked.issues] };
 }

@@ -58,13 +58,6 @@ export async function findEarlier(
   );
 }
 
-/** What people are told of a name that is not sent for what was found. */
-export function formatFinding({ orderId, found }: EarlierFinding): string {
-  return found === 'done'
-    ? `Order \`${orderId}\`, which this asks for again, turned out to have been carried out. Nothing was sent.`
-    : `What became of order \`${orderId}\`, which this asks for again, is not known yet. Nothing was sent. That order has to be settled first.`;
-}
-
 /** The event that stops the names of the first order found, and of that one alone: each is told with its order. */
 export function stopForEarlier(
   order: Order,
@@ -77,7 +70,7 @@ export function stopForEarlier(
     .map(({ name }) => name);
   return {
     type: 'stopped',
-    summary: formatFinding(first),
+    summary: { code: 'earlier_order', orderId: first.orderId, found: first.found },
     only: waitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),

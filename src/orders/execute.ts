@@ -8,15 +8,8 @@ import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
-import { ACCOUNT_GONE, rulesChanged } from './decide.ts';
-import {
-  type ItemResult,
-  isInvalidated,
-  type Order,
-  type OrderEvent,
-  type OrderItem,
-  waitingItems,
-} from './order.ts';
+import { rulesChanged } from './decide.ts';
+import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
@@ -95,15 +88,19 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
   return outcome;
 }
 
-const MEMBERSHIP_UNKNOWN =
-  'Slack does not tell whether the people of an order are still members: it is not sent yet';
+const NOT_DUE: Decision = { refusal: { code: 'not_due' } };
+
+function warnOfMembership({ log }: ExecuteDeps, orderId: string, userId: string): void {
+  log.warn(
+    { orderId, userId },
+    'Slack does not tell whether the people of an order are still members: it is not sent yet',
+  );
+}
 
 /** Another worker has the order, or its state has moved on: nothing may be sent. */
 class ClaimLost extends Error {
   override readonly name = 'ClaimLost';
 }
-
-const SESSION_ENDED = 'The service refused the request before it, because the session had ended.';
 
 /**
  * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
@@ -116,28 +113,27 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
   let isPutOff = false;
-  const putOff = (refusal: string): Decision => {
+  const putOff = (): Decision => {
     isPutOff = true;
-    return { refusal };
+    return NOT_DUE;
   };
   const claim = async (order: Order): Promise<Decision> => {
     isPutOff = false;
-    if (order.state !== 'APPROVED') return { refusal: 'not approved' };
+    if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = waitingItems(order);
-    if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now())))
-      return { refusal: 'it waits for its time' };
+    if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
     const changed = rulesChanged(order);
     if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
     ({ people } = await partiesOf(deps.findAccount, order));
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
     if (members.kind === 'unknown') {
-      deps.log.warn({ orderId, userId: members.userId }, MEMBERSHIP_UNKNOWN);
-      return putOff(MEMBERSHIP_UNKNOWN);
+      warnOfMembership(deps, orderId, members.userId);
+      return putOff();
     }
     prepared = await prepare(deps, order);
     // A replica that knows the key carries it out, or this one does once it knows it.
-    if (prepared.error instanceof UnknownKeyError) return putOff(prepared.error.message);
+    if (prepared.error instanceof UnknownKeyError) return putOff();
     // Of each claim its own: a process that lost an order and claims it again is another worker. What its first go
     // still has to say must not touch what the second one sends. A database that loses commits repeats versions.
     const workerId = `${deps.workerId}/${randomUUID()}`;
@@ -184,7 +180,7 @@ async function sendItems(
   }
   if (means === undefined) {
     await retryUntilCommitted(deps, signal, () =>
-      change(deps, () => ({ event: { type: 'stopped', summary: ACCOUNT_GONE } })),
+      change(deps, () => ({ event: { type: 'stopped', summary: { code: 'account_gone' } } })),
     );
     return;
   }
@@ -205,7 +201,7 @@ async function sendItems(
  */
 async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<boolean> {
   const members = await checkMembers(worker.directory, worker.people);
-  if (members.kind === 'unknown') worker.log.warn({ orderId: worker.latest.id }, MEMBERSHIP_UNKNOWN);
+  if (members.kind === 'unknown') warnOfMembership(worker, worker.latest.id, members.userId);
   if (members.kind !== 'left') return members.kind === 'members';
   const { summary } = members;
   await retryUntilCommitted(worker, signal, () =>
@@ -262,13 +258,13 @@ async function sendItem(
     go.mayBeDone = false;
     // Before the commit: the process may be suspended during it.
     markedAt = wallClock();
-    const again = refusal === undefined ? {} : { again: SESSION_ENDED };
+    const again = refusal === undefined ? {} : { again: 'session_ended' as const };
     const marked = await change(deps, () => ({
       event: { type: 'sending', workerId: deps.workerId, n: item.n, ...again },
     }));
     if (!marked.ok) {
-      if (marked.earlier !== undefined) await stopEarlier(deps, order.id);
-      throw refusal === undefined ? new ClaimLost(marked.refusal) : new RetryRefusedError(refusal);
+      if (marked.refusal.code === 'earlier_order') await stopEarlier(deps, order.id);
+      throw refusal === undefined ? new ClaimLost(marked.refusal.code) : new RetryRefusedError(refusal);
     }
     go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.mayBeDone = true;
@@ -352,7 +348,10 @@ function outcomeOfError(
       type: 'answered',
       n,
       ...(isOpen
-        ? { outcome: 'UNKNOWN', result: { ...result, summary: isInvalidated(result.summary) } }
+        ? {
+            outcome: 'UNKNOWN',
+            result: { ...result, summary: { code: 'earlier_unanswered', since: result.summary } },
+          }
         : { outcome, result }),
       ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
     };
@@ -366,14 +365,12 @@ function outcomeOfError(
       n,
       notBefore: new Date(deps.now().getTime() + todo.afterMs),
       why,
-      ...(inDoubt ? { doubt: POSSIBLY_CARRIED_OUT } : {}),
+      ...(inDoubt ? { doubt: { code: 'sent_again' } as const } : {}),
     },
     sent,
     ...(sent === undefined ? {} : { end: answered(inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
-
-const POSSIBLY_CARRIED_OUT = 'The service did not answer. It is sent again, which does no harm.';
 
 async function commitOutcome(
   deps: Worker,
@@ -437,7 +434,7 @@ async function release(worker: Worker): Promise<void> {
   await change(worker, (order) =>
     order.claim?.workerId === worker.workerId && waitingItems(order).length > 0
       ? { event: { type: 'released' } }
-      : { refusal: 'nothing is left to send' },
+      : NOT_DUE,
   );
 }
 

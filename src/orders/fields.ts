@@ -1,28 +1,32 @@
 import { z } from 'zod';
 import { parseDomainName, parseHostName } from '../zones/names.ts';
 import { checkName } from '../zones/rules.ts';
+import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
 /*
- * The fields that inputs of orders are made of, as people type them and as they are stored. Each message says what
- * to give.
+ * The fields that inputs of orders are made of, as people type them and as they are stored. The message of each
+ * issue is its code.
  */
 
-export const domainName = z.string('Give a domain name, such as cafe.rest.').transform((text, context) => {
+/** An issue in the words of the zone. */
+const zoneIssue = (sentence: string) => ({ code: 'custom', params: { sentence } }) as const;
+
+export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
   const parsed = parseDomainName(text);
-  const problems = parsed.ok ? checkName(parsed.value) : [parsed.problem];
-  for (const message of problems) context.addIssue({ code: 'custom', message });
+  const sentences = parsed.ok ? checkName(parsed.value) : [parsed.problem];
+  for (const sentence of sentences) context.addIssue(zoneIssue(sentence));
   return parsed.ok ? parsed.value.ascii : z.NEVER;
 });
 
 export const hostName = z.string().transform((text, context) => {
   const parsed = parseHostName(text);
   if (parsed.ok) return parsed.value.ascii;
-  context.addIssue({ code: 'custom', message: parsed.problem });
+  context.addIssue(zoneIssue(parsed.problem));
   return z.NEVER;
 });
 
 /** A number as it is stored, or as people type it: `1e3`, `0x1f` and an empty text are none. */
-const wholeNumber = (message: string) =>
+const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(
       [
@@ -37,59 +41,64 @@ const wholeNumber = (message: string) =>
     )
     .pipe(z.int(message));
 
-const GIVE_CONTACT = 'Give the contact’s id, a whole number above 0.';
-export const contactId = wholeNumber(GIVE_CONTACT)
-  .pipe(z.number().positive(GIVE_CONTACT))
-  .pipe(z.number().max(2_147_483_647, 'That number is too large for a contact’s id.'));
+const MAX_INT32 = 2_147_483_647;
+
+const NO_CONTACT: PlainIssueCode = 'no_contact_id';
+export const contactId = wholeNumber(NO_CONTACT)
+  .pipe(z.number().positive(NO_CONTACT))
+  .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
 /** The document gives the id of an SSL contact no type: any whole number goes. */
-export const sslContactId = wholeNumber(GIVE_CONTACT).pipe(z.number().positive(GIVE_CONTACT));
+export const sslContactId = wholeNumber(NO_CONTACT).pipe(z.number().positive(NO_CONTACT));
 
-export const years = wholeNumber('Give the period in whole years, such as 2.');
+export const years = wholeNumber('no_whole_years');
 
 /** Characters that nobody can see or that are half of one: neither the interfaces nor the database carry them. */
 const UNSEEN = /[\p{Cc}\p{Cs}]/u;
 
-export const requiredText = (message: string, max = 255) =>
+const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';
+const UNSEEN_CHARACTER: PlainIssueCode = 'unseen_character';
+
+export const requiredText = (message: PlainIssueCode, max = 255) =>
   z
     .string(message)
     .trim()
     .min(1, message)
-    .max(max, `Use at most ${max} characters.`)
-    .refine((text) => !UNSEEN.test(text), 'It contains a character that cannot be seen. Type it again.');
+    .max(max, TOO_LONG)
+    .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER);
 
 /** A text that is left out when it is empty: "what is left empty is not sent". */
 export const optionalText = (max = 255) =>
   z
     .string()
     .trim()
-    .max(max, `Use at most ${max} characters.`)
-    .refine((text) => !UNSEEN.test(text), 'It contains a character that cannot be seen. Type it again.')
+    .max(max, TOO_LONG)
+    .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER)
     .transform((text) => (text === '' ? undefined : text))
     .optional();
 
-const GIVE_NUMBER = 'Give a whole number from 0.';
-export const optionalNumber = wholeNumber(GIVE_NUMBER)
-  .pipe(z.number().nonnegative(GIVE_NUMBER))
-  .pipe(z.number().max(2_147_483_647, 'That number is too large.'))
+const NO_NUMBER: PlainIssueCode = 'no_number_from_0';
+export const optionalNumber = wholeNumber(NO_NUMBER)
+  .pipe(z.number().nonnegative(NO_NUMBER))
+  .pipe(z.number().max(MAX_INT32, 'number_too_large' satisfies PlainIssueCode))
   .optional();
 
-const GIVE_CONTEXT = 'Give the context’s number, such as 4.';
-export const contextNumber = wholeNumber(GIVE_CONTEXT)
-  .pipe(z.number().positive(GIVE_CONTEXT))
-  .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.'));
+const NO_CONTEXT: PlainIssueCode = 'no_context_number';
+export const contextNumber = wholeNumber(NO_CONTEXT)
+  .pipe(z.number().positive(NO_CONTEXT))
+  .pipe(z.number().max(MAX_INT32, 'number_too_large_for_context' satisfies PlainIssueCode));
 
-export const email = z.email('Give an e-mail address, such as anna@example.com.');
+export const email = z.email('email_missing' satisfies PlainIssueCode);
 
 /** Service API, section "SSL contact": international format. */
 export const phoneNumber = z
   .string()
   .trim()
-  .regex(/^(\+[1-9][0-9 ().-]{4,30})?$/, 'Give the number in international format, such as +49-30-5550100.')
+  .regex(/^(\+[1-9][0-9 ().-]{4,30})?$/, 'phone_number_malformed' satisfies PlainIssueCode)
   .transform((text) => (text === '' ? undefined : text))
   .optional();
 
-const twoLetters = (message: string, inCase: (text: string) => string) =>
+const twoLetters = (message: PlainIssueCode, inCase: (text: string) => string) =>
   z
     .string()
     .trim()
@@ -98,11 +107,7 @@ const twoLetters = (message: string, inCase: (text: string) => string) =>
     .optional();
 
 /** ISO 3166-1 alpha-2. */
-export const countryCode = twoLetters('Give the country’s two-letter code, such as DE.', (code) =>
-  code.toUpperCase(),
-);
+export const countryCode = twoLetters('country_code_malformed', (code) => code.toUpperCase());
 
 /** ISO 639-1. */
-export const languageCode = twoLetters('Give the language’s two-letter code, such as en.', (code) =>
-  code.toLowerCase(),
-);
+export const languageCode = twoLetters('language_code_malformed', (code) => code.toLowerCase());

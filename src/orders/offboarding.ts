@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
-import { OWNER_LEFT, REQUESTER_LEFT } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 
 /*
@@ -43,7 +42,10 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
 
 async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string): Promise<void> {
   await changeOrder(deps, orderId, (order) => ({
-    event: { type: 'stopped', summary: order.requesterId === userId ? REQUESTER_LEFT : OWNER_LEFT },
+    event: {
+      type: 'stopped',
+      summary: { code: order.requesterId === userId ? 'requester_left' : 'owner_left' },
+    },
   }));
 }
 

@@ -15,24 +15,9 @@ import {
   type ZoneTask,
 } from '../zones/tasks.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
+import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
+import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-
-/** Something that keeps a request from becoming an order, and the field it is about. */
-export interface InputIssue {
-  readonly field: string;
-  readonly problem: string;
-}
-
-/** Something in an input that one interface of the service documents alone. */
-export interface InterfaceConstraint {
-  /** The field that says it. */
-  readonly field: string;
-  /** In words, to follow "because of": `the mode frame`. */
-  readonly what: string;
-}
-
-/** What ties an input to an interface; nothing does where both lists are empty. */
-export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;
 
 /** The interfaces that an account reaches for a task. */
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
@@ -111,7 +96,7 @@ export interface OrderTask<Name extends string = OrderTaskName> {
    */
   constraints(input: unknown): InterfaceConstraints;
   /** What keeps an input from the interface that it asks for, at the fields that ask. */
-  routeProblems(client: ServiceClient, input: unknown): readonly InputIssue[];
+  routeIssues(client: ServiceClient, input: unknown): readonly InputIssue[];
   /**
    * Checks what a person asked for against the zone's rules, and again before it is sent.
    * @param input as typed, or as stored
@@ -120,7 +105,7 @@ export interface OrderTask<Name extends string = OrderTaskName> {
     input: unknown,
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
-    | { readonly ok: false; readonly problems: readonly InputIssue[] };
+    | { readonly ok: false; readonly issues: readonly InputIssue[] };
   /** What an approver must know beyond the fields: what the zone and the service's document say of the task. */
   notes(names: readonly string[]): readonly TaskNote[];
   /** A lock of transfers that it begins for a name; undefined when it begins none. */
@@ -153,7 +138,7 @@ interface Definition<Name extends string, Input, Wire, Output> {
    * What is wrong beyond the shape of single fields; asked too when only some of them could be read.
    * @param zones of the names that were given, of those that cannot be read too; the general rules where none tells
    */
-  readonly problems?: (
+  readonly issues?: (
     input: Partial<Input>,
     zones: readonly ZoneProfile[],
     complete: boolean,
@@ -169,7 +154,7 @@ interface Definition<Name extends string, Input, Wire, Output> {
 
 const UNCONSTRAINED: InterfaceConstraints = { json: [], xml: [] };
 
-function routeProblems(
+function routeIssues(
   service: TaskOutline,
   { json, xml }: InterfaceConstraints,
   client: ServiceClient,
@@ -178,24 +163,16 @@ function routeProblems(
   if (tiedToXml !== undefined && json.length > 0) {
     return json.map(({ field, what }) => ({
       field,
-      problem: `${capitalized(what)} goes over the JSON interface alone, and ${tiedToXml.what} over the XML interface alone. Leave one of them out.`,
+      code: 'interfaces_conflict',
+      overJson: what,
+      overXml: tiedToXml.what,
     }));
   }
-  const problemsOf = (via: Interface, tied: readonly InterfaceConstraint[], why: string): InputIssue[] =>
-    tied.length === 0 || !('unsupported' in client.supports(service, via))
+  const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
+    tied.length === 0 || !('unsupported' in client.supports(service, needs))
       ? []
-      : tied.map(({ field, what }) => ({ field, problem: `${capitalized(what)} ${why}` }));
-  return [
-    ...problemsOf('xml', xml, NO_XML),
-    ...problemsOf('json', json, 'goes over the JSON interface alone, which takes no two-factor accounts.'),
-  ];
-}
-
-const NO_XML =
-  'goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+      : tied.map(({ field, what }) => ({ field, code: 'interface_out_of_reach', needs, because: what }));
+  return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
 /** Which interface an input asks for; undefined: whichever the account has. */
@@ -224,8 +201,20 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
 }
 
-/** Said of whatever no field has a sentence of its own for, such as an input that another release kept. */
-const UNREADABLE = 'This is missing or cannot be read. Fill it in again.';
+/** Of whatever no field has a code of its own for, such as an input that another release kept. */
+const UNREADABLE: PlainIssueCode = 'unreadable';
+
+/** What the schema of a field says is wrong, whose message is a code or whose words are the zone's. */
+function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
+  // `names` for its third line, `parent_user` for a field of an object.
+  const field = issue.path.filter((part) => typeof part === 'string').join('_');
+  const sentence: unknown = issue.code === 'custom' ? issue.params?.['sentence'] : undefined;
+  if (typeof sentence === 'string') return { field, code: 'zone_rule', sentence };
+  const limit = limitIssueCode.safeParse(issue.message);
+  if (issue.code === 'too_big' && limit.success)
+    return { field, code: limit.data, max: Number(issue.maximum) };
+  return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
+}
 
 /** Joins what is particular to a task with what all tasks do alike. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
@@ -263,36 +252,31 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
 
     constraints: ties,
 
-    routeProblems: (client, raw) => routeProblems(service, ties(raw), client),
+    routeIssues: (client, raw) => routeIssues(service, ties(raw), client),
 
     check(raw) {
       const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
       if (!parsed.success) {
         const { issues } = parsed.error;
-        const unreadable = issues.map((issue) => ({
-          // `names` for its third line, `parent_user` for a field of an object.
-          field: issue.path.filter((part) => typeof part === 'string').join('_'),
-          problem: issue.message,
-        }));
         const readable = definition.input.partial().safeParse(without(raw, issues));
         // Each of its fields was read by the schema of that field.
         const input = (readable.data ?? {}) as Partial<Input>;
         const zones = zonesOf(raw, field);
         return {
           ok: false,
-          problems: [...unreadable, ...(definition.problems?.(input, zones, false) ?? [])],
+          issues: [...issues.map(inputIssueOf), ...(definition.issues?.(input, zones, false) ?? [])],
         };
       }
       const names = definition.names(parsed.data);
-      const zoneProblems =
+      const zoneIssues: InputIssue[] =
         zoneTask === undefined
           ? []
           : names.flatMap((name) =>
-              checkTask(zoneFor(name), zoneTask).map((problem) => ({ field, problem })),
+              checkTask(zoneFor(name), zoneTask).map((sentence) => ({ field, code: 'zone_rule', sentence })),
             );
       const zones = names.map(zoneFor);
-      const problems = [...zoneProblems, ...(definition.problems?.(parsed.data, zones, true) ?? [])];
-      return problems.length > 0 ? { ok: false, problems } : { ok: true, input: parsed.data, names };
+      const issues = [...zoneIssues, ...(definition.issues?.(parsed.data, zones, true) ?? [])];
+      return issues.length > 0 ? { ok: false, issues } : { ok: true, input: parsed.data, names };
     },
 
     notes(names) {

@@ -1,3 +1,4 @@
+import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 
 /**
@@ -64,8 +65,7 @@ export interface ResultObject {
 
 /** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
 export interface ItemResult {
-  /** One sentence for people. */
-  readonly summary: string;
+  readonly summary: StoredSummary;
   /** The service's status code and text, as it gave them. */
   readonly code?: string;
   readonly text?: string;
@@ -211,7 +211,7 @@ export type OrderEvent =
       readonly workerId: string;
       readonly n: number;
       /** Of a second request of the same claim: the proof that the service did not carry the first one out. */
-      readonly again?: string;
+      readonly again?: RetryReason;
     }
   /** Proof that the service did not carry item `n` out, or that repeating it does no harm: it may go again. */
   | {
@@ -219,9 +219,9 @@ export type OrderEvent =
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
-      readonly why: string;
+      readonly why: RetryReason;
       /** The request may have been carried out: this is what people are told until it has gone out again. */
-      readonly doubt?: string;
+      readonly doubt?: PlainSummary;
     }
   | {
       readonly type: 'answered';
@@ -243,7 +243,7 @@ export type OrderEvent =
   /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
   | {
       readonly type: 'stopped';
-      readonly summary: string;
+      readonly summary: PlainSummary;
       /** The person, if it was one. An order of which nothing was sent is then cancelled, and has not failed. */
       readonly by?: string;
       /** Only these items; all that wait when left out. */
@@ -256,7 +256,7 @@ export type OrderEvent =
   /** The database was put back, slept or lost commits: what it calls unsent may have been carried out. */
   | {
       readonly type: 'invalidated';
-      readonly summary: string;
+      readonly summary: PlainSummary;
       /** A request that left, of which the database knows nothing, and what became of it. */
       readonly known?: LostRequest;
     }
@@ -291,11 +291,6 @@ export interface OrderLogEntry {
   readonly version: number;
   readonly at: Date;
   readonly detail: Readonly<Record<string, unknown>>;
-}
-
-/** What is told of an item when an earlier request for it may have been carried out. @param since what came after it */
-export function isInvalidated(since: string): string {
-  return `An earlier request may have reached the service and got no answer. After it: ${since}`;
 }
 
 const FINAL_STATES: ReadonlySet<OrderState> = new Set([
@@ -362,22 +357,4 @@ export function outcomeOf(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' |
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';
   return items.some((item) => item.state === 'FAILED') ? 'FAILED' : 'SUCCEEDED';
-}
-
-const STATE_WORDS: Readonly<Record<OrderState, string>> = {
-  DRAFT: 'not confirmed yet',
-  PENDING: 'waiting for approval',
-  APPROVED: 'approved already',
-  EXECUTING: 'being carried out',
-  SUCCEEDED: 'done',
-  FAILED: 'failed',
-  UNKNOWN: 'sent, with an unknown outcome',
-  DENIED: 'denied',
-  EXPIRED: 'expired',
-  CANCELLED: 'cancelled',
-};
-
-/** The state as people read it, to follow "the order is". */
-export function formatState(state: OrderState): string {
-  return STATE_WORDS[state];
 }

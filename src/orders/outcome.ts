@@ -1,12 +1,15 @@
 import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
-import { LOST_SENDING } from './state-machine.ts';
+import type { RequestSummary } from './summary.ts';
 
 /*
  * What a worker makes of its request’s outcome. Nothing that is known of a request that left is thrown away,
  * whatever the order says by then.
  */
 
-export type AnsweredEvent = OrderEvent & { readonly type: 'answered' };
+export type AnsweredEvent = OrderEvent & {
+  readonly type: 'answered';
+  readonly result: { readonly summary: RequestSummary };
+};
 type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
 /** How a try to carry an item out ended. */
@@ -51,17 +54,19 @@ export function lostRequest(
   const { n, outcome, result } = said;
   return {
     type: 'invalidated',
-    summary: 'The bot’s database has lost what was sent of this order, so this may have been sent too.',
+    summary: { code: 'may_be_sent_too' },
     known: {
       n,
       sentAt: sent.sentAt,
       attempts: sent.attempts,
       outcome,
-      result: { ...result, summary: `${LOST_SENDING} ${OUTCOME_WORDS[outcome] ?? result.summary}` },
+      result: {
+        ...result,
+        summary: {
+          code: 'sending_lost',
+          since: outcome === 'SUCCEEDED' ? { code: 'answered_done' } : result.summary,
+        },
+      },
     },
   };
 }
-
-const OUTCOME_WORDS: Readonly<Partial<Record<AnsweredEvent['outcome'], string>>> = {
-  SUCCEEDED: 'The service answered that it was carried out.',
-};

@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { Order } from './order.ts';
 import type { Directory } from './ports.ts';
+import type { PlainSummary } from './summary.ts';
 
 /*
  * The people an order rests on. Once one of them has left, nothing of it is sent any more.
@@ -10,14 +11,9 @@ export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
 export interface Party {
   readonly userId: string;
-  /** Said of the order when this person has left. */
-  readonly summary: string;
+  /** What becomes of the order when this person has left. */
+  readonly summary: PlainSummary;
 }
-
-export const REQUESTER_LEFT =
-  'The person who asked is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, somebody else has to ask.';
-export const OWNER_LEFT =
-  'The person whose account it uses is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, ask again with your own account.';
 
 export interface Parties {
   /** Who asked, and whose account the order uses. */
@@ -28,10 +24,10 @@ export interface Parties {
 
 export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
-  const requester = { userId: order.requesterId, summary: REQUESTER_LEFT };
+  const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
   const isOther = account !== undefined && account.userId !== order.requesterId;
   return {
-    people: isOther ? [requester, { userId: account.userId, summary: OWNER_LEFT }] : [requester],
+    people: isOther ? [requester, { userId: account.userId, summary: { code: 'owner_left' } }] : [requester],
     isLinked: account !== undefined,
   };
 }

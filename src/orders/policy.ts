@@ -1,4 +1,5 @@
 import { isRequester, type Order, type OrderTaskName } from './order.ts';
+import type { ApproverRight, Refusal } from './refusal.ts';
 
 /** The rules for approvals at one moment, read afresh for every decision, as far as they concern certain people. */
 export interface ApprovalPolicy {
@@ -25,40 +26,28 @@ export function refusalToDecide(
   userId: string,
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
-): string | undefined {
+): Refusal | undefined {
   // Who asks again for what failed is asking, and so is whoever asked for it first.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
-    return policy.approvers.has(userId)
-      ? 'You asked for this, so somebody else has to approve it.'
-      : 'You asked for this, so an approver has to approve it. The card names them.';
+    return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }
-  return refusalOfNonApprover(
-    policy,
-    userId,
-    `Only approvers can ${decision} orders. Ask one of them; the card names them.`,
-  );
+  return refusalOfNonApprover(policy, userId, decision);
 }
 
 /**
  * Why a person does not count as an approver, or undefined when they do.
- * @param otherwise said where Slack has told all that there is to know
+ * @param wanted what only approvers may do
  */
 export function refusalOfNonApprover(
   { approvers, unconfirmed, unreadableGroups }: ApprovalPolicy,
   userId: string,
-  otherwise: string,
-): string | undefined {
+  wanted: ApproverRight,
+): Refusal | undefined {
   if (approvers.has(userId)) return undefined;
-  if (unconfirmed.has(userId))
-    return 'Slack does not tell me whether you are still here. Try again in a minute.';
-  if (unreadableGroups.length === 0) return otherwise;
-  const groups = unreadableGroups.map((id) => `<!subteam^${id}>`).join(' and ');
-  return `I could not read the group ${groups} in Slack, so I do not know whether you are an approver. Try again in a minute, or ask an approver whom the card names.`;
-}
-
-/** Said while Slack does not tell whether somebody else, on whom a decision rests, is still a member. */
-export function membershipUnknown(userId: string): string {
-  return `Slack does not tell me whether <@${userId}> is still here. Try again in a minute.`;
+  if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
+  return unreadableGroups.length === 0
+    ? { code: 'not_an_approver', wanted }
+    : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
 /** Those who approved and may approve at this moment. */

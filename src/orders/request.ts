@@ -5,10 +5,12 @@ import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
 import { changeOrder } from './change.ts';
+import type { InputIssue } from './input-issue.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
-import type { AvailableInterfaces, InputIssue, OrderTask } from './order-task.ts';
+import type { AvailableInterfaces, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore, PriceOf } from './ports.ts';
+import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
@@ -45,7 +47,7 @@ export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
   | { readonly kind: 'not_linked' }
   | { readonly kind: 'unsupported'; readonly why: string }
-  | { readonly kind: 'invalid'; readonly problems: readonly InputIssue[] }
+  | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
@@ -64,9 +66,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const why = client === undefined ? undefined : task.unsupported(client);
   if (why !== undefined) return { kind: 'unsupported', why };
   const checked = task.check(request.input);
-  if (!checked.ok) return { kind: 'invalid', problems: checked.problems };
-  const unreachable = client === undefined ? [] : task.routeProblems(client, checked.input);
-  if (unreachable.length > 0) return { kind: 'invalid', problems: unreachable };
+  if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
+  const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
+  if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
 
   const settings = await deps.settings();
   const now = deps.now();
@@ -171,11 +173,11 @@ export async function availableInterfacesOf(
   return client === undefined ? { json: false, xml: false } : task.availableInterfaces(client);
 }
 
-const FORGOTTEN = 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.';
+const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
 
 export type ConfirmOutcome =
   | { readonly kind: 'confirmed'; readonly order: Order }
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'open_already'; readonly order: Order };
 
 /** The requester confirms a draft: it becomes an order that others see. */
@@ -189,7 +191,7 @@ export async function confirmOrder(
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
-    if (order.requesterId !== userId) return { refusal: 'Only the person who asked can confirm.' };
+    if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
     return {
       event: {
         type: 'confirmed',
@@ -200,8 +202,9 @@ export async function confirmOrder(
     };
   });
   if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
-  if (outcome.order === undefined) return { kind: 'refused', why: FORGOTTEN };
-  if (outcome.openOrderId === undefined) return { kind: 'refused', why: outcome.refusal };
-  const open = await deps.store.load(outcome.openOrderId);
+  const { refusal } = outcome;
+  if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: FORGOTTEN };
+  if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
+  const open = await deps.store.load(refusal.orderId);
   return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
 }

@@ -86,9 +86,6 @@ const LAST_TRIES = 5;
 /** After this long without a bot what the database says of orders under way is not taken for the truth. */
 const ASLEEP_MS = 15 * 60_000;
 
-const INVALIDATED =
-  'It was approved, and not sent as far as the bot’s database knows. That database was put back from a backup, failed over to another server or slept for long, so it may have been carried out since. It is not sent by itself.';
-
 /** What a process has seen of its database. */
 export interface Known {
   readonly database: string;
@@ -140,8 +137,8 @@ async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) =>
       order.state === 'APPROVED' || order.state === 'EXECUTING'
-        ? { event: { type: 'invalidated', summary: INVALIDATED } }
-        : { refusal: 'it has ended' },
+        ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
+        : { refusal: { code: 'not_due' } },
     );
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have gone out before: it is not sent');
   }

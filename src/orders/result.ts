@@ -4,6 +4,7 @@ import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
+import type { PlainSummary, RetryReason } from './summary.ts';
 
 /** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
 const MAX_RETRIES = 3;
@@ -32,7 +33,7 @@ export type RetryDecision =
   | {
       readonly kind: 'again';
       readonly afterMs: number;
-      readonly why: string;
+      readonly why: RetryReason;
       /** It may have been carried out: repeating it does no harm. Else it provably was not. */
       readonly inDoubt?: boolean;
     }
@@ -56,9 +57,7 @@ export function decideRetry(
   if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
     // Whatever this is, where the request may have left only "unknown" is honest.
-    return sent
-      ? { kind: 'over', outcome: 'UNKNOWN' }
-      : retryBeforeSending(attempts, 'It could not be sent.');
+    return sent ? { kind: 'over', outcome: 'UNKNOWN' } : retryBeforeSending(attempts, 'not_sendable');
   }
   switch (error.kind) {
     case 'busy':
@@ -67,7 +66,7 @@ export function decideRetry(
         : {
             kind: 'again',
             afterMs: Math.min(Math.max(error.retryAfterMs ?? backoff(attempts), 1_000), MAX_RETRY_AFTER_MS),
-            why: 'The service is busy.',
+            why: 'busy',
           };
     case 'token_used':
       return attempts > MAX_BUSY_RETRIES
@@ -75,18 +74,18 @@ export function decideRetry(
         : {
             kind: 'again',
             afterMs: Math.max(error.retryAfterMs ?? backoff(attempts), 1_000),
-            why: 'The one-time token of this half minute is used up.',
+            why: 'token_used',
           };
     case 'not_sent':
-      return retryBeforeSending(attempts, 'The service could not be reached.');
+      return retryBeforeSending(attempts, 'not_reached');
     case 'unknown_outcome':
     case 'invalid_response':
-      if (!sent) return retryBeforeSending(attempts, 'The service did not answer.');
+      if (!sent) return retryBeforeSending(attempts, 'no_answer');
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? {
             kind: 'again',
             afterMs: backoff(attempts),
-            why: 'The service did not answer; repeating this is harmless.',
+            why: 'no_answer_harmless',
             inDoubt: true,
           }
         : { kind: 'over', outcome: 'UNKNOWN' };
@@ -99,7 +98,7 @@ export function decideRetry(
 }
 
 /** Nothing of the item left, so that nothing speaks against trying again. */
-function retryBeforeSending(attempts: number, why: string): RetryDecision {
+function retryBeforeSending(attempts: number, why: RetryReason): RetryDecision {
   return attempts > MAX_RETRIES
     ? { kind: 'over', outcome: 'FAILED' }
     : { kind: 'again', afterMs: backoff(attempts), why };
@@ -158,41 +157,28 @@ export function fullResponse(envelope: Envelope): unknown {
 export function resultOfResponse(
   answer: CompletedRequest,
   task: Pick<OrderTask, 'secretResult'>,
-): ItemResult {
+): ItemResult & { readonly summary: PlainSummary } {
   return {
     ...fromEnvelope(answer.envelope),
     httpStatus: answer.httpStatus,
-    summary: 'Done.',
+    summary: { code: 'done' },
     ...(task.secretResult && answer.secret !== undefined ? { hasSecret: true } : {}),
   };
 }
-
-const UNOPENED =
-  'What is kept encrypted for it cannot be opened any more, so nothing was sent. Link the account again with `/domain link`, then ask again.';
-
-const SUSPENDED =
-  'The bot was suspended when it was about to send this, so it sent nothing. Meanwhile another process or person may have taken it for lost: look whether it was carried out before you settle it.';
-const RETRY_REFUSED =
-  'The service refused it because the session had ended, so it was not carried out. It was not sent again, because the order has changed meanwhile.';
 
 /** What is kept of a refusal or of an answer that never came. */
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
   account: Pick<OrderAccount, 'login' | 'context'>,
-): ItemResult {
-  if (error instanceof VaultError) return { summary: UNOPENED };
-  if (error instanceof SuspendedError) return { summary: SUSPENDED };
+): ItemResult & { readonly summary: PlainSummary } {
+  if (error instanceof VaultError) return { summary: { code: 'sealed_unopened' } };
+  if (error instanceof SuspendedError) return { summary: { code: 'suspended' } };
   if (error instanceof RetryRefusedError) {
-    return { ...resultOfError(error.refusal, outcome, account), summary: RETRY_REFUSED };
+    return { ...resultOfError(error.refusal, outcome, account), summary: { code: 'session_ended' } };
   }
   if (!(error instanceof ServiceError)) {
-    return {
-      summary:
-        outcome === 'FAILED'
-          ? 'The bot could not prepare the request, so nothing was sent. Its log says why.'
-          : 'The bot failed while the request may have been under way.',
-    };
+    return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'failed_under_way' } };
   }
   return {
     ...(error.envelope === undefined ? {} : fromEnvelope(error.envelope)),
@@ -209,26 +195,24 @@ function summaryOf(
   error: ServiceError,
   outcome: 'FAILED' | 'UNKNOWN',
   account: Pick<OrderAccount, 'login' | 'context'>,
-): string {
+): PlainSummary {
   switch (error.kind) {
     case 'auth':
-      return `The service did not accept the linked account (${accountName(account)}). Renew the link with \`/domain link\`, then retry.`;
+      return { code: 'account_refused', account: accountName(account) };
     case 'refused':
-      return 'The service refused.';
+      return { code: 'refused' };
     case 'busy':
-      return 'The service stayed busy, so it was not carried out.';
+      return { code: 'service_busy' };
     case 'token_used':
-      return 'The one-time tokens of the linked account were used up again and again, so nothing was sent.';
+      return { code: 'tokens_used_up' };
     case 'not_sent':
-      return 'The service could not be reached, so nothing was sent.';
+      return { code: 'not_reached' };
     case 'unsupported':
     case 'invalid_input':
-      return `Nothing was sent: ${error.message}`;
+      return { code: 'not_sendable', message: error.message };
     case 'unknown_outcome':
     case 'invalid_response':
-      if (outcome !== 'UNKNOWN') return 'The service did not answer, and nothing was sent.';
-      return error.envelope === undefined
-        ? 'The request may have reached the service, but no answer that can be read came back.'
-        : 'The service answered, but its answer does not say clearly whether it was carried out.';
+      if (outcome !== 'UNKNOWN') return { code: 'no_answer' };
+      return { code: error.envelope === undefined ? 'no_readable_answer' : 'unclear_answer' };
   }
 }

@@ -1,22 +1,14 @@
-import { NO_SUCH_ORDER } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
-import { findEarlier, formatFinding } from './earlier.ts';
-import {
-  accountOwner,
-  formatState,
-  isRequester,
-  isRetryOver,
-  type Order,
-  RETRY_DAYS,
-  retryableItems,
-} from './order.ts';
+import { findEarlier } from './earlier.ts';
+import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
+import type { Refusal } from './refusal.ts';
 import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** The secret part of the order was not kept: the person has to type it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order };
 
@@ -36,19 +28,14 @@ export async function retryOrder(
   typed?: TypedAgain,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId);
-  if (order === undefined) return { kind: 'refused', why: NO_SUCH_ORDER };
-  const why = (await refusalOfPerson(deps, order, userId)) ?? (await refusalOfOrder(deps, order));
-  if (why !== undefined) return { kind: 'refused', why };
+  if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
+  const refusal = (await refusalOfPerson(deps, order, userId)) ?? (await refusalOfOrder(deps, order));
+  if (refusal !== undefined) return { kind: 'refused', refusal };
   const names = await namesToRetry(deps, order);
-  if ('why' in names) return { kind: 'refused', why: names.why };
+  if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (order.hasSecretInput && typed === undefined) return { kind: 'needs_secret', order };
   const account = await deps.findAccount(order.account.id);
-  if (account === undefined) {
-    return {
-      kind: 'refused',
-      why: 'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
-    };
-  }
+  if (account === undefined) return { kind: 'refused', refusal: { code: 'retry_account_gone' } };
   const request = {
     task: order.task,
     requesterId: userId,
@@ -73,53 +60,42 @@ export async function retryOrder(
   });
 }
 
-async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<string | undefined> {
+async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(
-      await currentPolicy(deps, [userId]),
-      userId,
-      'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
-    );
+    const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = accountOwner(order);
   if (owner === userId) return undefined;
-  if (order.hasSecretInput) {
-    return `Its secret part was not kept. Only the person who asked first, <@${owner}>, can ask again and type it.`;
-  }
-  return taskNamed(order.task).secretResult
-    ? `Its answer is a secret out of the account of <@${owner}>, so only they can ask for it again. Ask for your own with \`/domain\`.`
-    : undefined;
+  if (order.hasSecretInput) return { code: 'secret_input_of', ownerId: owner };
+  return taskNamed(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 
-async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<string | undefined> {
-  if (order.state !== 'FAILED') {
-    return `Only an order that failed can be retried; this one is ${formatState(order.state)}. Ask for it anew with \`/domain\`.`;
-  }
+async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
+  if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
   // Its card was shown while there was time: this takes the button off.
   await deps.store.requestTelling(order.id, deps.now());
-  return `It ended more than ${RETRY_DAYS} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
+  return { code: 'retry_over', days: RETRY_DAYS };
 }
 
 /** The names that failed, without those that an earlier order turned out to have done. */
 async function namesToRetry(
   deps: Pick<RetryDeps, 'store'>,
   order: Order,
-): Promise<{ readonly failed: readonly string[] } | { readonly why: string }> {
+): Promise<{ readonly failed: readonly string[] } | { readonly refusal: Refusal }> {
   const items = retryableItems(order);
   const findings = await findEarlier(deps.store.load, order, items);
   const open = findings.find(({ found }) => found === 'open');
-  if (open !== undefined) return { why: formatFinding(open) };
+  if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
   const failed = items.map(({ name }) => name).filter((name) => findings.every((each) => each.name !== name));
-  return failed.length > 0 ? { failed } : { why: nothingToRetry(order) };
+  return failed.length > 0 ? { failed } : { refusal: nothingToRetry(order) };
 }
 
 /** Why nothing of a failed order is left to ask for again. A request whose answer never came proves nothing. */
-function nothingToRetry({ items }: Order): string {
-  return items.some(({ result }) => result?.late === 'UNKNOWN')
-    ? 'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.'
-    : 'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.';
+function nothingToRetry({ items }: Order): Refusal {
+  const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
+  return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
 /** Whether what was typed is the order again, and not another one. */

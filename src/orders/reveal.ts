@@ -1,8 +1,8 @@
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import type { Secret } from '../service/secret.ts';
-import { NO_SUCH_ORDER } from './change.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
+import type { Refusal } from './refusal.ts';
 import { resultOwner } from './request.ts';
 
 export type RevealOutcome =
@@ -15,7 +15,7 @@ export type RevealOutcome =
     }
   | {
       readonly kind: 'refused';
-      readonly why: string;
+      readonly refusal: Refusal;
       /** For the log: it is there and does not open. */
       readonly err?: VaultError;
     };
@@ -27,24 +27,18 @@ export async function revealSecret(
   userId: string,
 ): Promise<RevealOutcome> {
   const order = await deps.store.load(orderId);
-  if (order === undefined) return { kind: 'refused', why: NO_SUCH_ORDER };
+  if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
   if (order.requesterId !== userId) {
-    return {
-      kind: 'refused',
-      why: 'Only the person who asked can see this. Ask for your own with `/domain`.',
-    };
+    return { kind: 'refused', refusal: { code: 'not_the_requester', wanted: 'reveal' } };
   }
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
   const sealed =
     item === undefined ? undefined : await deps.store.takeRevealable(orderId, item.n, deps.now());
   if (item === undefined || sealed === undefined) {
-    return { kind: 'refused', why: 'This order has nothing to show. Ask for it again with `/domain`.' };
+    return { kind: 'refused', refusal: { code: 'nothing_to_reveal' } };
   }
   if (sealed === 'gone') {
-    return {
-      kind: 'refused',
-      why: 'It was shown already, or its hour is over, and it is gone. Ask for it again.',
-    };
+    return { kind: 'refused', refusal: { code: 'reveal_over' } };
   }
   const giveBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
   try {
@@ -61,10 +55,7 @@ export async function revealSecret(
     return {
       kind: 'refused',
       err: error,
-      why:
-        error instanceof UnknownKeyError
-          ? 'One of my keys is missing here, so this was not shown, and is still kept. Try again in a few minutes, within the hour for which it is kept; whoever runs me finds in my log which key it is.'
-          : 'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
+      refusal: { code: error instanceof UnknownKeyError ? 'reveal_key_missing' : 'reveal_unopened' },
     };
   }
 }

@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   EVIDENCE,
-  formatState,
   type ItemResult,
   isFinal,
-  isInvalidated,
   ORDER_STATES,
   type Order,
   type OrderEvent,
@@ -13,6 +11,8 @@ import {
   type OrderState,
   outcomeOf,
 } from './order.ts';
+import type { Refusal } from './refusal.ts';
+import type { ItemSummary } from './summary.ts';
 
 /*
  * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
@@ -30,14 +30,12 @@ interface Changed {
 export type Transition =
   | Changed
   /** The event does not apply in this state: nothing changes. */
-  | { readonly ok: false; readonly refusal: string };
+  | { readonly ok: false; readonly refusal: Refusal };
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
 
 interface Row<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
-  /** Follows "It cannot be". */
-  readonly participle: string;
   /** @returns undefined when the event does not apply to the order's items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
@@ -46,23 +44,23 @@ interface Row<Type extends OrderEvent['type']> {
 const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
-  confirmed: { from: ['DRAFT'], participle: 'confirmed', apply: confirmed },
-  approved: { from: ['PENDING'], participle: 'approved', apply: approved },
-  denied: { from: ['PENDING'], participle: 'denied', apply: denied },
-  cancelled: { from: ['DRAFT', 'PENDING'], participle: 'cancelled', apply: cancelled },
-  expired: { from: ['PENDING'], participle: 'expired', apply: expired },
-  reminded: { from: ['PENDING'], participle: 'reminded', apply: reminded },
-  claimed: { from: ['APPROVED'], participle: 'carried out', apply: claimed },
-  sending: { from: ['EXECUTING'], participle: 'sent', apply: sending },
-  retry_scheduled: { from: ['EXECUTING'], participle: 'held back', apply: retryScheduled },
-  released: { from: ['EXECUTING'], participle: 'released', apply: released },
-  stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], participle: 'stopped', apply: stopped },
-  answered: { from: NOT_FINAL, participle: 'answered', apply: answered },
-  invalidated: { from: NOT_FINAL, participle: 'invalidated', apply: invalidated },
-  hinted: { from: NOT_FINAL, participle: 'given a hint', apply: hinted },
-  resolved: { from: NOT_FINAL, participle: 'resolved', apply: resolved },
-  answered_late: { from: ORDER_STATES, participle: 'answered', apply: answeredLate },
-  shown: { from: ORDER_STATES, participle: 'confirmed by the registry', apply: registryConfirmed },
+  confirmed: { from: ['DRAFT'], apply: confirmed },
+  approved: { from: ['PENDING'], apply: approved },
+  denied: { from: ['PENDING'], apply: denied },
+  cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
+  expired: { from: ['PENDING'], apply: expired },
+  reminded: { from: ['PENDING'], apply: reminded },
+  claimed: { from: ['APPROVED'], apply: claimed },
+  sending: { from: ['EXECUTING'], apply: sending },
+  retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
+  released: { from: ['EXECUTING'], apply: released },
+  stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], apply: stopped },
+  answered: { from: NOT_FINAL, apply: answered },
+  invalidated: { from: NOT_FINAL, apply: invalidated },
+  hinted: { from: NOT_FINAL, apply: hinted },
+  resolved: { from: NOT_FINAL, apply: resolved },
+  answered_late: { from: ORDER_STATES, apply: answeredLate },
+  shown: { from: ORDER_STATES, apply: registryConfirmed },
 };
 
 /**
@@ -79,9 +77,9 @@ function applyRow<Type extends OrderEvent['type']>(
   event: EventOf<Type>,
   now: Date,
 ): Transition {
-  const { from, participle, apply } = EVENTS[type];
+  const { from, apply } = EVENTS[type];
   const result = from.includes(order.state) ? apply(order, event, now) : undefined;
-  return result ?? refuse(order, participle);
+  return result ?? { ok: false, refusal: { code: 'wrong_state', wanted: type, state: order.state } };
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
@@ -98,10 +96,7 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
 
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    return {
-      ok: false,
-      refusal: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
-    };
+    return { ok: false, refusal: { code: 'time_is_over' } };
   }
   // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
@@ -112,7 +107,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const standing = approvals.length - lapsed.length;
   const enough = standing >= order.approvalsRequired;
   if (isRepeated && !enough) {
-    return { ok: false, refusal: 'You have approved this already. It needs somebody else’s approval too.' };
+    return { ok: false, refusal: { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
   const detail = {
@@ -168,7 +163,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
       : // Somebody may have stopped the order while the request whose session had ended was out.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
-  const why = event.again === undefined ? {} : { why: event.again };
+  const why = event.again === undefined ? {} : { why: { code: event.again } };
   return changedOrder(
     order,
     now,
@@ -191,7 +186,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   }
   const entry = {
     kind: event.type,
-    detail: { n: item.n, name: item.name, why: event.why, until: event.notBefore.toISOString() },
+    detail: { n: item.n, name: item.name, why: { code: event.why }, until: event.notBefore.toISOString() },
   };
   if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
   return changedOrder(order, now, entry, {
@@ -210,16 +205,17 @@ function notRetried(
   order: Order,
   item: OrderItem,
   entry: Parameters<typeof changedOrder>[2],
-  doubt: string | undefined,
+  doubt: ItemSummary | undefined,
   now: Date,
 ): Transition {
   const by = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
-  const open = { ...item, result: { summary: STOPPED, inDoubt }, attempts: attemptsOf(item) };
+  const summary = { code: 'stopped' } as const;
+  const open = { ...item, result: { summary, inDoubt }, attempts: attemptsOf(item) };
   const items = replaceItem(
     order,
     item.n,
-    stoppedItem(open, { summary: STOPPED, ...(by === undefined ? {} : { by }) }),
+    stoppedItem(open, { summary, ...(by === undefined ? {} : { by }) }),
   );
   return finishIfComplete(changedOrder(order, now, entry, { items }), now);
 }
@@ -236,18 +232,15 @@ function released(order: Order, event: EventOf<'released'>, now: Date): Transiti
         state: 'APPROVED',
         claim: undefined,
         items: order.items.map((item) =>
-          item.state === 'SENT' ? { ...item, state: 'UNKNOWN', result: { summary: NO_ANSWER_KNOWN } } : item,
+          item.state === 'SENT'
+            ? { ...item, state: 'UNKNOWN', result: { summary: { code: 'no_answer_known' } } }
+            : item,
         ),
       },
     ),
     now,
   );
 }
-
-/** What is told of an item that a person stopped. */
-export const STOPPED = 'It was stopped before it was sent.';
-const STOPPED_UNDER_WAY =
-  'Its request was on its way when the order was stopped. It is not sent again, whatever becomes of it.';
 
 /** Nothing more is sent of the order, or of some of its items. */
 function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
@@ -274,7 +267,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
     if (isStopped(item)) return stoppedItem(item, event);
     // Should it turn out not to have been carried out, it is not sent again either.
     return by !== undefined && item.state === 'SENT'
-      ? { ...item, result: { ...(item.result ?? { summary: STOPPED_UNDER_WAY }), stoppedBy: by } }
+      ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
   });
   return finishIfComplete(changedOrder(order, now, entry, { items }), now);
@@ -287,7 +280,11 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
     ...(doneIn === undefined ? {} : { doneIn }),
   };
   return item.result?.inDoubt === true
-    ? { ...item, state: 'UNKNOWN', result: { summary: isInvalidated(summary), ...marks } }
+    ? {
+        ...item,
+        state: 'UNKNOWN',
+        result: { summary: { code: 'earlier_unanswered', since: summary }, ...marks },
+      }
     : { ...item, state: 'FAILED', result: { summary, ...marks } };
 }
 
@@ -366,7 +363,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   );
 }
 
-function unknownItem(item: OrderItem, summary: string): OrderItem {
+function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
@@ -384,7 +381,11 @@ function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition |
       kind: event.type,
       detail: { n, name: item.name, ctid: item.ctid, hint: hint.text, source: hint.source },
     },
-    { items: replaceItem(order, n, { result: { ...(item.result ?? { summary: NO_ANSWER_KNOWN }), hint } }) },
+    {
+      items: replaceItem(order, n, {
+        result: { ...(item.result ?? { summary: { code: 'no_answer_known' } }), hint },
+      }),
+    },
   );
 }
 
@@ -394,7 +395,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
   );
   if (unknown.length === 0) return undefined;
-  const summary = event.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
+  const summary: ItemSummary = { code: 'settled', outcome: event.outcome };
   const detail = {
     outcome: event.outcome,
     reason: event.reason ?? null,
@@ -416,9 +417,6 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
     now,
   );
 }
-
-/** What people are told where the database says that nothing was sent, and a worker knows better. */
-export const LOST_SENDING = 'This was sent, and the bot’s database has lost that it was.';
 
 /**
  * What has ended stays as it ended, for people and later orders rest on it. What became of the request is kept beside
@@ -452,7 +450,7 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
         answeredAt: now,
         result: {
           ...event.result,
-          summary: wasLost || summary === undefined ? LOST_SENDING : summary,
+          summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
           ...(resolvedBy === undefined ? {} : { resolvedBy: resolvedBy }),
           late: event.outcome,
         },
@@ -475,9 +473,6 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
     { items: replaceItem(order, item.n, { result }) },
   );
 }
-
-const NO_ANSWER_KNOWN =
-  'The request may have reached the service, but the bot stopped before it could read an answer.';
 
 function isClaimedBy(order: Order, workerId: string): boolean {
   return order.state === 'EXECUTING' && order.claim?.workerId === workerId;
@@ -513,7 +508,7 @@ function isKept(item: OrderItem, result: ItemResult): boolean {
   return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
 }
 
-/** What came from the service; the bot's own sentence changes when an item is doubted or settled. */
+/** What came from the service; the bot's own summary changes when an item is doubted or settled. */
 function statusTextOf(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
@@ -571,27 +566,5 @@ function finishIfComplete(result: Changed, now: Date): Changed {
         version: order.version,
       },
     ],
-  };
-}
-
-/** What a person who was refused does next, by the state that the order is in. */
-const NEXT: Readonly<Record<OrderState, string>> = {
-  DRAFT: 'The person who asked has to confirm it first.',
-  PENDING: 'An approver decides about it.',
-  APPROVED: 'Its thread will say how it ends.',
-  EXECUTING: 'Its thread will say how it ends.',
-  SUCCEEDED: 'Its thread says how it went.',
-  FAILED: 'Its thread says why; Retry asks again.',
-  UNKNOWN: 'An approver has to settle it first.',
-  DENIED: 'Ask again if it is still wanted.',
-  EXPIRED: 'Ask again if it is still wanted.',
-  CANCELLED: 'Ask again if it is still wanted.',
-};
-
-/** The event does not apply in the order’s state. */
-function refuse(order: Order, wanted: string): Transition {
-  return {
-    ok: false,
-    refusal: `It cannot be ${wanted}: the order is ${formatState(order.state)}. ${NEXT[order.state]}`,
   };
 }

@@ -1,10 +1,10 @@
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { formatState, isFinal, type Order, waitingItems } from './order.ts';
+import { isFinal, type Order, waitingItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import type { OrderStore } from './ports.ts';
-import { STOPPED } from './state-machine.ts';
+import type { Refusal } from './refusal.ts';
 
 /**
  * The requester or an approver stops what waits to be sent. What is being sent goes on: its answer is kept as it comes.
@@ -13,28 +13,22 @@ export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Pr
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToStop(deps, order, userId);
     if (refusal !== undefined) return { refusal };
-    return { event: { type: 'stopped', by: userId, summary: STOPPED } };
+    return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
   });
 }
 
-async function refusalToStop(deps: DecideDeps, order: Order, userId: string): Promise<string | undefined> {
+async function refusalToStop(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
   if (order.requesterId !== userId) {
-    const refusal = refusalOfNonApprover(
-      await currentPolicy(deps, [userId]),
-      userId,
-      'Only the person who asked, or an approver, can stop this. Ask one of them.',
-    );
+    const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'stop');
     if (refusal !== undefined) return refusal;
   }
   if (order.state === 'DRAFT' || order.state === 'PENDING') {
-    return 'It is not approved yet. The person who asked can cancel it, an approver can deny it.';
+    return { code: 'stop_unapproved' };
   }
   if (isFinal(order.state) || order.state === 'UNKNOWN') {
-    return `The order is ${formatState(order.state)}; nothing waits to be sent any more. Its thread says how it went.`;
+    return { code: 'nothing_waits', state: order.state };
   }
-  return waitingItems(order).length > 0
-    ? undefined
-    : 'Its request is on its way and cannot be called back. Its thread will say how it ends.';
+  return waitingItems(order).length > 0 ? undefined : { code: 'sent_already' };
 }
 
 /** Stops every name of a retry that an earlier order has done, or may still do. */
@@ -45,7 +39,7 @@ export async function stopEarlier(
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {
       const event = stopForEarlier(order, await findEarlier(deps.store.load, order));
-      return event === undefined ? { refusal: 'nothing stands in its way' } : { event };
+      return event === undefined ? { refusal: { code: 'not_due' } } : { event };
     });
     if (!outcome.ok) return outcome;
   }

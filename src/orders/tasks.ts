@@ -33,11 +33,13 @@ import {
   sslContactId,
   years,
 } from './fields.ts';
-import { defineOrderTask, type InputIssue, type InterfaceConstraint, type OrderTask } from './order-task.ts';
+import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
+import type { InterfaceConstraint } from './interface-constraint.ts';
+import { defineOrderTask, type OrderTask } from './order-task.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
-const TOO_MANY_NAMES = `Give at most ${MAX_NAMES} names in one order, so that its approver can read it.`;
+const TOO_MANY_NAMES: z.output<typeof limitIssueCode> = 'too_many_names';
 
 const delegation = {
   name: domainName,
@@ -49,12 +51,16 @@ const delegation = {
 
 const single = z.object({ name: domainName });
 
-function nameServerProblems(
+function nameServerIssues(
   { nameServers }: { readonly nameServers?: readonly string[] | undefined },
   [zone]: readonly ZoneProfile[],
 ): InputIssue[] {
   if (zone === undefined || nameServers === undefined) return [];
-  return checkNameServers(zone, nameServers).map((problem) => ({ field: 'nameServers', problem }));
+  return checkNameServers(zone, nameServers).map((sentence) => ({
+    field: 'nameServers',
+    code: 'zone_rule',
+    sentence,
+  }));
 }
 
 function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
@@ -92,7 +98,7 @@ const create = defineOrderTask({
   },
   input: z.object(delegation),
   names: (input) => [input.name],
-  problems: nameServerProblems,
+  issues: nameServerIssues,
   remarks: [{ code: 'sent_as_confirmed' }],
   wire: (input) => ({ ...delegationWire(input), confirmOrder: true }),
 });
@@ -122,7 +128,7 @@ const transfer = defineOrderTask({
   secretField: 'auth',
   input: z.object(delegation),
   names: (input) => [input.name],
-  problems: nameServerProblems,
+  issues: nameServerIssues,
   wire: (input, _name, secret) => ({ ...delegationWire(input), auth: requiredSecret(secret) }),
 });
 
@@ -147,18 +153,19 @@ const renew = defineOrderTask({
   input: z.object({
     names: z
       .array(domainName)
-      .min(1, 'Give at least one name.')
+      .min(1, 'no_names' satisfies PlainIssueCode)
       .transform((names) => [...new Set(names)])
       .pipe(z.array(z.string()).max(MAX_NAMES, TOO_MANY_NAMES)),
     period: years,
   }),
   names: (input) => input.names,
-  problems: ({ period }, zones) =>
+  issues: ({ period }, zones) =>
     period === undefined
       ? []
-      : [...new Set(zones.flatMap((zone) => checkPeriod(zone, period)))].map((problem) => ({
+      : [...new Set(zones.flatMap((zone) => checkPeriod(zone, period)))].map((sentence) => ({
           field: 'period',
-          problem,
+          code: 'zone_rule',
+          sentence,
         })),
   wire: (input, name) => ({ name, period: input.period }),
   onlyFor: (input, names) => ({ ...input, names: [...names] }),
@@ -282,7 +289,7 @@ const nameservers = defineOrderTask({
   },
   input: z.object({ name: domainName, nameServers: z.array(hostName) }),
   names: (input) => [input.name],
-  problems: nameServerProblems,
+  issues: nameServerIssues,
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
@@ -290,18 +297,14 @@ const nameservers = defineOrderTask({
 const WEB_ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/\S+|[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?)$/i;
 
 /** What is wrong with where a redirect leads; an e-mail redirect leads to an e-mail address. */
-function targetProblems(
+function targetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
   type: string | undefined,
 ): InputIssue[] {
   if (target === undefined || type === undefined) return [];
   const fits = type === 'email' ? email.safeParse(target).success : WEB_ADDRESS.test(target);
-  const problem =
-    type === 'email'
-      ? 'An e-mail redirect leads to an e-mail address, such as anna@example.com.'
-      : 'Give a web address, such as https://www.example.com/menu.';
-  return fits ? [] : [{ field, problem }];
+  return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
 /** A redirect's source as it goes out: a host in ASCII, with its path if it has one; else what was typed. */
@@ -313,16 +316,16 @@ function sourceOf(text: string): string | undefined {
   return /^[!-~]+$/.test(source) ? source : undefined;
 }
 
-/** Something that was given, as what it is called. */
-function constraint(value: unknown, field: string, what: string): InterfaceConstraint[] {
+/** Something that was given. */
+function constraint(value: unknown, field: string, what: InterfaceConstraint['what']): InterfaceConstraint[] {
   return value === undefined || value === '' ? [] : [{ field, what }];
 }
 
 /** An interface that a person chose, where no field decides between the two. */
-const chosenInterface = z.enum(['json', 'xml'], 'Choose JSON or XML.').optional();
+const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
 function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
-  return chosen === via ? [{ field: 'interface', what: `the choice of ${via.toUpperCase()}` }] : [];
+  return chosen === via ? [{ field: 'interface', what: `choice_${via}` }] : [];
 }
 
 const redirect = defineOrderTask({
@@ -336,35 +339,34 @@ const redirect = defineOrderTask({
     submit: 'Change',
   },
   constraints: ({ type, mode, title, backup }) => ({
-    json: mode === 'HTTP' ? [{ field: 'mode', what: 'the mode HTTP' }] : [],
+    json: mode === 'HTTP' ? [{ field: 'mode', what: 'mode_HTTP' }] : [],
     xml: [
-      ...(type === 'email' ? [{ field: 'type', what: 'an e-mail redirect' }] : []),
-      ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', what: `the mode ${mode}` }] : []),
-      ...constraint(title, 'title', 'a title'),
-      ...constraint(backup, 'backup', 'a backup target'),
+      ...(type === 'email' ? [{ field: 'type', what: 'email_redirect' } as const] : []),
+      ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', what: `mode_${mode}` } as const] : []),
+      ...constraint(title, 'title', 'title'),
+      ...constraint(backup, 'backup', 'backup'),
     ],
   }),
   input: z.object({
-    source: requiredText('Give the redirect’s source, such as www.cafe.rest.').transform((text, context) => {
+    source: requiredText('no_redirect_source').transform((text, context) => {
       const source = sourceOf(text);
       if (source !== undefined) return source;
       context.addIssue({
         code: 'custom',
-        message:
-          'Give the source as a host name, with its path if it has one, or an e-mail address, without blanks.',
+        message: 'redirect_source_malformed' satisfies PlainIssueCode,
       });
       return z.NEVER;
     }),
-    target: requiredText('Give the target, such as https://www.example.com/menu.', 2_000),
-    type: z.enum(['DOMAIN', 'domain', 'email'], 'Choose a type.'),
-    mode: z.enum(['HTTP', 'frame', 'single'], 'Choose a mode.'),
+    target: requiredText('no_redirect_target', 2_000),
+    type: z.enum(['DOMAIN', 'domain', 'email'], 'redirect_type_unknown' satisfies PlainIssueCode),
+    mode: z.enum(['HTTP', 'frame', 'single'], 'redirect_mode_unknown' satisfies PlainIssueCode),
     title: optionalText(),
     backup: optionalText(2_000),
   }),
   names: (input) => [input.source],
-  problems: ({ target, backup, type }) => [
-    ...targetProblems('target', target, type),
-    ...targetProblems('backup', backup, type),
+  issues: ({ target, backup, type }) => [
+    ...targetIssues('target', target, type),
+    ...targetIssues('backup', backup, type),
   ],
   wire: (input) => input,
 });
@@ -381,8 +383,8 @@ const sslContact = defineOrderTask({
   },
   constraints: ({ fname, lname, interface: chosen }) => ({
     json: [
-      ...constraint(fname, 'fname', 'a first name'),
-      ...constraint(lname, 'lname', 'a last name'),
+      ...constraint(fname, 'fname', 'first_name'),
+      ...constraint(lname, 'lname', 'last_name'),
       ...chosenTie(chosen, 'json'),
     ],
     xml: chosenTie(chosen, 'xml'),
@@ -394,7 +396,10 @@ const sslContact = defineOrderTask({
     lname: optionalText(),
     title: optionalText(),
     organization: optionalText(),
-    address: z.array(requiredText('Leave no line empty.')).max(10, 'Give at most 10 lines.').optional(),
+    address: z
+      .array(requiredText('address_line_empty'))
+      .max(10, 'too_many_lines' satisfies z.output<typeof limitIssueCode>)
+      .optional(),
     pcode: optionalText(32),
     city: optionalText(),
     country: countryCode,
@@ -404,9 +409,9 @@ const sslContact = defineOrderTask({
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   names: (input) => [String(input.id)],
-  problems: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
+  issues: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
     complete && Object.values(fields).every((value) => value === undefined)
-      ? [{ field: 'organization', problem: 'Fill in at least one field to change.' }]
+      ? [{ field: 'organization', code: 'no_field_to_change' }]
       : [],
   wire: ({ interface: _via, ...input }) => ({ ...input, id: String(input.id) }),
 });
@@ -427,18 +432,18 @@ const user = defineOrderTask({
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
       json: [
-        ...constraint(superior['defaultEmail'], 'parent_defaultEmail', 'the superior user’s e-mail'),
-        ...constraint(superior['status'], 'parent_status', 'the superior user’s status'),
-        ...constraint(superior['substatus'], 'parent_substatus', 'the superior user’s substatus'),
+        ...constraint(superior['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
+        ...constraint(superior['status'], 'parent_status', 'superior_status'),
+        ...constraint(superior['substatus'], 'parent_substatus', 'superior_substatus'),
         ...chosenTie(chosen, 'json'),
       ],
-      xml: [...constraint(mailKey, 'user_mail_key', 'the mail key'), ...chosenTie(chosen, 'xml')],
+      xml: [...constraint(mailKey, 'user_mail_key', 'mail_key'), ...chosenTie(chosen, 'xml')],
     };
   },
   input: z.object({
-    user: requiredText('Give the user’s name.').refine(
+    user: requiredText('no_user_name').refine(
       (name) => !name.includes(':'),
-      'A user name cannot hold a colon: it could not sign in.',
+      'user_name_with_colon' satisfies PlainIssueCode,
     ),
     context: contextNumber,
     defaultEmail: email,
@@ -447,7 +452,7 @@ const user = defineOrderTask({
     substatus: optionalNumber,
     parent: z
       .object({
-        user: requiredText('Give the superior user’s name.'),
+        user: requiredText('no_superior_user'),
         context: contextNumber,
         defaultEmail: email.optional(),
         status: optionalNumber,

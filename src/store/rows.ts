@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
+import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
@@ -24,7 +25,7 @@ const optionalNumber = z
 
 /** Fields that a newer release has added are kept. */
 const itemResult = z.looseObject({
-  summary: z.string(),
+  summary: storedSummary,
   code: z.string().exactOptional(),
   text: z.string().exactOptional(),
   stid: z.string().exactOptional(),

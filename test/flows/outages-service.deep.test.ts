@@ -17,6 +17,7 @@ import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { clientOf } from '../service/clients.ts';
@@ -260,7 +261,7 @@ async function asked(of: Case, fault: Fault): Promise<Asked> {
   const order = await rig.ask(of.task, input, { account: of.account, secret });
   if (order.state === 'PENDING') {
     const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
-    if (!approved.ok) throw new Error(approved.refusal);
+    if (!approved.ok) throw new Error(refusalText(approved.refusal));
   }
   if (order.state === 'DRAFT') {
     const confirmed = await confirmOrder(rig.orders, order.id, 'U0ALICE');

@@ -101,7 +101,7 @@ describe('asking', () => {
     expect(await rig.request('renew', RENEWAL, { account: undefined })).toEqual({ kind: 'not_linked' });
     expect(await rig.request('renew', { names: ['-'], period: 1 })).toMatchObject({
       kind: 'invalid',
-      problems: [{ field: 'names' }],
+      issues: [{ field: 'names' }],
     });
     rig.service.unsupported = 'Link an account with a password.';
     expect(await rig.request('renew', RENEWAL)).toEqual({
@@ -185,7 +185,7 @@ describe('confirming a draft', () => {
     const order = await draft();
     rig.pass(15 * MINUTE_MS);
     const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
-    expect(late).toMatchObject({ kind: 'refused', why: expect.stringMatching(/not confirmed in time/) });
+    expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_forgotten' } });
     await rig.recover();
     expect(await rig.orders.store.load(order.id), 'it is forgotten').toBeUndefined();
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
@@ -260,7 +260,7 @@ describe('retrying', () => {
     rig.accounts.set(other.id, other);
     expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      why: expect.stringMatching(/no longer linked/),
+      refusal: { code: 'retry_account_gone' },
     });
   });
 

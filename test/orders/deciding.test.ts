@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
+import { summaryText } from '../../src/slack/views/summary.ts';
 import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -17,7 +19,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
-const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : outcome.refusal);
+const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 const done = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
 
 async function unknownRenewal() {
@@ -242,7 +244,7 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/no longer a full member.*nothing was sent/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/no longer a full member.*nothing was sent/);
     await nothingSent(order.id);
   });
 
@@ -252,7 +254,9 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/whose account it uses is no longer a full member/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(
+      /whose account it uses is no longer a full member/,
+    );
   });
 
   test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
@@ -292,7 +296,7 @@ describe('when several decide at once', () => {
     for (const open of waiting.values()) open();
     const outcomes = await Promise.all(Object.values(decisions));
     expect(done(outcomes), 'decisions that went through').toBe(1);
-    for (const outcome of outcomes) if (!outcome.ok) expect(outcome.refusal).toMatch(/the order is /);
+    for (const outcome of outcomes) if (!outcome.ok) expect(refusal(outcome)).toMatch(/the order is /);
     expect((await rig.read(order.id)).state).toBe(state);
     expect(await rig.story(order.id)).toHaveLength(2);
     expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');
@@ -327,7 +331,9 @@ describe('when the ground of an order has gone', () => {
       approvals: [],
       items: [{ state: 'FAILED', attempts: 0 }],
     });
-    expect(failed.items[0]?.result?.summary).toMatch(/no longer linked, so nothing was sent/);
+    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(
+      /no longer linked, so nothing was sent/,
+    );
     await nothingSent(order.id);
   });
 
@@ -353,7 +359,7 @@ describe('when the ground of an order has gone', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/rules have changed.*from 1 to 10/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/rules have changed.*from 1 to 10/);
     await nothingSent(order.id);
   });
 
@@ -365,7 +371,7 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/rules have changed/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/rules have changed/);
   });
 
   test('somebody who may not approve cannot make it fail', async () => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { Secret } from '../../src/service/secret.ts';
+import { summaryText } from '../../src/slack/views/summary.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -191,7 +192,7 @@ describe('a task that costs money', () => {
     await rig.runDue();
     const failed = await rig.read(order.id);
     expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
-    expect(failed.items[0]?.result?.summary).toMatch(/nothing was sent/);
+    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(/nothing was sent/);
     expect(await nextTry(order.id)).toBeUndefined();
   });
 
@@ -216,7 +217,7 @@ describe('a task that costs money', () => {
     await rig.runDue();
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/alice in context 4.*`\/domain link`/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/alice in context 4.*`\/domain link`/);
   });
 });
 
@@ -333,7 +334,7 @@ describe('people who have left', () => {
     expect(rig.service.received).toEqual([]);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/no longer a full member.*nothing was sent/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/no longer a full member.*nothing was sent/);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
@@ -348,7 +349,9 @@ describe('people who have left', () => {
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
-    expect((await rig.read(order.id)).items[0]?.result?.summary).toMatch(/whose account it uses/);
+    expect(summaryText((await rig.read(order.id)).items[0]?.result?.summary ?? '')).toMatch(
+      /whose account it uses/,
+    );
   });
 
   test('while a name waits out a busy service have it sent no more', async () => {
@@ -447,7 +450,7 @@ describe('a secret', () => {
     await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(items[0]?.result?.summary).toMatch(/nothing was sent.*`\/domain link`/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/nothing was sent.*`\/domain link`/);
     expect(rig.service.received).toEqual([]);
   });
 
@@ -494,7 +497,7 @@ describe('a secret', () => {
     }
     const failed = await rig.read(order.id);
     expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
-    expect(failed.items[0]?.result?.summary).toMatch(/nothing was sent/);
+    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(/nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 });

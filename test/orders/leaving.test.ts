@@ -5,6 +5,7 @@ import type { OrderCommit } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
+import { summaryText } from '../../src/slack/views/summary.ts';
 import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 
@@ -90,7 +91,7 @@ describe('a request that was refused because its session had ended', () => {
     const marks = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'sending');
     expect(marks.map(({ at, detail }) => [at, detail['why']])).toEqual([
       [first, undefined],
-      [sentAt, expect.stringMatching(/session had ended/)],
+      [sentAt, { code: 'session_ended' }],
     ]);
   });
 
@@ -103,7 +104,7 @@ describe('a request that was refused because its session had ended', () => {
     expect(statuses(order.id)).toEqual([401]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
-    expect(ended.items[0]?.result?.summary).toMatch(/was not carried out.*not sent again/);
+    expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(/was not carried out.*not sent again/);
     expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
@@ -130,7 +131,7 @@ describe('a request that was refused because its session had ended', () => {
     const names = [1, 2, 3, 4, 5].map((n) => `stopped${n}.rest`);
     for (const name of names) service.state.addDomain({ name, context: 4 });
     const order = await rig.approvedRenewal(...names);
-    const event = { type: 'stopped', summary: 'The account is gone.' } as const;
+    const event = { type: 'stopped', summary: { code: 'account_gone' } } as const;
     let stopping: ReturnType<typeof changeOrder> | undefined;
     rig.setBeforeCommit(async (change) => {
       if (!isSecondMark(change)) return;
@@ -183,7 +184,9 @@ describe('a process that was suspended between its mark and the first byte', () 
     expect(statuses(order.id)).toEqual([]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
-    expect(ended.items[0]?.result?.summary).toMatch(/suspended.*sent nothing.*taken it for lost/);
+    expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(
+      /suspended.*sent nothing.*taken it for lost/,
+    );
     rig.pass(MINUTE_MS);
     await rig.recover();
     await rig.runDue();

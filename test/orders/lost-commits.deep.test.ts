@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -54,7 +55,7 @@ async function requestOut(...names: string[]) {
   const asked = await rig.ask('renew', { names, period: 1 });
   const pending = await remember();
   const approved = await approveOrder(rig.orders, asked.id, 'U0BOB');
-  if (!approved.ok) throw new Error(approved.refusal);
+  if (!approved.ok) throw new Error(refusalText(approved.refusal));
   const unsent = await remember();
   const execution = rig.startProcess().execute(asked.id);
   await until('its requests are out', () => rig.service.received.length === names.length);

@@ -51,14 +51,14 @@ const eventOf = {
     type: fc.constant('sending' as const),
     workerId: worker,
     n: item,
-    again: fc.constant('the session had ended'),
+    again: fc.constant('session_ended' as const),
   }),
   retry_scheduled: fc.record({
     type: fc.constant('retry_scheduled' as const),
     workerId: worker,
     n: item,
     notBefore: fc.constant(hoursLater(1)),
-    why: fc.constant('busy'),
+    why: fc.constant('busy' as const),
   }),
   answered: fc.record({
     type: fc.constant('answered' as const),
@@ -82,7 +82,7 @@ const eventOf = {
   stopped: fc
     .record({
       type: fc.constant('stopped' as const),
-      summary: fc.constant('the account is gone'),
+      summary: fc.constant({ code: 'account_gone' as const }),
       by: fc.option(person, { nil: undefined }),
       only: fc.option(fc.uniqueArray(item), { nil: undefined }),
     })
@@ -100,10 +100,10 @@ const eventOf = {
       seenAt: fc.constant(START.toISOString()),
     }),
   }),
-  invalidated: fc.constant({ type: 'invalidated' as const, summary: 'it may have been sent' }),
+  invalidated: fc.constant({ type: 'invalidated' as const, summary: { code: 'database_restored' as const } }),
   lost: fc.record({
     type: fc.constant('invalidated' as const),
-    summary: fc.constant('it may have been sent too'),
+    summary: fc.constant({ code: 'may_be_sent_too' as const }),
     known: fc.record({
       n: item,
       sentAt: fc.constant(START),

@@ -5,6 +5,8 @@ import { createLog } from '../../src/log.ts';
 import { changeOrder } from '../../src/orders/change.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
+import { summaryText } from '../../src/slack/views/summary.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -97,7 +99,7 @@ class Process {
 
   async change(id: string, event: OrderEvent): Promise<Order> {
     const outcome = await changeOrder(this, id, () => ({ event }));
-    if (!outcome.ok) throw new Error(outcome.refusal);
+    if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
     return outcome.order;
   }
 
@@ -191,7 +193,9 @@ describe('while a bot lives', () => {
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
     expect(living.logged).toContain('the server has lost commits');
-    expect((await living.store.load(order))?.items[0]?.result?.summary).toMatch(/put back from a backup/);
+    expect(summaryText((await living.store.load(order))?.items[0]?.result?.summary ?? '')).toMatch(
+      /put back from a backup/,
+    );
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 

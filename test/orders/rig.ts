@@ -20,6 +20,7 @@ import {
 } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -292,7 +293,7 @@ export async function startRig(
     async approvedRenewal(...names: string[]): Promise<Order> {
       const order = await this.ask('renew', { names, period: 1 });
       const outcome = await approveOrder(orders, order.id, 'U0BOB');
-      if (!outcome.ok) throw new Error(outcome.refusal);
+      if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
       return outcome.order;
     },
     async read(orderId: string): Promise<Order> {

@@ -4,6 +4,7 @@ import type { Order } from '../../src/orders/order.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -33,7 +34,7 @@ const waiting = async (names: readonly string[], busyNames: readonly string[] = 
 };
 const stop = async (orderId: string, userId = 'U0ALICE') => {
   const outcome = await stopOrder(rig.orders, orderId, userId);
-  return outcome.ok ? outcome.order.state : outcome.refusal;
+  return outcome.ok ? outcome.order.state : refusalText(outcome.refusal);
 };
 const card = async (orderId: string) => {
   const history = await rig.store.history(orderId);

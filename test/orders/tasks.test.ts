@@ -7,6 +7,7 @@ import {
   taskNamed,
 } from '../../src/orders/tasks.ts';
 import { Secret } from '../../src/service/secret.ts';
+import { type FieldProblem, fieldProblems } from '../../src/slack/views/input-issue.ts';
 import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
 import fc from '../support/properties.ts';
 import { DONE, ScriptedService } from './scripted-service.ts';
@@ -136,13 +137,13 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
 
 function checked(task: OrderTaskName, input: unknown) {
   const result = taskNamed(task).check(input);
-  if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.problems)}`);
+  if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.issues)}`);
   return result;
 }
 
-function problemsOf(task: OrderTaskName, input: unknown): readonly { field: string; problem: string }[] {
+function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[] {
   const result = taskNamed(task).check(input);
-  return result.ok ? [] : result.problems;
+  return result.ok ? [] : fieldProblems(result.issues);
 }
 
 describe('what the orders know of a task', () => {
@@ -240,11 +241,11 @@ describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
         if (result.ok) {
           // It happened to be good: then it stays good.
           const again = taskNamed(name).check(JSON.parse(JSON.stringify(result.input)));
-          if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.problems)}`);
+          if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.issues)}`);
           return;
         }
-        if (result.problems.length === 0) throw new Error('refused without a reason');
-        for (const { problem } of result.problems) {
+        if (result.issues.length === 0) throw new Error('refused without a reason');
+        for (const { problem } of fieldProblems(result.issues)) {
           if (!isKind(problem)) throw new Error(`not a sentence for people: ${JSON.stringify(problem)}`);
         }
       }),
@@ -382,6 +383,10 @@ describe('what an approver is told', () => {
 
   it('nothing of a zone where a task has none', () => {
     expect(taskNamed('redirect').notes(['www.cafe.rest'])).toEqual([]);
+  });
+
+  it('that asking for a registration here confirms it at the service', () => {
+    expect(taskNamed('create').notes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
 

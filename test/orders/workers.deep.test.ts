@@ -123,7 +123,7 @@ class World {
       return;
     }
     if (move.do === 'doubt') {
-      this.apply({ type: 'invalidated', summary: 'it may have been sent' });
+      this.apply({ type: 'invalidated', summary: { code: 'database_restored' } });
       return;
     }
     if (move.do === 'rewind') {
@@ -154,9 +154,9 @@ class World {
         if (sent === undefined) return;
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
-        const busy = { summary: 'The service is busy.', code: workerId };
+        const busy = { summary: { code: 'service_busy' }, code: workerId } as const;
         const end: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
-        const event = { type: 'retry_scheduled', workerId, n, notBefore: START, why: busy.summary } as const;
+        const event = { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'busy' } as const;
         this.apply(eventOfOutcome(this.order, { event, sent, end }));
         return;
       }
@@ -164,14 +164,14 @@ class World {
         // Its session had ended: it was refused, and goes out again if the mark of that is committed.
         const sent = actor.out.get(n);
         if (sent === undefined) return;
-        if (this.apply({ type: 'sending', workerId, n, again: 'The session had ended.' })) return;
+        if (this.apply({ type: 'sending', workerId, n, again: 'session_ended' })) return;
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const event: AnsweredEvent = {
           type: 'answered',
           n,
           outcome: 'FAILED',
-          result: { summary: 'not sent again' },
+          result: { summary: { code: 'session_ended' } },
         };
         this.apply(eventOfOutcome(this.order, { event, sent }));
         return;
@@ -180,7 +180,7 @@ class World {
         const sent = actor.out.get(n);
         if (sent === undefined) return;
         actor.out.delete(n);
-        const result = { summary: 'answered', code: workerId };
+        const result = { summary: { code: 'done' }, code: workerId } as const;
         const event: AnsweredEvent = { type: 'answered', n, outcome: move.outcome, result };
         this.apply(eventOfOutcome(this.order, { event, sent }));
         this.reported = new Set([...this.reported, n]);
@@ -201,9 +201,9 @@ class World {
                 givenUpBy: workerId,
                 n,
                 outcome: 'FAILED',
-                result: { summary: 'nothing left' },
+                result: { summary: { code: 'not_reached' } },
               }
-            : { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'It could not be reached.' },
+            : { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'not_reached' },
         );
         return;
     }

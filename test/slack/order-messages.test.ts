@@ -104,7 +104,7 @@ test('a draft that turns out to have been sent, for the database lost its confir
   await notifyOrder(deps(), order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
   const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
-  await apply(order, { type: 'invalidated', summary: 'It may have been sent too.', known });
+  await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, known });
   await notifyOrder(deps(), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known.*Domain renewed/s);

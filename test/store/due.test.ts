@@ -70,7 +70,7 @@ describe('an order that is due', () => {
   test('that waits for its time is not claimed before', async () => {
     const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
     await underWay(rig, order, 3);
-    const heldBack = { type: 'retry_scheduled', workerId: 'worker', why: 'Busy.' } as const;
+    const heldBack = { type: 'retry_scheduled', workerId: 'worker', why: 'busy' } as const;
     await rig.apply(order.id, { ...heldBack, n: 1, notBefore: at(100) }, at(4));
     await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
     await rig.apply(
@@ -145,7 +145,7 @@ describe('an order that cannot go out now', () => {
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
     expect(await claim(1)).toEqual([]);
-    await rig.apply(id, { type: 'stopped', summary: 'No.', by: 'U0BOB' }, at(2));
+    await rig.apply(id, { type: 'stopped', summary: { code: 'account_gone' }, by: 'U0BOB' }, at(2));
     expect(await leaseOf(id)).toEqual({ left: 0, tries: 0 });
   });
 

@@ -138,7 +138,7 @@ export type Rig = Awaited<ReturnType<typeof startRig>>;
 /** What an event makes of an order, ready to commit. */
 export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
   const result = transition(before, event, at);
-  if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal}`);
+  if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal.code}`);
   return { before, after: result.order, log: result.log };
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
+import type { ItemSummary } from '../../src/orders/summary.ts';
 import { at, changeOf, newOrder, type Rig, SEALED, startRig, T0, underWay } from './order-rig.ts';
 
 let rig: Rig;
@@ -113,7 +114,7 @@ describe('what is kept comes back', () => {
       workerId: 'worker',
       n: 1,
       notBefore: at(60),
-      why: 'The service is busy.',
+      why: 'busy',
     } as const;
     const held = await rig.apply(order.id, heldBack, at(4));
     expect(held.items).toMatchObject([
@@ -122,6 +123,44 @@ describe('what is kept comes back', () => {
     ]);
     const released = await rig.apply(order.id, { type: 'released' }, at(5));
     expect(released).toMatchObject({ state: 'APPROVED', claim: undefined, items: held.items });
+  });
+
+  test.each<[string, ItemSummary]>([
+    ['with data', { code: 'account_refused', account: 'alice in context 4' }],
+    [
+      'in one another',
+      {
+        code: 'sending_lost',
+        since: { code: 'earlier_unanswered', since: { code: 'not_sendable', message: 'no' } },
+      },
+    ],
+    [
+      'with what was wrong',
+      {
+        code: 'rules_changed',
+        issues: [
+          { field: 'period', code: 'zone_rule', sentence: 'From 1 to 10.' },
+          { field: 'names', code: 'too_many_names', max: 50 },
+          { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
+        ],
+      },
+    ],
+  ])('a code %s', async (_what, summary) => {
+    const order = newOrder();
+    await underWay(rig, order);
+    const failed = await rig.apply(order.id, answer('FAILED', { summary }), at(4));
+    expect(failed.items[0]?.result).toEqual({ summary });
+  });
+
+  test('a code that a newer release has kept', async () => {
+    const order = newOrder();
+    await underWay(rig, order);
+    await rig.sql(
+      `UPDATE order_items SET result = '{"summary": {"code": "of_tomorrow", "n": 1}}' WHERE order_id = $1`,
+      [order.id],
+    );
+    const [item] = (await rig.read(order.id)).items;
+    expect(item?.result).toEqual({ summary: { code: 'of_newer_release', was: 'of_tomorrow' } });
   });
 
   test.each([
@@ -317,7 +356,7 @@ describe('secrets', () => {
     ['denied', { type: 'denied', by: 'U0BOB', reason: undefined }],
     ['cancelled', { type: 'cancelled', by: 'U0ALICE' }],
     ['expired', { type: 'expired' }],
-    ['failed before it is sent', { type: 'stopped', summary: 'The account is gone.' }],
+    ['failed before it is sent', { type: 'stopped', summary: { code: 'account_gone' } }],
   ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
     const order = await rig.keep(secretOrder());
     const closed = await rig.apply(order.id, event, at(7_200));

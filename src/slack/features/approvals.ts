@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
-import { type ChangeOutcome, NO_SUCH_ORDER } from '../../orders/change.ts';
+import type { ChangeOutcome } from '../../orders/change.ts';
 import { approveOrder, cancelOrder, denyOrder, refusalToDeny } from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import { confirmOrder } from '../../orders/request.ts';
@@ -25,6 +25,7 @@ import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
 import { orderTitle, seenInRecords } from '../views/order.ts';
+import { refusalText } from '../views/refusal.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
 import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
@@ -44,7 +45,7 @@ async function respondWithOutcome(
   outcome: ChangeOutcome,
   changed: (title: string, order: Order) => string,
 ): Promise<void> {
-  if (!outcome.ok) return call.respond(textMessage(outcome.refusal));
+  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
   const { order } = outcome;
   await call.respondIfLate(
     textMessage(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)),
@@ -87,7 +88,7 @@ async function confirm(call: ActionCall): Promise<void> {
   if (outcome.kind === 'open_already') return call.respond(openAlready(outcome.order));
   await call.respond(
     outcome.kind === 'refused'
-      ? textMessage(outcome.why)
+      ? textMessage(refusalText(outcome.refusal))
       : textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`),
   );
 }
@@ -124,10 +125,10 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
 async function reveal(call: ActionCall): Promise<void> {
   const outcome = await revealSecret(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'refused') {
-    const { err, why } = outcome;
+    const { err, refusal } = outcome;
     if (err !== undefined)
       call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
-    return call.respond(textMessage(why));
+    return call.respond(textMessage(refusalText(refusal)));
   }
   const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
   const view = noticeView(title, [
@@ -145,7 +146,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
     orders.store.load(call.value),
     orders.store.answers(call.value),
   ]);
-  if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
+  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
   if (answers.length === 0)
     return call.respond(textMessage('Nothing more was kept of what the service said.'));
   const title = orderTitle(order);
@@ -189,7 +190,9 @@ function reasonForm(
     }),
     async submit(call): Promise<Submitted> {
       const outcome = await act(call, call.origin.subject ?? '', reasonOf(call.values));
-      return outcome.ok ? { kind: 'done' } : { kind: 'errors', errors: { reason: outcome.refusal } };
+      return outcome.ok
+        ? { kind: 'done' }
+        : { kind: 'errors', errors: { reason: refusalText(outcome.refusal) } };
     },
   };
 }
@@ -228,18 +231,18 @@ function originWith(call: ActionCall, subject: string) {
 
 async function openDeny(call: ActionCall): Promise<void> {
   const order = await call.deps.orders.store.load(call.value);
-  if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
+  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
   const refusal = await refusalToDeny(call.deps.orders, order, call.person.id);
-  if (refusal !== undefined) return call.respond(textMessage(refusal));
+  if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
   await openForm(call, denyForm, originWith(call, order.id), {});
 }
 
 function openResolve(found: 'done' | 'failed') {
   return async (call: ActionCall): Promise<void> => {
     const order = await call.deps.orders.store.load(call.value);
-    if (order === undefined) return call.respond(textMessage(NO_SUCH_ORDER));
+    if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
     const refusal = await refusalToResolve(call.deps.orders, order, call.person.id);
-    if (refusal !== undefined) return call.respond(textMessage(refusal));
+    if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
     await openForm(call, resolveForm, originWith(call, `${order.id}:${found}`), {});
   };
 }

@@ -1,6 +1,6 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import type { AvailableInterfaces, InputIssue } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { availableInterfacesOf } from '../../orders/request.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { Secret } from '../../service/secret.ts';
@@ -15,7 +15,8 @@ import {
 } from '../feature.ts';
 import { code, context } from '../views/blocks.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
-import { interfaceNote } from '../views/interface.ts';
+import { type FieldProblem, fieldProblems } from '../views/input-issue.ts';
+import { interfaceNote, tieText } from '../views/interface.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './ordering.ts';
 
 /*
@@ -120,14 +121,15 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const reach = await reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
-    const ties = taskNamed(options.task).constraints(options.input(shown));
+    const [tied] = taskNamed(options.task).constraints(options.input(shown)).xml;
+    const because = tied === undefined ? undefined : tieText(tied.what);
     return {
       form: { ...form, fields: fieldsFor(reach, shown) },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },
       values: shown,
       ...(options.interfaces === undefined
         ? {}
-        : { intro: [context(interfaceNote(account, reach, ties, options.interfaces.xmlHas))] }),
+        : { intro: [context(interfaceNote(account, reach, because, options.interfaces.xmlHas))] }),
     };
   }
 
@@ -141,10 +143,10 @@ export function orderForm(options: OrderFormOptions): FormFeature {
   }
 
   /** What the task has against other fields than those that were found wrong already: every problem at once. */
-  function otherProblems(values: FormValues, found: readonly InputIssue[]): readonly InputIssue[] {
+  function otherProblems(values: FormValues, found: readonly FieldProblem[]): readonly FieldProblem[] {
     const checked = taskNamed(options.task).check(options.input(values));
     const fields = new Set(found.map(({ field }) => field));
-    return checked.ok ? [] : checked.problems.filter(({ field }) => !fields.has(field));
+    return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
   }
 
   return {
@@ -157,7 +159,9 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       const checked = taskNamed(options.task).check(options.input(given));
       if (checked.ok) return {};
       // What the line leaves out is not wrong: the form asks for it.
-      return errorsByField(checked.problems.filter(({ field }) => textOf(given, field) !== undefined));
+      return errorsByField(
+        fieldProblems(checked.issues).filter(({ field }) => textOf(given, field) !== undefined),
+      );
     },
 
     async submit(call): Promise<Submitted> {
@@ -183,7 +187,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
         reason: reasonOf(values),
         ...(secret === undefined ? {} : { secret }),
       });
-      if (outcome.kind === 'invalid') return { kind: 'errors', errors: errorsByField(outcome.problems) };
+      if (outcome.kind === 'invalid')
+        return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
       const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
       const message = outcomeMessage(outcome) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
       return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
@@ -194,7 +199,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 const SHOWN_AT_FIELD = 3;
 
 /** One text a field; more than a few sentences at one field help nobody. */
-export function errorsByField(problems: readonly InputIssue[]): Record<string, string> {
+export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
@@ -207,7 +212,7 @@ export function errorsByField(problems: readonly InputIssue[]): Record<string, s
 }
 
 /** A menu offers what the account's interface takes, and nothing else comes back from it. */
-function choiceProblems(field: Field, values: FormValues): InputIssue[] {
+function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
   const offered = (field.options ?? []).some(({ value }) => value === chosen);
@@ -220,7 +225,7 @@ function choiceProblems(field: Field, values: FormValues): InputIssue[] {
 function secretOf(
   values: FormValues,
   field: SecretField | undefined,
-): { readonly secret?: Secret | undefined; readonly problems: readonly InputIssue[] } {
+): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
   if (field === undefined) return { problems: [] };
   const typed = values[field.name];
   const read = field.read(typeof typed === 'string' ? typed : '');

@@ -1,5 +1,5 @@
 import { type Account, accountName } from '../../accounts/account.ts';
-import { formatState, isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
+import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
 import { requestOrder, refusalOfAccount as unsupportedBy } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { retryOrder } from '../../orders/retry.ts';
@@ -11,7 +11,9 @@ import { activeAccount, type CommandCall, type FormFeature, type Interaction } f
 import { code, count, escapeText, type Message, quote, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
+import { issueText } from '../views/input-issue.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
+import { formatState, refusalText } from '../views/refusal.ts';
 
 /*
  * What every task that becomes an order shares: placing it, and saying what came of it.
@@ -58,11 +60,11 @@ export function outcomeMessage(outcome: RetryOutcome): Message | undefined {
     case 'unsupported':
       return textMessage(`Your account cannot do this: ${escapeText(outcome.why)}.`);
     case 'invalid':
-      return textMessage(problemList(outcome.problems.map(({ problem }) => problem)));
+      return textMessage(problemList(outcome.issues.map(issueText)));
     case 'open_already':
       return openAlready(outcome.order);
     case 'refused':
-      return textMessage(outcome.why);
+      return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
       return textMessage('Its secret part was not kept. Press Retry again and type it.');
   }

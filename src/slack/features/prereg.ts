@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { AvailableInterfaces, InterfaceConstraints } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
 import type { Interface } from '../../service/task.ts';
@@ -77,12 +77,10 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** What in a search one interface alone documents. */
-function tiesOf({
-  operator,
-  order,
-  keys,
-}: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): InterfaceConstraints {
+/** What in a search one interface alone documents: its field, and how it is called. */
+type SearchTies = Readonly<Record<Interface, readonly { readonly field: string; readonly what: string }[]>>;
+
+function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): SearchTies {
   const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
   return {
     json: operator === 'EQUAL' ? [{ field: 'operator', what: 'the operator EQUAL' }] : [],
@@ -502,12 +500,14 @@ const preregForm: FormFeature = {
   async render(call, origin, values: FormValues) {
     const account = await activeAccount(call);
     const reach = (await searcherOf(call))?.reach ?? BOTH;
-    const ties = tiesOf(typedQuery(values).typed);
+    const because = tiesOf(typedQuery(values).typed).xml[0]?.what;
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
       origin,
       values: { children: ['true'], ...values },
-      intro: [context(interfaceNote(account, reach, ties, 'Searches with like, an order or further keys'))],
+      intro: [
+        context(interfaceNote(account, reach, because, 'Searches with like, an order or further keys')),
+      ],
     };
   },
 

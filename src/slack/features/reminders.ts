@@ -29,6 +29,7 @@ import {
 } from '../views/blocks.ts';
 import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { fieldProblems } from '../views/input-issue.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { errorsByField } from './order-form.ts';
@@ -153,7 +154,7 @@ const renewManyForm: FormFeature = {
       reason: reasonOf(call.values),
     });
     if (outcome.kind === 'invalid') {
-      return { kind: 'errors', errors: errorsByField(outcome.problems) };
+      return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
       // The other names stay ticked: one name's order is no reason to tick the rest again.

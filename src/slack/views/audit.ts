@@ -3,9 +3,11 @@ import { accountName } from '../../accounts/account.ts';
 import type { PriceChange } from '../../money/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
+import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { SettingChanged } from '../../settings.ts';
 import { priceLine } from './price.ts';
+import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * The audit log as rows of a table: one row for every event of an order, one for every changed setting
@@ -47,13 +49,13 @@ const detailOf = z.object({
   name: text,
   ctid: text,
   reason: text,
-  summary: text,
-  why: text,
+  summary: storedSummary.optional().catch(undefined),
+  why: storedRetryReason.optional().catch(undefined),
   hint: text,
   outcome: text,
   result: z
     .object({
-      summary: text,
+      summary: storedSummary.optional().catch(undefined),
       code: text,
       text,
       stid: text,
@@ -99,9 +101,15 @@ export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf
       .map((message) => [message.code, message.text].filter(Boolean).join(' '))
       .join('; '),
     stid: result?.stid ?? '',
-    result: result?.summary ?? detail.summary ?? detail.why ?? detail.hint ?? '',
+    result: resultOf(detail),
     retry_of: order.retryOf ?? '',
   });
+}
+
+function resultOf({ result, summary, why, hint }: z.output<typeof detailOf>): string {
+  if (result?.summary !== undefined) return summaryText(result.summary);
+  if (summary !== undefined) return summaryText(summary);
+  return why === undefined ? (hint ?? '') : retryReasonText(why);
 }
 
 /** A setting that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { Charge } from '../../zones/tasks.ts';
 import {
@@ -51,6 +52,7 @@ import {
   stopButtons,
 } from './order.ts';
 import { costFact, costsInHistory, quoteCell } from './price.ts';
+import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
 /*
@@ -231,7 +233,7 @@ function formatApproved({ approvals }: Order): string[] {
     : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
 }
 
-const retryScheduledDetail = z.object({ why: z.string() });
+const retryScheduledDetail = z.object({ why: storedRetryReason });
 
 /** When the first of what waits may be sent again. */
 function waitsUntil(order: Order): Date | undefined {
@@ -246,7 +248,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const heldBack = history.findLast(({ kind }) => kind === 'retry_scheduled');
   const why = retryScheduledDetail.safeParse(heldBack?.detail).data?.why;
   const until = `waits until ${moment(first)}`;
-  return [why === undefined ? until : `${until}: ${ownSentence(why)}`];
+  return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */

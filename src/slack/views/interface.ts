@@ -1,22 +1,47 @@
 import type { Account } from '../../accounts/account.ts';
-import type { AvailableInterfaces, InterfaceConstraints } from '../../orders/order-task.ts';
+import type { InterfaceConstraint } from '../../orders/interface-constraint.ts';
+import type { AvailableInterfaces } from '../../orders/order-task.ts';
 
 /*
  * Which interface of the service carries what a form asks for, and why. Who does not care can pass over it.
  */
 
-/** @param xmlHas what the XML interface alone has for the form, such as `Titles and backup targets` */
+const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
+  backup: 'a backup target',
+  choice_json: 'the choice of JSON',
+  choice_xml: 'the choice of XML',
+  email_redirect: 'an e-mail redirect',
+  first_name: 'a first name',
+  last_name: 'a last name',
+  mail_key: 'the mail key',
+  mode_HTTP: 'the mode HTTP',
+  mode_frame: 'the mode frame',
+  mode_single: 'the mode single',
+  superior_email: 'the superior user’s e-mail',
+  superior_status: 'the superior user’s status',
+  superior_substatus: 'the superior user’s substatus',
+  title: 'a title',
+};
+
+/** What one interface alone documents, to follow "because of". */
+export function tieText(what: InterfaceConstraint['what']): string {
+  return TIES[what];
+}
+
+/**
+ * @param because what only the XML interface documents and is asked for, to follow "because of"
+ * @param xmlHas what the XML interface alone has for the form, such as `Titles and backup targets`
+ */
 export function interfaceNote(
   account: Pick<Account, 'method'> | undefined,
   reach: AvailableInterfaces,
-  ties: InterfaceConstraints,
+  because: string | undefined,
   xmlHas: string | undefined,
 ): string {
   if (account?.method === 'two_factor') {
     return 'Goes over the service’s XML interface, the only one that takes two-factor accounts.';
   }
-  const [tied] = ties.xml;
-  if (tied !== undefined) return `Goes over the service’s XML interface, because of ${tied.what}.`;
+  if (because !== undefined) return `Goes over the service’s XML interface, because of ${because}.`;
   const json = 'Goes over the service’s JSON interface';
   if (xmlHas === undefined) return `${json}, which has all of these fields.`;
   return reach.xml

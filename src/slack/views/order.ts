@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import {
   accountOwner,
-  formatState,
   type ItemResult,
   isRetryOver,
   type Order,
@@ -36,6 +35,8 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { formatState } from './refusal.ts';
+import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
 /** What follows once the service has accepted a task that it carries out later. */
@@ -319,10 +320,10 @@ function formatSummary({
   attempts,
   result: { summary, stoppedBy },
 }: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
-  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summary);
+  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summaryText(summary));
   return state === 'FAILED'
     ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
-    : `${ownSentence(summary)} Stopped by ${mention(stoppedBy)}.`;
+    : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
 /**

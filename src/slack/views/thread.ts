@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
+import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { answerButtons } from './answer.ts';
 import {
   type AnyBlock,
@@ -40,6 +41,7 @@ import {
   retryButtons,
   STATE_LINES,
 } from './order.ts';
+import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * What an order's thread says, and its history.
@@ -108,7 +110,7 @@ function retriedReply(order: Order, happening: HistoryEvent): Message | undefine
   );
 }
 
-const stoppedDetail = z.object({ summary: z.string(), names: z.array(z.string()).catch([]) });
+const stoppedDetail = z.object({ summary: storedSummary, names: z.array(z.string()).catch([]) });
 
 /** Something of an order is not sent any more. Where that ends it, the reply to its end says so. */
 function stoppedReply(order: Order, happening: HistoryEvent): Message | undefined {
@@ -127,7 +129,7 @@ function stoppedReply(order: Order, happening: HistoryEvent): Message | undefine
   }
   return sentence(
     happening.actor === SYSTEM
-      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(detail.summary)}${which}`
+      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(detail.summary))}${which}`
       : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(happening.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
   );
 }
@@ -415,12 +417,13 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome, why, hint } = entry.detail;
+  const { ctid, reason, outcome, hint } = entry.detail;
+  const why = storedRetryReason.safeParse(entry.detail['why']).data;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
-    typeof why === 'string' ? `(${escapeText(why)})` : '',
+    why === undefined ? '' : `(${escapeText(retryReasonText(why))})`,
     typeof hint === 'string' ? `“${quote(hint)}”` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');

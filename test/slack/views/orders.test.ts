@@ -53,7 +53,7 @@ describe('a card', () => {
   it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
     const input = SAMPLE_INPUTS[task];
     const checked = taskNamed(task).check(input);
-    if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.problems)}`);
+    if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',
       { task, input: checked.input, hasSecretInput: task === 'transfer' },

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
+
+/*
+ * What keeps a request from becoming an order, as codes. They are kept with orders that the rules of a zone stopped, so
+ * a code stays once it is released.
+ */
+
+const PLAIN_CODES = [
+  'address_line_empty',
+  'country_code_malformed',
+  'email_missing',
+  'interface_unknown',
+  'language_code_malformed',
+  'no_contact_id',
+  'no_context_number',
+  'no_domain_name',
+  'no_field_to_change',
+  'no_names',
+  'no_number_from_0',
+  'no_redirect_source',
+  'no_redirect_target',
+  'no_superior_user',
+  'no_user_name',
+  'no_whole_years',
+  'number_too_large',
+  'number_too_large_for_contact',
+  'number_too_large_for_context',
+  'phone_number_malformed',
+  'redirect_mode_unknown',
+  'redirect_source_malformed',
+  'redirect_type_unknown',
+  'target_no_email',
+  'target_no_web_address',
+  'unreadable',
+  'unseen_character',
+  'user_name_with_colon',
+] as const;
+export type PlainIssueCode = (typeof PLAIN_CODES)[number];
+
+export const plainIssueCode = z.enum(PLAIN_CODES);
+/** Something is longer than it may be. */
+export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
+const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
+
+/** A field is called as forms call it: `names` for its third line, `parent_user` for a field of an object. */
+const field = z.string();
+
+export const inputIssue = z.discriminatedUnion('code', [
+  z.object({ field, code: plainIssueCode }),
+  z.object({ field, code: limitIssueCode, max: z.number() }),
+  /** In the words of the zone. */
+  z.object({ field, code: z.literal('zone_rule'), sentence: z.string() }),
+  z.object({
+    field,
+    code: z.literal('interfaces_conflict'),
+    overJson: interfaceConstraint,
+    overXml: interfaceConstraint,
+  }),
+  z.object({
+    field,
+    code: z.literal('interface_out_of_reach'),
+    needs: z.enum(['json', 'xml']),
+    because: interfaceConstraint,
+  }),
+]);
+
+/** Something that keeps a request from becoming an order, and the field it is about. */
+export type InputIssue = z.output<typeof inputIssue>;

@@ -1,0 +1,29 @@
+import type { Interface } from '../service/task.ts';
+
+/** What in an input one interface of the service documents alone. */
+export const INTERFACE_CONSTRAINTS = [
+  'backup',
+  'choice_json',
+  'choice_xml',
+  'email_redirect',
+  'first_name',
+  'last_name',
+  'mail_key',
+  'mode_HTTP',
+  'mode_frame',
+  'mode_single',
+  'superior_email',
+  'superior_status',
+  'superior_substatus',
+  'title',
+] as const;
+
+/** Something in an input that one interface of the service documents alone. */
+export interface InterfaceConstraint {
+  /** The field that says it. */
+  readonly field: string;
+  readonly what: (typeof INTERFACE_CONSTRAINTS)[number];
+}
+
+/** What ties an input to an interface; nothing does where both lists are empty. */
+export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;

@@ -1,0 +1,46 @@
+import type { EarlierFinding } from './earlier.ts';
+import type { OrderEvent, OrderState } from './order.ts';
+
+/** What a person may do who asked, or who is an approver. */
+export type ApproverRight = 'approve' | 'deny' | 'resolve' | 'retry' | 'stop';
+
+/** Why something is not done for a person. */
+export type Refusal =
+  /** A draft that was forgotten, or a slip. */
+  | { readonly code: 'no_such_order' }
+  /** The event does not apply in the order's state. */
+  | { readonly code: 'wrong_state'; readonly wanted: OrderEvent['type']; readonly state: OrderState }
+  /** The bot wanted to change an order by itself, and there is nothing to change. Nobody is told. */
+  | { readonly code: 'not_due' }
+  | { readonly code: 'draft_forgotten' }
+  /** Another order for the same task and name is open. */
+  | { readonly code: 'open_already'; readonly orderId: string }
+  | { readonly code: 'time_is_over' }
+  | { readonly code: 'approved_already' }
+  | { readonly code: 'own_order'; readonly isApprover: boolean }
+  | { readonly code: 'not_an_approver'; readonly wanted: ApproverRight }
+  | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
+  /** Slack does not tell whether the person who acts is still a member. */
+  | { readonly code: 'own_membership_unknown' }
+  /** Nor whether somebody else is, on whom a decision rests. */
+  | { readonly code: 'membership_unknown'; readonly userId: string }
+  /** Slack does not tell who belongs to groups of approvers. */
+  | { readonly code: 'groups_unreadable'; readonly groupIds: readonly string[] }
+  /** What a retry asks for again was done, or may be. */
+  | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
+  | { readonly code: 'not_failed'; readonly state: OrderState }
+  | { readonly code: 'retry_over'; readonly days: number }
+  | { readonly code: 'retry_unanswered' }
+  | { readonly code: 'retry_done_since' }
+  | { readonly code: 'retry_account_gone' }
+  /** The secret part of the order, or of its answer, is another person's. */
+  | { readonly code: 'secret_input_of'; readonly ownerId: string }
+  | { readonly code: 'secret_answer_of'; readonly ownerId: string }
+  | { readonly code: 'stop_unapproved' }
+  | { readonly code: 'nothing_waits'; readonly state: OrderState }
+  | { readonly code: 'sent_already' }
+  | { readonly code: 'outcome_known' }
+  | { readonly code: 'nothing_to_reveal' }
+  | { readonly code: 'reveal_over' }
+  | { readonly code: 'reveal_key_missing' }
+  | { readonly code: 'reveal_unopened' };

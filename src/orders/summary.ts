@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { inputIssue } from './input-issue.ts';
+
+/*
+ * What the bot itself says of an item or an event, as codes with their data. They are kept with orders, so a code stays
+ * once it is released. Older releases kept whole sentences in their place.
+ */
+
+const PLAIN_CODES = [
+  'account_gone',
+  'answered_done',
+  'database_restored',
+  'done',
+  'failed_under_way',
+  'may_be_sent_too',
+  'no_answer',
+  'no_answer_known',
+  'no_readable_answer',
+  'not_prepared',
+  'not_reached',
+  'owner_left',
+  'refused',
+  'requester_left',
+  'sealed_unopened',
+  'sent_again',
+  'service_busy',
+  'session_ended',
+  'stopped',
+  'stopped_under_way',
+  'suspended',
+  'tokens_used_up',
+  'unclear_answer',
+] as const;
+
+const PLAIN = [
+  z.object({ code: z.enum(PLAIN_CODES) }),
+  z.object({ code: z.literal('account_refused'), account: z.string() }),
+  /** An earlier order has done it, or may still do it. */
+  z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
+  /** In the words of the service's client. */
+  z.object({ code: z.literal('not_sendable'), message: z.string() }),
+  z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
+  z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
+] as const;
+const plainSummary = z.discriminatedUnion('code', PLAIN);
+
+const EARLIER_UNANSWERED = z.object({
+  code: z.literal('earlier_unanswered'),
+  /** What came after the request that may have been carried out. */
+  since: plainSummary,
+});
+
+/** What became of a request. */
+const requestSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED]);
+
+const SENDING_LOST = z.object({
+  code: z.literal('sending_lost'),
+  /** What became of the request of which the database had lost that it was sent. */
+  since: requestSummary.exactOptional(),
+});
+
+/** What a newer release has kept, with a code that this one does not know. */
+const OF_NEWER_RELEASE = z.object({ code: z.literal('of_newer_release'), was: z.string() });
+
+const itemSummary = z.discriminatedUnion('code', [
+  ...PLAIN,
+  EARLIER_UNANSWERED,
+  SENDING_LOST,
+  OF_NEWER_RELEASE,
+]);
+
+/** A summary as it is kept: of an older release, a sentence. */
+export const storedSummary = z.union([
+  z.string(),
+  itemSummary,
+  z
+    .looseObject({ code: z.string() })
+    .transform(({ code }): z.output<typeof OF_NEWER_RELEASE> => ({ code: 'of_newer_release', was: code })),
+]);
+
+export type PlainSummary = z.output<typeof plainSummary>;
+export type RequestSummary = z.output<typeof requestSummary>;
+export type ItemSummary = z.output<typeof itemSummary>;
+export type StoredSummary = z.output<typeof storedSummary>;
+
+const RETRY_REASONS = [
+  'busy',
+  'no_answer',
+  'no_answer_harmless',
+  'not_reached',
+  'not_sendable',
+  'session_ended',
+  'token_used',
+] as const;
+
+/** Why a request goes out again. */
+export type RetryReason = (typeof RETRY_REASONS)[number];
+
+/** A reason as it is kept: of an older release, a sentence. */
+export const storedRetryReason = z.union([z.object({ code: z.enum(RETRY_REASONS) }), z.string()]);
+export type StoredRetryReason = z.output<typeof storedRetryReason>;

@@ -1,0 +1,141 @@
+import type { OrderEvent, OrderState } from '../../orders/order.ts';
+import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { summaryText } from './summary.ts';
+
+/*
+ * Why something is not done for a person, and what to do instead.
+ */
+
+const STATE_WORDS: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'not confirmed yet',
+  PENDING: 'waiting for approval',
+  APPROVED: 'approved already',
+  EXECUTING: 'being carried out',
+  SUCCEEDED: 'done',
+  FAILED: 'failed',
+  UNKNOWN: 'sent, with an unknown outcome',
+  DENIED: 'denied',
+  EXPIRED: 'expired',
+  CANCELLED: 'cancelled',
+};
+
+/** The state as people read it, to follow "the order is". */
+export function formatState(state: OrderState): string {
+  return STATE_WORDS[state];
+}
+
+/** Follows "It cannot be". */
+const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
+  confirmed: 'confirmed',
+  approved: 'approved',
+  denied: 'denied',
+  cancelled: 'cancelled',
+  expired: 'expired',
+  reminded: 'reminded',
+  claimed: 'carried out',
+  sending: 'sent',
+  retry_scheduled: 'held back',
+  released: 'released',
+  stopped: 'stopped',
+  answered: 'answered',
+  invalidated: 'invalidated',
+  hinted: 'given a hint',
+  resolved: 'resolved',
+  answered_late: 'answered',
+  shown: 'confirmed by the registry',
+};
+
+/** What a person who was refused does next, by the state that the order is in. */
+const NEXT: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'The person who asked has to confirm it first.',
+  PENDING: 'An approver decides about it.',
+  APPROVED: 'Its thread will say how it ends.',
+  EXECUTING: 'Its thread will say how it ends.',
+  SUCCEEDED: 'Its thread says how it went.',
+  FAILED: 'Its thread says why; Retry asks again.',
+  UNKNOWN: 'An approver has to settle it first.',
+  DENIED: 'Ask again if it is still wanted.',
+  EXPIRED: 'Ask again if it is still wanted.',
+  CANCELLED: 'Ask again if it is still wanted.',
+};
+
+const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
+  approve: 'Only approvers can approve orders. Ask one of them; the card names them.',
+  deny: 'Only approvers can deny orders. Ask one of them; the card names them.',
+  resolve:
+    'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.',
+  retry:
+    'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
+  stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
+};
+
+const NOT_THE_REQUESTER = {
+  cancel: 'Only the person who asked can cancel. An approver can deny it.',
+  confirm: 'Only the person who asked can confirm.',
+  reveal: 'Only the person who asked can see this. Ask for your own with `/domain`.',
+};
+
+/** Refusals that say the same of every order. */
+const PLAIN = {
+  no_such_order: 'There is no such order. `/domain orders` lists the latest.',
+  not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
+  draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
+  time_is_over: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+  approved_already: 'You have approved this already. It needs somebody else’s approval too.',
+  own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
+  retry_unanswered:
+    'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',
+  retry_done_since:
+    'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.',
+  retry_account_gone:
+    'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
+  stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
+  sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
+  outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
+  nothing_to_reveal: 'This order has nothing to show. Ask for it again with `/domain`.',
+  reveal_over: 'It was shown already, or its hour is over, and it is gone. Ask for it again.',
+  reveal_key_missing:
+    'One of my keys is missing here, so this was not shown, and is still kept. Try again in a few minutes, within the hour for which it is kept; whoever runs me finds in my log which key it is.',
+  reveal_unopened:
+    'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
+};
+
+/** Why something is not done for a person and what to do instead, in sentences with markup. */
+export function refusalText(refusal: Refusal): string {
+  switch (refusal.code) {
+    case 'wrong_state':
+      return `It cannot be ${PARTICIPLES[refusal.wanted]}: the order is ${formatState(refusal.state)}. ${NEXT[refusal.state]}`;
+    case 'open_already':
+      return `Another order for this is open already: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
+    case 'own_order':
+      return refusal.isApprover
+        ? 'You asked for this, so somebody else has to approve it.'
+        : 'You asked for this, so an approver has to approve it. The card names them.';
+    case 'not_an_approver':
+      return NOT_AN_APPROVER[refusal.wanted];
+    case 'not_the_requester':
+      return NOT_THE_REQUESTER[refusal.wanted];
+    case 'membership_unknown':
+      return `Slack does not tell me whether <@${refusal.userId}> is still here. Try again in a minute.`;
+    case 'groups_unreadable': {
+      const groups = refusal.groupIds.map((id) => `<!subteam^${id}>`).join(' and ');
+      return `I could not read the group ${groups} in Slack, so I do not know whether you are an approver. Try again in a minute, or ask an approver whom the card names.`;
+    }
+    case 'earlier_order': {
+      const { orderId, found } = refusal.finding;
+      return summaryText({ code: 'earlier_order', orderId, found });
+    }
+    case 'not_failed':
+      return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
+    case 'retry_over':
+      return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
+    case 'secret_input_of':
+      return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
+    case 'secret_answer_of':
+      return `Its answer is a secret out of the account of <@${refusal.ownerId}>, so only they can ask for it again. Ask for your own with \`/domain\`.`;
+    case 'nothing_waits':
+      return `The order is ${formatState(refusal.state)}; nothing waits to be sent any more. Its thread says how it went.`;
+    default:
+      return PLAIN[refusal.code];
+  }
+}
