@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
+import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
 
 /** A key of the vault: its id stands beside every ciphertext it made. */
@@ -229,7 +229,7 @@ const environment = z.object({
     .default([]),
   APPROVERS: teamSettingParsers.approvers,
   APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),
-  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default(['create', 'transfer', 'renew', 'restore']),
+  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default([...DEFAULT_APPROVAL_TASKS]),
   APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
   APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
   ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
@@ -269,7 +269,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   ADMINS: 'U024BE7LH',
   APPROVERS: 'U024BE7LH,S0614TZR7',
   APPROVALS_REQUIRED: '1',
-  APPROVAL_TASKS: 'create,transfer,renew,restore',
+  APPROVAL_TASKS: DEFAULT_APPROVAL_TASKS.join(','),
   APPROVAL_TTL: '72h',
   APPROVAL_REMIND_AFTER: '4h',
   ALLOW_SELF_APPROVAL: 'false',

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { CHARGED_TASKS } from './settings.ts';
 
 export const DOMAINS = 'C0DOMAINS';
 
@@ -57,7 +58,7 @@ export class TestDemo {
       dataDir,
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
-      ...(settings === undefined ? {} : { settings }),
+      settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
       ...(hurry === undefined ? {} : { hurry }),
       ...(socketMode === undefined ? {} : { socketMode }),
     });
