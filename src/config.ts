@@ -363,6 +363,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
+/** Whether the environment sets a variable, `.env` among it once {@link loadConfig} has read that. */
+export function isSetInEnvironment(name: Variable): boolean {
+  return (process.env[name]?.trim() ?? '') !== '';
+}
+
 /** Reads `.env` (when present) and the environment; what the environment sets wins. */
 export function loadConfig(): Config {
   if (existsSync('.env')) process.loadEnvFile('.env');

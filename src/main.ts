@@ -7,7 +7,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import { cacheFor } from './computed-cache.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Config, ConfigError, isSetInEnvironment, loadConfig } from './config.ts';
 import { type CrashPoint, withCrashPoints } from './crash-points.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
@@ -17,6 +17,7 @@ import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { createOrders } from './orders/orders.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
+import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { createRdapClient } from './rdap/client.ts';
 import { createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
@@ -26,6 +27,7 @@ import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
+import { announceNewDefault } from './slack/new-default.ts';
 import { adoptCard, NOTIFICATION_LEASE_MS, notifyOrder } from './slack/order-messages.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
@@ -366,6 +368,18 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
       (err: unknown) => log.warn({ err }, 'looking where reminders go'),
     );
+    announceNewDefault({
+      web,
+      directory,
+      admins: config.admins,
+      store: settingsStore,
+      isDefault:
+        !isSetInEnvironment('APPROVAL_TASKS') &&
+        config.team.approvalTasks.join() === DEFAULT_APPROVAL_TASKS.join(),
+      hasOrders: async () => (await store.list({ limit: 1 })).length > 0,
+      now,
+      log,
+    }).catch((err: unknown) => log.warn({ err }, 'telling admins which tasks wait for approval from now on'));
     log.info({ port: server.port, metricsPort: metricsServer?.port, mode: slackMode(config).kind }, 'ready');
 
     const stopCleanly = () =>

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { DOMAINS, useTestDemo } from '../support/demo.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { DOMAINS, link, textOf, useTestDemo } from '../support/demo.ts';
+import { MAIN, startSurroundings } from '../support/harness.ts';
 import { ask, orderAfter } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
 
@@ -35,4 +37,27 @@ test('nameservers go out at once', async () => {
     '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
   );
   await order.ends('SUCCEEDED');
+});
+
+test('an update tells admins once of the new default, where the environment sets no tasks', {
+  timeout: 60_000,
+}, async () => {
+  const s = await startSurroundings();
+  onTestFinished(() => s.stop());
+  const admins = { ADMINS: 'U0ADA', APPROVAL_TASKS: undefined };
+  const former = await s.start(MAIN, admins);
+  const alice = s.workspace.as('U0ALICE');
+  await link(s.workspace, alice);
+  const order = await ask(s.workspace, alice, '/domain renew deli.rest');
+  await order.becomes('PENDING');
+  await former.child.kill();
+  expect(s.workspace.messages('D0ADA'), 'nothing is new to who starts with it').toEqual([]);
+
+  const database = openDatabase({ url: s.databaseUrl });
+  onTestFinished(() => database.close());
+  // As a former release left it.
+  await database.prisma.setting.deleteMany();
+  await s.start(MAIN, admins);
+  const told = await s.workspace.waitFor(() => s.workspace.messages('D0ADA')[0], { what: 'Ada to be told' });
+  expect(textOf(told)).toContain('APPROVAL_TASKS=create,transfer,renew,restore');
 });
