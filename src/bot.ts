@@ -5,7 +5,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import { cacheFor } from './computed-cache.ts';
-import type { Config } from './config.ts';
+import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -17,6 +17,7 @@ import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
+import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
 import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
@@ -27,6 +28,7 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import type { SlackDeps } from './slack/feature.ts';
+import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
   NOTIFICATION_LEASE_MS,
@@ -154,6 +156,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const people = watchPeople(site, stores, slack, accounts);
     const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
+    tellOfNewDefault(site, stores, slack);
     site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
     return running(site, { servers, heartbeat, money, expiry, work, people, app });
   } catch (error) {
@@ -636,6 +639,22 @@ function noteMissingChannel({ log }: Site, { settings }: Stores): void {
       log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
     (err: unknown) => log.warn({ err }, 'looking where reminders go'),
   );
+}
+
+/** Tells admins once which tasks wait for approval from now on, where nobody has set them. */
+function tellOfNewDefault({ config, now, log }: Site, stores: Stores, { web, directory }: Slack): void {
+  announceNewDefault({
+    web,
+    directory,
+    admins: config.admins,
+    store: stores.saved,
+    isDefault:
+      !isSetInEnvironment('APPROVAL_TASKS') &&
+      config.team.approvalTasks.join() === DEFAULT_APPROVAL_TASKS.join(),
+    hasOrders: async () => (await stores.orders.list({ limit: 1 })).length > 0,
+    now,
+    log,
+  }).catch((err: unknown) => log.warn({ err }, 'telling admins which tasks wait for approval from now on'));
 }
 
 interface RunningParts {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type DnsServer, parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
+import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
 
 /** A key of the vault: its id stands beside every ciphertext it made. */
@@ -242,7 +242,7 @@ const environment = z.object({
     .default([]),
   APPROVERS: teamSettingParsers.approvers,
   APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),
-  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default(['create', 'transfer', 'renew', 'restore']),
+  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default([...DEFAULT_APPROVAL_TASKS]),
   APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
   APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
   ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
@@ -288,7 +288,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   ADMINS: 'U024BE7LH',
   APPROVERS: 'U024BE7LH,S0614TZR7',
   APPROVALS_REQUIRED: '1',
-  APPROVAL_TASKS: 'create,transfer,renew,restore',
+  APPROVAL_TASKS: DEFAULT_APPROVAL_TASKS.join(','),
   APPROVAL_TTL: '72h',
   APPROVAL_REMIND_AFTER: '4h',
   ALLOW_SELF_APPROVAL: 'false',
@@ -384,6 +384,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,
   };
+}
+
+/** Whether the environment sets a variable, `.env` among it once {@link loadConfig} has read that. */
+export function isSetInEnvironment(name: Variable): boolean {
+  return (process.env[name]?.trim() ?? '') !== '';
 }
 
 /** Reads `.env` (when present) and the environment; what the environment sets wins. */

@@ -39,6 +39,10 @@ export interface SettingsStore {
   all(): Promise<Readonly<Record<string, unknown>>>;
   /** Saves the changes and writes them to the audit log, all or none. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
+  /** Notes something that is done once in an installation's life. @returns whether nobody had noted it before */
+  noteOnce(note: string, at: Date): Promise<boolean>;
+  /** Takes a note back, so that what it stands for is done at the next occasion. */
+  forgetNote(note: string): Promise<void>;
   /** Every change from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<SettingChanged>;
 }

@@ -49,7 +49,8 @@ describe('the settings', () => {
       team: {
         approvers: ['U0BOB', 'S0APPROVERS'],
         approvalsRequired: 1,
-        approvalTasks: ['create', 'transfer', 'renew', 'restore'],
+        // What costs money, and what can lose a name.
+        approvalTasks: ['create', 'transfer', 'renew', 'restore', 'delete', 'authcode', 'owner-change'],
         approvalTtl: 72 * 3_600_000,
         approvalRemindAfter: 4 * 3_600_000,
         allowSelfApproval: false,

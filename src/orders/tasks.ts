@@ -494,6 +494,11 @@ export type OrderTaskName = keyof typeof ORDER_TASKS;
 
 export const ORDER_TASK_NAMES: readonly OrderTaskName[] = Object.values(ORDER_TASKS).map(({ name }) => name);
 
+/** What waits for an approver unless the settings say otherwise: what costs money, and what can lose a name. */
+export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = Object.values(ORDER_TASKS)
+  .filter(({ effect, risk }) => effect === 'charge' || risk === 'loses_name')
+  .map(({ name }) => name);
+
 /** The row of a task. */
 export function taskNamed(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];

@@ -3,12 +3,14 @@ import { batch } from './batch.ts';
 import { type Database, withStoreError } from './database.ts';
 
 const BATCH = 500;
+/** Notes stand beside the settings under keys that no setting has. */
+const NOTE_PREFIX = 'note:';
 
 /** What `/domain settings` saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
   /** A burst of clicks reads them many times at one moment: more often than there are connections. */
   const readInBatch = batch(async (questions: readonly undefined[]) => {
-    const rows = await prisma.setting.findMany();
+    const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
     const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     return questions.map(() => saved);
   });
@@ -33,6 +35,20 @@ export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): Setti
         ]),
       );
     },
+
+    noteOnce: (note, at) =>
+      withStoreError('noting what is done once', async () => {
+        const { count } = await prisma.setting.createMany({
+          data: [{ key: `${NOTE_PREFIX}${note}`, value: true, updatedBy: 'system', updatedAt: at }],
+          skipDuplicates: true,
+        });
+        return count === 1;
+      }),
+
+    forgetNote: (note) =>
+      withStoreError('taking a note back', async () => {
+        await prisma.setting.deleteMany({ where: { key: `${NOTE_PREFIX}${note}` } });
+      }),
 
     async *changes(from, to) {
       for (let after = 0n; ; ) {

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { CHARGED_TASKS } from '../support/settings.ts';
 import { type PageDemo, startPageDemo } from './demo.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
 });
 beforeEach(async () => {
-  demo = await startPageDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
+  demo = await startPageDemo({ settings: { SERVICE_TIMEOUT: '1s', APPROVAL_TASKS: CHARGED_TASKS } });
 });
 afterEach(async () => {
   // A window goes first: what it asks of a workspace that is gone would count as its failure.

@@ -47,6 +47,14 @@ test('what was saved last stands, and the log has every change with who made it'
   expect(await logged(at(1), at(2)), 'from until before').toHaveLength(2);
 });
 
+test('what is noted once is noted by one of many, is no setting, and can be taken back', async () => {
+  const noted = await Promise.all([1, 2, 3].map(() => store.noteOnce('told', at(1))));
+  expect(noted.filter(Boolean)).toHaveLength(1);
+  expect(await store.all()).toEqual({});
+  await store.forgetNote('told');
+  expect(await store.noteOnce('told', at(2))).toBe(true);
+});
+
 test('all changes of one save are kept, or none', async () => {
   const tooLate = new Date(8.64e15 + 1);
   await expect(store.save([change('reminder_days', '30', '60')], 'U0ADA', tooLate)).rejects.toMatchObject({

@@ -11,6 +11,7 @@ import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { fasterPace } from './pace.ts';
+import { CHARGED_TASKS } from './settings.ts';
 
 export const DOMAINS = 'C0DOMAINS';
 
@@ -59,7 +60,7 @@ export class TestDemo {
       dataDir,
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
-      ...(settings === undefined ? {} : { settings }),
+      settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
       ...(hurry === undefined ? {} : { seams: { pace: fasterPace(hurry) } }),
       ...(socketMode === undefined ? {} : { socketMode }),
     });

@@ -7,6 +7,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { bundle } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
+import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
 export const MAIN = new URL('../../src/main.ts', import.meta.url);
@@ -60,6 +61,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
     DATABASE_URL: database.url,
     APPROVERS: 'U0BOB,S0APPROVERS',
+    APPROVAL_TASKS: CHARGED_TASKS,
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
     // Nothing listens there: what tests do stays on this machine.
     DNS_SERVERS: '127.0.0.1:9',

@@ -59,7 +59,7 @@ function canUse({ needs }: Described, { isLinked, isAdmin }: HelpReader): boolea
 }
 
 const INTRO =
-  '*Domain Steward* carries out domain tasks for you. What costs money waits for an approver’s click.';
+  '*Domain Steward* carries out domain tasks for you. What costs money or can lose a name waits for an approver’s click.';
 const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
 
 function usageLine({ usage, summary }: Described): string {

@@ -98,7 +98,7 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
     header('First steps'),
     ...lines([
       '1. Link your account at the domain service. Your credentials are checked, sealed, and used for what you ask for only.',
-      '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money waits for an approver’s click.',
+      '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money or can lose a name waits for an approver’s click.',
       ...(data.toDecide === undefined
         ? []
         : ['Approving needs no account: what waits for you stands here, and I write to you.']),
