@@ -13,7 +13,8 @@ import {
   type Transaction,
   withStoreError,
 } from './database.ts';
-import { domainFromRow, EXPIRY_DAY, expirySource, NO_REMINDER } from './domain-rows.ts';
+import { domainFromRow, expirySource } from './domain-rows.ts';
+import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
 /** One more than a digest says at once: one question tells, too, whether there are more. */
 const BATCH = 1_001;
