@@ -587,7 +587,7 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
     apiUrl,
     mode: slackMode(config),
     acknowledged: site.metrics.acknowledged,
-    ...(seams.commandsPerMinute === undefined ? {} : { commandsPerMinute: seams.commandsPerMinute }),
+    commandsPerMinute: seams.commandsPerMinute,
   });
   signal.addEventListener('abort', () => void app.stop(0), { once: true });
   await app.start().catch((cause: unknown) => {

@@ -1,12 +1,11 @@
 import { Agent } from 'undici';
 import {
   createAuthenticator,
-  credentialSecrets,
   type LoginExtras,
   type Sleep,
   type Verification,
 } from './authenticator/authenticator.ts';
-import type { Credential, SessionPlace } from './authenticator/signature.ts';
+import { type Credential, credentialSecrets, type SessionPlace } from './authenticator/signature.ts';
 import type { TokenSteps } from './authenticator/token-steps.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/errors.ts';

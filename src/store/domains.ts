@@ -1,39 +1,35 @@
-import { z } from 'zod';
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, isUniqueViolation, type RunStatement, withStoreError } from './database.ts';
+import { type Database, isUniqueViolation, type Transaction, withStoreError } from './database.ts';
+import { changeableColumns, domainFromRow, expirySource } from './domain-rows.ts';
 import {
   claimDue,
   claimedSuccessRows,
   claimSuccess,
-  domainFromRow,
+  countMonths,
   domainRows,
-  EXPIRY_DAY,
-  expirySource,
-  insertDomain,
+  importedRows,
+  importNames,
+  monthRows,
   NO_REMINDER,
   recordReminder,
-  selectDomain,
-  swapDomain,
-  swappedRows,
-} from './domain-rows.ts';
+} from './domain-statements.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
 const BATCH = 2_000;
 
-const monthCount = z.array(z.object({ month: z.string(), count: z.coerce.number() }));
-const imported = z.array(z.object({ added: z.boolean() }));
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
+export function createWatchListStore({ prisma, run }: Database): WatchListStore {
   return {
     find: (name) =>
-      withStoreError(
-        'looking a watched name up',
-        async () => domainRows.parse(await run(selectDomain(name)))[0],
-      ),
+      withStoreError('looking a watched name up', async () => {
+        const row = await prisma.domain.findUnique({ where: { name } });
+        return row === null ? undefined : domainFromRow(row);
+      }),
 
     findMany: (names) =>
       withStoreError('looking watched names up', async () => {
@@ -44,7 +40,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
     add: (domain) =>
       withStoreError('putting a name on the watch list', async () => {
         try {
-          await run(insertDomain(domain));
+          await insert(prisma, domain);
           return true;
         } catch (error) {
           if (isUniqueViolation(error)) return false;
@@ -56,8 +52,8 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       withStoreError('changing a watched name', () =>
         // One statement is a transaction by itself.
         watchListChange(before, after) === undefined
-          ? swap(run, before, after)
-          : transaction((runInside) => swap(runInside, before, after)),
+          ? swap(prisma, before, after)
+          : prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
       ),
 
     remove: (name) =>
@@ -68,25 +64,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
     importBatch: (names, by, now) =>
       withStoreError('importing names', async () => {
-        const given = names.map(({ name }) => name);
-        const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
-        // Without any row for a name that stays as it is; xmax tells a new row from a changed one.
-        const rows = await prisma.$queryRaw`
-        INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
-        SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
-               ${by}, ${now}::timestamptz, ${now}::timestamptz,
-               COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
-                        ${NO_REMINDER})
-        FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
-              FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
-        ON CONFLICT (name) DO UPDATE
-          SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
-              reminded_threshold = EXCLUDED.reminded_threshold
-          WHERE EXCLUDED.expires_at IS NOT NULL
-            AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
-            AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
-        RETURNING (xmax = 0) AS added`;
-        const changed = imported.parse(rows);
+        const changed = importedRows.parse(await prisma.$queryRaw(importNames(names, by, now)));
         const added = changed.filter((row) => row.added).length;
         return { added, dated: changed.length - added };
       }),
@@ -126,12 +104,8 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
     countByMonth: (from, until, timeZone) =>
       withStoreError('counting names by month', async () => {
-        const rows = await prisma.$queryRaw`
-        SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
-        FROM domains
-        WHERE expires_at >= ${from}::timestamptz AND expires_at < ${until}::timestamptz AND lapse_confirmed_at IS NULL
-        GROUP BY 1`;
-        return monthCount.parse(rows).map(({ month, count }) => [month, count] as const);
+        const rows = monthRows.parse(await prisma.$queryRaw(countMonths(from, until, timeZone)));
+        return rows.map(({ month, count }) => [month, count] as const);
       }),
 
     async *calendarNames(from): AsyncGenerator<CalendarName> {
@@ -158,16 +132,16 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
     follow: (orderId, n, now, change) =>
       withStoreError('following a success', () =>
-        transaction(async (runInside) => {
-          const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
+        prisma.$transaction(async (tx) => {
+          const taken = claimedSuccessRows.parse(await tx.$queryRaw(claimSuccess(orderId, n, now)));
           if (taken.length === 0) return false;
           const [before] = taken;
           const after = change(before);
           if (after === undefined) return true;
-          if (before === undefined) await runInside(insertDomain(after));
-          else await swap(runInside, before, after);
+          if (before === undefined) await insert(tx, after);
+          else await swap(tx, before, after);
           return true;
-        }),
+        }, TRANSACTION),
       ),
   };
 }
@@ -187,10 +161,33 @@ function watchListChange(
   return { to, from: isSameEnd ? from : undefined };
 }
 
-/** @param run in a transaction, where the expiry moves. @returns false when somebody else was faster */
-async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
-  if (swappedRows.parse(await run(swapDomain(before, after))).length === 0) return false;
+/**
+ * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was said
+ * about its expiry then counts.
+ */
+async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
+  const { name, version, addedBy, addedAt, expiry } = domain;
+  const said =
+    expiry === undefined
+      ? undefined
+      : await tx.reminder.aggregate({
+          _min: { threshold: true },
+          where: { name, expiresAt: new Date(utcDay(expiry.at)) },
+        });
+  const remindedThreshold = said?._min.threshold ?? NO_REMINDER;
+  await tx.domain.create({
+    data: { name, version, addedBy, addedAt, ...changeableColumns(domain), remindedThreshold },
+  });
+}
+
+/** @param tx a transaction, where the expiry moves. @returns false when somebody else was faster */
+async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+  const { count } = await tx.domain.updateMany({
+    where: { name: before.name, version: before.version },
+    data: { ...changeableColumns(after), version: { increment: 1 } },
+  });
+  if (count === 0) return false;
   const move = watchListChange(before, after);
-  if (move !== undefined) await run(recordReminder(before.name, move.to, move.from));
+  if (move !== undefined) await tx.$executeRaw(recordReminder(before.name, move.to, move.from));
   return true;
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { MessageStore } from '../orders/ports.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import {
@@ -10,9 +9,8 @@ import {
   selectUnnotified,
   unnotifiedRows,
 } from './message-statements.ts';
+import { idRows } from './rows.ts';
 import { leaseOf } from './statements.ts';
-
-const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ prisma, run }: Database): MessageStore {

@@ -139,6 +139,9 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
   };
 }
 
+/** Rows that name orders. */
+export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
+
 /** Rows of {@link selectOrders}. */
 export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { candidatesQuery, createReminderStore } from '../../src/store/reminders.ts';
+import { candidatesQuery } from '../../src/store/reminder-statements.ts';
+import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillWatchList } from '../support/watch-list.ts';
 

@@ -97,20 +97,20 @@ function named(pattern: RegExp): string[] {
 describe('manifest.yml', () => {
   it('declares the command that is taken', () => {
     const { slash_commands: commands } = manifest.features;
-    expect(commands.map(({ command }) => command)).toEqual(named(/\bcommand\.command === '([^']+)'/g));
+    expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\('([^']+)'/g));
     // Escaped, names and reasons would come with Slack's markup in place of what was typed.
     expect(commands.every((command) => !command.should_escape)).toBe(true);
   });
 
   it('declares the shortcut that is taken', () => {
     const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
-    expect(ids).toEqual(named(/\bshortcut\.callback_id === '([^']+)'/g));
+    expect(ids).toEqual(named(/\bapp\.shortcut\('([^']+)'/g));
     expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message']);
   });
 
   it('subscribes to the events that are handled', () => {
     expect([...manifest.settings.event_subscriptions.bot_events].sort()).toEqual(
-      named(/\bevent\.type === '([^']+)'/g),
+      named(/\bevent(?:\.type === |\()'([^']+)'/g),
     );
     expect(manifest.features.app_home.home_tab_enabled).toBe(true);
     expect(manifest.settings.interactivity.is_enabled).toBe(true);

@@ -106,6 +106,20 @@ export function basicToken(user: string, password: Secret): string {
   return Buffer.from(pair, 'utf8').toString('base64');
 }
 
+/** Everything about a credential that an answer must not echo. */
+export function credentialSecrets(credential: Credential): string[] {
+  const plain = Object.values(credential).flatMap((value) =>
+    value instanceof Secret ? [value.reveal()] : [],
+  );
+  try {
+    const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
+    return [...plain, basicToken(user, credential.password)];
+  } catch {
+    // A pair that Basic authentication cannot carry is never sent that way.
+    return plain;
+  }
+}
+
 /** The authentication block, which goes before `task`. */
 export function xmlSignatureElement(signature: XmlSignature): XmlElement {
   switch (signature.kind) {

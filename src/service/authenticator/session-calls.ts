@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { GeneralQuery } from '../codec/json.ts';
+import { type ClientContext, type Deadline, prepare, send } from '../request.ts';
+import type { Secret } from '../secret.ts';
+import type { ServiceTask } from '../task.ts';
+import {
+  authSessionCreate,
+  authSessionDelete,
+  type OpenedSession,
+  sessionLogin,
+  sessionLogout,
+} from '../tasks/session.ts';
+import type { LoginExtras } from './authenticator.ts';
+import type { Credential, PasswordCredential, SessionPlace } from './signature.ts';
+import { signByTask } from './signer.ts';
+
+/** The requests that open and end sessions. */
+export interface SessionCalls {
+  login(
+    credential: PasswordCredential,
+    asked: LoginExtras & { readonly timeout?: number | undefined },
+    budget: Deadline,
+  ): Promise<OpenedSession>;
+  logout(sessionId: Secret): Promise<unknown>;
+  /** @param token none for an account without a second factor */
+  openXml(token: Secret | undefined, budget: Deadline): Promise<Secret>;
+  endXml(hash: Secret): Promise<unknown>;
+}
+
+export interface SessionCallOptions {
+  readonly credential: Credential;
+  /** Where JSON requests carry the session id. */
+  readonly sessionPlace?: SessionPlace | undefined;
+  /** Address for system replies. */
+  readonly replyTo?: string | undefined;
+}
+
+/** How long ending a session may take. */
+const LOGOUT_TIMEOUT_MS = 5_000;
+
+export function deadlineAfter(milliseconds: number): Deadline {
+  return { endsAt: performance.now() + milliseconds };
+}
+
+export function createSessionCalls(line: ClientContext, options: SessionCallOptions): SessionCalls {
+  const { credential, sessionPlace: place = 'header', replyTo } = options;
+
+  async function carryOut<I, O>(
+    task: ServiceTask<I, O>,
+    input: I,
+    budget: Deadline,
+    general: GeneralQuery = {},
+  ): Promise<O> {
+    const prepared = prepare(line, task, input, task.json === undefined ? 'xml' : 'json', general);
+    const signed = signByTask(prepared, credential);
+    if (signed === undefined) throw new Error(`${task.name} brings no signature of its own`);
+    return (await send(line, prepared, signed, budget)).output;
+  }
+
+  return {
+    login({ user, context, password }, asked, budget) {
+      // A login answers with a result, so it has the general parameters; the document shows none for a logout.
+      const general = { replyTo, ctid: randomUUID() };
+      return carryOut(sessionLogin, { user, context, password, ...asked }, budget, general);
+    },
+    logout: (sessionId) => carryOut(sessionLogout, { sessionId, place }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
+    openXml: async (token, budget) => (await carryOut(authSessionCreate, { token }, budget)).hash,
+    endXml: (hash) => carryOut(authSessionDelete, { hash }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
+  };
+}

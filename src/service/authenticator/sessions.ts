@@ -1,0 +1,61 @@
+import { InvalidInputError } from '../codec/errors.ts';
+import { ServiceError } from '../errors.ts';
+import { deadlineAfter, type SessionCalls } from './session-calls.ts';
+import { type Session, type SharedSession, shareSession } from './shared-session.ts';
+import type { Credential } from './signature.ts';
+import type { TokenOnce } from './token-source.ts';
+
+/** The sessions of one credential, shared by all its calls. */
+export interface Sessions {
+  readonly json: SharedSession;
+  readonly xml: SharedSession;
+}
+
+export interface SessionsOptions {
+  readonly credential: Credential;
+  readonly timeoutMs: number;
+  /** Lifetime asked for at JSON logins. */
+  readonly sessionMinutes?: number | undefined;
+}
+
+/** Lifetime of a session that states none. Service API, section "Limits". */
+const SESSION_MINUTES = 10;
+
+export function createSessions(
+  calls: SessionCalls,
+  nextToken: () => Promise<TokenOnce>,
+  now: () => number,
+  { credential, timeoutMs, sessionMinutes: timeout }: SessionsOptions,
+): Sessions {
+  async function openJson(): Promise<Session> {
+    if (credential.method !== 'password') throw new InvalidInputError('only a password opens a JSON session');
+    const opened = await calls.login(credential, { timeout }, deadlineAfter(timeoutMs));
+    const seconds = opened.maxAgeSeconds ?? (timeout ?? SESSION_MINUTES) * 60;
+    return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
+  }
+
+  async function openXml(): Promise<Session> {
+    const { token, giveBack } = await nextToken();
+    try {
+      const hash = await calls.openXml(token, deadlineAfter(timeoutMs));
+      // Without a new token there is no renewing by the clock: such a session serves for as long as it is taken.
+      const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
+      return {
+        key: hash,
+        expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
+      };
+    } catch (error) {
+      // Where that fails the step counts as used: the next one is waited for.
+      if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return { json: shareSession(openJson, now), xml: shareSession(openXml, now, givenSession(credential)) };
+}
+
+/** The XML session that was opened earlier and handed in. */
+function givenSession(credential: Credential): Session | undefined {
+  if (credential.method !== 'two_factor' || credential.sessionHash === undefined) return undefined;
+  return { key: credential.sessionHash, expiresAt: credential.sessionEndsAt ?? Number.POSITIVE_INFINITY };
+}

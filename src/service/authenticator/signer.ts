@@ -1,0 +1,90 @@
+import {
+  type Activity,
+  type Deadline,
+  orInvalidInput,
+  type PreparedRequest,
+  type Signed,
+} from '../request.ts';
+import { waitForSession } from './session-wait.ts';
+import type { Sessions } from './sessions.ts';
+import type { Session } from './shared-session.ts';
+import type { Credential, JsonSignature, SessionPlace, XmlSignature } from './signature.ts';
+
+export interface SignedRequest extends Signed {
+  /** The shared session that signs, if one does. */
+  readonly session?: Session | undefined;
+}
+
+interface SignatureWithSession<S> {
+  readonly signature: S;
+  readonly session?: Session;
+}
+
+export interface SignerOptions {
+  readonly credential: Credential;
+  readonly jsonAuth: 'basic' | 'session';
+  readonly xmlAuth?: 'auth' | 'session' | undefined;
+  /** Where JSON requests carry the session id. */
+  readonly sessionPlace?: SessionPlace | undefined;
+}
+
+/** Signs a request whose task brings its own signature: those that open and end sessions. */
+export function signByTask<I, O>(
+  { task, input, activity, unsigned }: PreparedRequest<I, O>,
+  credential: Credential,
+): SignedRequest | undefined {
+  if (unsigned.via === 'json') {
+    const signature = task.json?.signature?.(input);
+    if (signature === undefined) return undefined;
+    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
+  }
+  const signature = orInvalidInput(activity, () => task.xml?.signature?.(input, credential));
+  if (signature === undefined) return undefined;
+  return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
+}
+
+/** Signs requests; opens a session first, when the credential needs one and there is none. */
+export function createSigner(options: SignerOptions, sessions: Sessions) {
+  const { credential, sessionPlace: place = 'header' } = options;
+
+  async function jsonSignature(
+    activity: Activity,
+    budget: Deadline,
+  ): Promise<SignatureWithSession<JsonSignature>> {
+    if (credential.method === 'trusted_application') {
+      return { signature: { kind: 'basic', user: credential.uuid, password: credential.password } };
+    }
+    const { user, context, password } = credential;
+    if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
+    const session = await waitForSession(sessions.json.get(), activity, budget);
+    return { signature: { kind: 'session', id: session.key, place }, session };
+  }
+
+  async function xmlSignature(
+    activity: Activity,
+    budget: Deadline,
+  ): Promise<SignatureWithSession<XmlSignature>> {
+    if (credential.method === 'trusted_application') {
+      const { uuid, application, password } = credential;
+      return { signature: { kind: 'trusted_application', uuid, application, password } };
+    }
+    if (credential.method === 'password' && options.xmlAuth !== 'session') {
+      const { user, context, password } = credential;
+      return { signature: { kind: 'auth', user, context, password } };
+    }
+    const session = await waitForSession(sessions.xml.get(), activity, budget);
+    return { signature: { kind: 'auth_session', hash: session.key }, session };
+  }
+
+  return async <I, O>(prepared: PreparedRequest<I, O>, budget: Deadline): Promise<SignedRequest> => {
+    const own = signByTask(prepared, credential);
+    if (own !== undefined) return own;
+    const { activity, unsigned } = prepared;
+    if (unsigned.via === 'json') {
+      const { signature, session } = await jsonSignature(activity, budget);
+      return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
+    }
+    const { signature, session } = await xmlSignature(activity, budget);
+    return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
+  };
+}

@@ -1,0 +1,198 @@
+import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
+import { type Delivery, handle, interaction, NOT_A_MEMBER } from './authorize.ts';
+import type { Interaction, Needs, SlackDeps } from './feature.ts';
+import { publishHome } from './features/home.ts';
+import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
+import { openForm } from './features/ordering.ts';
+import { nearest, parseCommandLine } from './parse.ts';
+import {
+  actionPayload,
+  commandPayload,
+  originOf,
+  shortcutPayload,
+  valuesOf,
+  viewPayload,
+} from './payload.ts';
+import type { Acknowledgement } from './platform/acknowledgement.ts';
+import { createLimiter, MINUTE_MS } from './platform/limiter.ts';
+import { submitForm } from './submission.ts';
+import { count, type Message, section, textMessage } from './views/blocks.ts';
+import { noticeView } from './views/form.ts';
+import { unknownCommand } from './views/help.ts';
+import type { WorkTracker } from './work-tracker.ts';
+
+/*
+ * What people do in Slack, each kind taken to its feature.
+ */
+
+/** A delivery as Bolt hands it over. */
+interface Delivered {
+  readonly body: unknown;
+  readonly ack: () => Promise<void>;
+}
+
+export interface DeliveryHandlers {
+  onCommand(delivered: Delivered): void;
+  onButton(delivered: Delivered): void;
+  onShortcut(delivered: Delivered): void;
+  onForm(submission: SlackViewMiddlewareArgs<ViewSubmitAction>): Promise<void>;
+}
+
+/** Nobody types or presses ten times a second; a program that does must not take the bot from everybody else. */
+const COMMANDS_PER_MINUTE = 600;
+
+/** In place of a form that an older or newer release opened. */
+const UNKNOWN_FORM = noticeView('Domain Steward', [
+  section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
+]);
+
+/** @param commandsPerMinute commands, shortcuts and presses of one person */
+export function createDeliveryHandlers(
+  deps: SlackDeps,
+  { track, runInBackground }: WorkTracker,
+  commandsPerMinute = COMMANDS_PER_MINUTE,
+): DeliveryHandlers {
+  const handleLimited = createLimitedHandler(deps, commandsPerMinute);
+  return {
+    onCommand: ({ body, ack }) =>
+      runInBackground('command', ack, (acknowledgement) => runCommand(handleLimited, body, acknowledgement)),
+
+    onButton: ({ body, ack }) =>
+      runInBackground('button', ack, async (acknowledgement) => {
+        const home = await runAction(handleLimited, body, acknowledgement);
+        acknowledgement.give();
+        if (home !== undefined) await publishHome(deps, home.userId);
+      }),
+
+    onShortcut: ({ body, ack }) =>
+      runInBackground('shortcut', ack, (acknowledgement) =>
+        runShortcut(handleLimited, body, acknowledgement),
+      ),
+
+    onForm: ({ body, ack }) =>
+      track('form', async () => {
+        const payload = viewPayload.parse(body);
+        const feature = FORMS.get(payload.view.callback_id);
+        const origin = originOf(payload.view);
+        if (feature === undefined || origin === undefined) {
+          await ack({ response_action: 'update', view: UNKNOWN_FORM });
+        } else await submitForm(deps, feature, payload, origin, ack);
+      }),
+  };
+}
+
+/** Handles what a program could ask for as often as it likes. */
+type HandleLimited = (
+  delivery: Delivery,
+  what: { readonly needs: Needs; readonly activity: string },
+  run: (call: Interaction) => Promise<void>,
+) => Promise<void>;
+
+function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): HandleLimited {
+  const commands = createLimiter(commandsPerMinute, MINUTE_MS);
+
+  /** @returns what to say to somebody who has asked too much, or undefined */
+  function isOverLimit(userId: string): Message | undefined {
+    const seconds = commands.take(userId);
+    if (seconds === undefined) return undefined;
+    deps.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
+    return textMessage(
+      `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
+    );
+  }
+
+  return async (delivery, what, run) => {
+    const { userId, homeTeamId = deps.teamId } = delivery;
+    const refused = homeTeamId === deps.teamId ? isOverLimit(userId) : NOT_A_MEMBER;
+    if (refused !== undefined) await interaction(deps, delivery).respond(refused);
+    else await handle(deps, delivery, what, run);
+  };
+}
+
+async function runCommand(
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+): Promise<void> {
+  const payload = commandPayload.parse(body);
+  const line = parseCommandLine(payload.text);
+  const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
+  const delivery = {
+    userId: payload.user_id,
+    homeTeamId: payload.team_id,
+    channelId: payload.channel_id,
+    threadTs: undefined,
+    triggerId: payload.trigger_id,
+    deliveryId: `command:${payload.trigger_id}`,
+    responseUrl: payload.response_url,
+    acknowledgement,
+  };
+  const what = { needs: command?.needs ?? 'nothing', activity: `/domain ${command?.name ?? '(unknown)'}` };
+  await handleLimited(delivery, what, async (call) => {
+    if (command === undefined) {
+      await call.respond(unknownCommand(line.subcommand, nearest(line.subcommand, [...COMMANDS.keys()])));
+    } else {
+      await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
+    }
+  });
+}
+
+/** @returns whose Home tab the button stands on, if it stands on one */
+async function runAction(
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+): Promise<{ readonly userId: string } | undefined> {
+  const payload = actionPayload.parse(body);
+  const [pressed] = payload.actions;
+  const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
+  if (pressed === undefined || action === undefined) return undefined;
+  const view = payload.view ?? undefined;
+  const origin = view === undefined ? undefined : originOf(view);
+  const delivery = {
+    userId: payload.user.id,
+    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    channelId: payload.channel?.id ?? origin?.channelId,
+    threadTs: payload.message?.thread_ts ?? origin?.threadTs,
+    triggerId: payload.trigger_id,
+    deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
+    responseUrl: payload.response_url,
+    acknowledgement,
+  };
+  await handleLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
+    action.run({
+      ...call,
+      value: pressed.value ?? pressed.selected_option?.value ?? '',
+      blockId: pressed.block_id,
+      messageTs: payload.message?.ts,
+      view:
+        view === undefined || origin === undefined
+          ? undefined
+          : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
+    }),
+  );
+  return view?.type === 'home' ? { userId: payload.user.id } : undefined;
+}
+
+async function runShortcut(
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+): Promise<void> {
+  const payload = shortcutPayload.parse(body);
+  const channelId = payload.channel.id;
+  const threadTs = payload.message.thread_ts ?? payload.message.ts;
+  const delivery = {
+    userId: payload.user.id,
+    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    channelId,
+    threadTs,
+    triggerId: payload.trigger_id,
+    deliveryId: `shortcut:${payload.trigger_id}`,
+    responseUrl: payload.response_url,
+    acknowledgement,
+  };
+  await handleLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
+    openForm(call, TASK_MENU, { channelId, threadTs }, {}),
+  );
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { utcDay } from '../expiry/days.ts';
+import type { ImportedName } from '../expiry/import.ts';
+import { Prisma } from './database.ts';
+import { DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
+
+/*
+ * The watch list where Prisma does not say it: claims, locks, and many names at once.
+ */
+
+/** `reminded_threshold` of a name whose present expiry nothing was said about. */
+export const NO_REMINDER = 2_147_483_647;
+
+/** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
+export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
+
+/** Rows of {@link claimDue}. */
+export const domainRows = z.array(domainRow.transform(domainFromRow));
+
+/** Takes names whose look-up is due and that nobody else is taking. Answers with {@link domainRows}, the longest due first. */
+export function claimDue(now: Date, until: Date, limit: number): Prisma.Sql {
+  return Prisma.sql`
+    WITH due AS (
+      SELECT name AS due_name, next_check_at AS due_at FROM domains WHERE next_check_at <= ${now}::timestamptz
+      ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ), claimed AS (
+      UPDATE domains SET next_check_at = ${until}::timestamptz FROM due WHERE name = due_name
+      RETURNING due_at, ${DOMAIN_COLUMNS}
+    )
+    SELECT * FROM claimed ORDER BY due_at`;
+}
+
+/** Rows of {@link claimSuccess}: one with the name as it is on the list, undefined where it is not. */
+export const claimedSuccessRows = z.array(
+  z.union([domainRow.transform(domainFromRow), z.object({ name: z.null() }).transform(() => undefined)]),
+);
+
+/**
+ * Notes that a success was taken into the list; no row when it was before. Its name is locked, so that what is computed
+ * from the row is not computed from an older one.
+ */
+export function claimSuccess(orderId: string, n: number, now: Date): Prisma.Sql {
+  return Prisma.sql`
+    WITH item AS (
+      UPDATE order_items SET followed_at = ${now}::timestamptz
+      WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
+    ), known AS (
+      SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
+    )
+    SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`;
+}
+
+/**
+ * Notes beside a name what was said about its new expiry: what is due is found by that alone. Goes after the change in
+ * the same transaction: from then on the row is locked, and what was said of its former date is there to be read.
+ *
+ * @param from the former date of the same end: what was said about it counts as said.
+ */
+export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Prisma.Sql {
+  const day = new Date(utcDay(expiresAt));
+  const formerDay = from === undefined ? null : new Date(utcDay(from));
+  return Prisma.sql`
+    WITH kept AS (
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
+      SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
+      FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
+      ON CONFLICT DO NOTHING
+      RETURNING threshold)
+    UPDATE domains d SET reminded_threshold = said.threshold
+    FROM (
+      SELECT COALESCE(min(threshold), ${NO_REMINDER}) AS threshold FROM (
+        SELECT threshold FROM kept
+        UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
+    ) said
+    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`;
+}
+
+/** Rows of {@link importNames}: none for a name that stays as it is. */
+export const importedRows = z.array(z.object({ added: z.boolean() }));
+
+/** Adds names; a given date replaces none of the registry's or of an order. `xmax` tells a new row from a changed one. */
+export function importNames(names: readonly ImportedName[], by: string, now: Date): Prisma.Sql {
+  const given = names.map(({ name }) => name);
+  const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
+  return Prisma.sql`
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
+    SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
+           ${by}, ${now}::timestamptz, ${now}::timestamptz,
+           COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
+                    ${NO_REMINDER})
+    FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
+          FROM unnest(${given}::text[], ${dates}::text[]) AS given (name, date)) d
+    ON CONFLICT (name) DO UPDATE
+      SET expires_at = EXCLUDED.expires_at, expiry_source = 'person', version = domains.version + 1,
+          reminded_threshold = EXCLUDED.reminded_threshold
+      WHERE EXCLUDED.expires_at IS NOT NULL
+        AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
+        AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
+    RETURNING (xmax = 0) AS added`;
+}
+
+/** Rows of {@link countMonths}. */
+export const monthRows = z.array(z.object({ month: z.string(), count: z.number() }));
+
+/** How many names expire in each month of a time zone, without those that are let go. */
+export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
+    FROM domains
+    WHERE expires_at >= ${from}::timestamptz AND expires_at < ${until}::timestamptz AND lapse_confirmed_at IS NULL
+    GROUP BY 1`;
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { Sealed } from '../accounts/vault.ts';
+import { findingsIn } from '../orders/earlier.ts';
+import type { Order, OrderLogEntry } from '../orders/order.ts';
+import type { CommitOutcome, OrderCommit, OrderStore } from '../orders/ports.ts';
+import { batch } from './batch.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
+import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
+
+/** Tries to keep a new order whose way is barred by one that is gone when we look. */
+const CREATE_TRIES = 5;
+
+/**
+ * Changing orders: every change is one statement, which says when the order is due next as well.
+ * @param changed told of each order as a commit left it
+ */
+export function createOrderChanges(
+  database: Database,
+  changed: (order: Order) => void,
+): Pick<OrderStore, 'create' | 'commit'> {
+  const commitTogether = createCommitBatch(database);
+
+  const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
+    const ok = await commitTogether(commit);
+    return ok ? { ok } : { ok, conflictingOrderId: undefined };
+  };
+
+  return {
+    create: (order, sealedInput, log) =>
+      withStoreError(`keeping the new order ${order.id}`, async () => {
+        const conflictingOrderId = await insert(database, order, sealedInput, log);
+        if (conflictingOrderId !== undefined) return { conflictingOrderId };
+        changed(order);
+        return undefined;
+      }),
+
+    commit: (commit) =>
+      withStoreError(`committing a change of order ${commit.before.id}`, async () => {
+        try {
+          const isRetrySent = commit.before.retryOf !== undefined && sentNames(commit).length > 0;
+          const outcome = isRetrySent ? await commitSending(database, commit) : await commitAlone(commit);
+          if (outcome.ok) changed(commit.after);
+          return outcome;
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw error;
+          return { ok: false, conflictingOrderId: await holderOfNames(database, commit.after) };
+        }
+      }),
+  };
+}
+
+/** @returns the order that stands in its way, if one does */
+async function insert(
+  database: Database,
+  order: Order,
+  sealedInput: Sealed | undefined,
+  log: readonly OrderLogEntry[],
+): Promise<string | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await database.run(insertOrder(order, sealedInput, log));
+      return undefined;
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const same = await database.prisma.order.findUnique({
+        where: { deliveryId: order.deliveryId },
+        select: { id: true },
+      });
+      const conflictingOrderId = same?.id ?? (await holderOfNames(database, order));
+      if (conflictingOrderId !== undefined) return conflictingOrderId;
+      if (tries >= CREATE_TRIES) throw error;
+    }
+  }
+}
+
+/** All changes of a moment in one transaction. Of one order only one goes at a time. @returns whether each was committed */
+function createCommitBatch(database: Database) {
+  return batch(
+    async (commits: readonly OrderCommit[]) => {
+      // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
+      const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
+      const trust = commits.some(startsWork) ? 'verified' : 'any';
+      const { ids, position } = await update((statement) => database.run(statement, trust), sorted);
+      noteCommitted(database, position);
+      return commits.map(({ before }) => ids.has(before.id));
+    },
+    ({ before }) => before.id,
+  );
+}
+
+/**
+ * Commits that an item of a retry is about to be sent, unless an order that it asks for again has done that name. The
+ * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
+ */
+async function commitSending(database: Database, commit: OrderCommit): Promise<CommitOutcome> {
+  const { outcome, position } = await database.transaction<{
+    outcome: CommitOutcome;
+    position?: number | undefined;
+  }>(async (run) => {
+    const { id } = commit.before;
+    const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
+    const names = sentNames(commit);
+    const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
+    const [earlier] = findingsIn(items, names);
+    const refused = { ok: false, conflictingOrderId: undefined } as const;
+    if (earlier !== undefined) return { outcome: { ...refused, earlier } };
+    const { ids, position } = await update(run, [commit]);
+    return ids.has(id) ? { outcome: { ok: true }, position } : { outcome: refused };
+  }, 'verified');
+  noteCommitted(database, position);
+  return outcome;
+}
+
+const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
+
+/** @returns the ids of the orders that were changed, and how far the server's log had reached before */
+async function update(run: RunStatement, commits: readonly OrderCommit[]) {
+  const rows = changedRows.parse(await run(updateOrders(commits)));
+  return { ids: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
+}
+
+/** It was committed behind this position: by now the log is on disk up to there. */
+function noteCommitted({ server }: Database, position: number | undefined): void {
+  if (position !== undefined) server.note(position);
+}
+
+/** The open order that holds one of an order's task and names. */
+async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
+  const keys = order.items.map((item) => openKey(order, item));
+  const rows = await run(Prisma.sql`
+    SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
+    ORDER BY order_id LIMIT 1`);
+  return idRows.parse(rows)[0];
+}
+
+/** Whether a change claims an order, or marks a request as sent. */
+function startsWork({ before, after }: OrderCommit): boolean {
+  const isClaimed = after.claim !== undefined && after.claim !== before.claim;
+  return (
+    isClaimed || after.items.some((item, index) => item.state === 'SENT' && item !== before.items[index])
+  );
+}
+
+/** The names of the items that a change says are about to be sent. */
+function sentNames({ before, after }: OrderCommit): string[] {
+  return after.items
+    .filter((item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts)
+    .map(({ name }) => name);
+}

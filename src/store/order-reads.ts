@@ -1,0 +1,87 @@
+import type { Order, OrderState } from '../orders/order.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import { batch } from './batch.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
+import {
+  eventRows,
+  idRows,
+  orderRows,
+  selectById,
+  selectEvents,
+  selectOrders,
+  selectUnsent,
+  whereFilter,
+} from './rows.ts';
+
+type OrderReads = Pick<
+  OrderStore,
+  'load' | 'sealedInput' | 'list' | 'history' | 'answers' | 'latest' | 'unsent' | 'unfinishedOf'
+>;
+
+/** Reading orders. */
+export function createOrderReads({ prisma, run }: Database): OrderReads {
+  const loadTogether = batch(async (wanted: readonly string[]) => {
+    const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
+    return wanted.map((id) => found.get(id));
+  });
+
+  const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
+
+  return {
+    load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
+
+    sealedInput: (id) =>
+      withStoreError(`reading the sealed input of order ${id}`, async () => {
+        const row = await prisma.order.findUnique({
+          where: { id },
+          select: { sealedInput: true, sealedInputKeyId: true },
+        });
+        return row?.sealedInput == null || row.sealedInputKeyId === null
+          ? undefined
+          : { bytes: row.sealedInput, keyId: row.sealedInputKeyId };
+      }),
+
+    list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
+
+    history: (orderId) =>
+      withStoreError(`reading the history of order ${orderId}`, async () =>
+        eventRows.parse(await run(selectEvents(orderId))),
+      ),
+
+    answers: (orderId) =>
+      withStoreError(`reading the answers to order ${orderId}`, () =>
+        prisma.orderAnswer.findMany({
+          where: { orderId },
+          select: { n: true, at: true, answer: true },
+          orderBy: [{ n: 'asc' }, { version: 'asc' }],
+        }),
+      ),
+
+    latest: (task, requesterId, context) =>
+      withStoreError('looking for the latest order of a task', async () => {
+        const found = await select(Prisma.sql`
+          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT'
+            AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
+          ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
+        return found[0];
+      }),
+
+    unsent: () =>
+      withStoreError('looking for orders that have not gone out', async () =>
+        idRows.parse(await run(selectUnsent())),
+      ),
+
+    unfinishedOf: (requesterId, accountIds) =>
+      withStoreError('looking for the orders that rest on a person', async () => {
+        const rows = await prisma.order.findMany({
+          where: {
+            state: { in: ['PENDING', 'APPROVED', 'EXECUTING'] satisfies OrderState[] },
+            OR: [{ requesterId }, { accountId: { in: [...accountIds] } }],
+          },
+          select: { id: true },
+          orderBy: { createdAt: 'asc' },
+        });
+        return rows.map(({ id }) => id);
+      }),
+  };
+}

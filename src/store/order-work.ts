@@ -1,0 +1,40 @@
+import type { OrderState } from '../orders/order.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
+import { idRows } from './rows.ts';
+import { claimDueOrders, leaseOf, putOffOrder, rescheduleOrder } from './statements.ts';
+
+type OrderWork = Pick<OrderStore, 'claimDue' | 'extendLease' | 'putOff' | 'reschedule' | 'requestTelling'>;
+
+/** Who works on orders, and what is due when. */
+export function createOrderWork({ run }: Database): OrderWork {
+  return {
+    claimDue: (lane, until, leaseMs, limit) =>
+      withStoreError('claiming orders that are due', async () =>
+        idRows.parse(await run(claimDueOrders(lane, until, leaseMs, limit), 'verified')),
+      ),
+
+    extendLease: (id, workerId, leaseMs) =>
+      withStoreError(`extending the lease of order ${id}`, async () => {
+        const rows = await run(Prisma.sql`
+          UPDATE orders SET lease_until = ${leaseOf(leaseMs)}
+          WHERE id = ${id} AND worker_id = ${workerId} AND state = ${'EXECUTING' satisfies OrderState} RETURNING id`);
+        return idRows.parse(rows).length === 1;
+      }),
+
+    putOff: (id) =>
+      withStoreError(`putting off order ${id}`, async () => {
+        await run(putOffOrder(id));
+      }),
+
+    reschedule: ({ id, version }, due) =>
+      withStoreError(`rescheduling order ${id}`, async () => {
+        await run(rescheduleOrder(id, version, due));
+      }),
+
+    requestTelling: (id, now) =>
+      withStoreError(`having Slack told of order ${id}`, async () => {
+        await run(Prisma.sql`UPDATE orders SET tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
+      }),
+  };
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { CandidateRange } from '../expiry/candidates.ts';
+import type { ReminderKey, WatchedReminder } from '../expiry/ports.ts';
+import { named, Prisma, type Statement } from './database.ts';
+import { expirySource } from './domain-rows.ts';
+import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
+
+/*
+ * Reminders where Prisma does not say it: names that can be due among very many, and claims of many reminders at once.
+ */
+
+/** One more than a digest says at once: one question tells, too, whether there are more. */
+export const BATCH = 1_001;
+
+const text = z.string().nullable();
+const moment = z.date().nullable();
+const candidateRow = z.object({
+  name: z.string(),
+  expiresAt: z.date(),
+  expirySource,
+  renewedUntil: moment,
+  deletedAt: moment,
+  snoozedUntil: moment,
+  remindedThreshold: z.number(),
+  addedBy: z.string(),
+  registeredBy: text,
+  checkProblem: text,
+  lapseReason: text,
+  lapseRequestedBy: text,
+}) satisfies z.ZodType<Partial<Prisma.DomainModel>>;
+/** Rows of {@link deletedQuery}. */
+export const deletedRows = z.array(candidateRow);
+/** Rows of {@link candidatesQuery}. */
+export const candidateRows = z.array(candidateRow.extend({ range: z.number() }));
+
+/** A name that nobody lets go. */
+export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
+  return {
+    name: row.name,
+    expiresAt: row.expiresAt,
+    source: row.expirySource,
+    renewedUntil: row.renewedUntil ?? undefined,
+    deletedAt: row.deletedAt ?? undefined,
+    snoozedUntil: row.snoozedUntil ?? undefined,
+    remindedThresholds: [row.remindedThreshold],
+    addedBy: row.addedBy,
+    registeredBy: row.registeredBy ?? undefined,
+    checkProblem: row.checkProblem ?? undefined,
+    lapse:
+      row.lapseReason === null
+        ? undefined
+        : { reason: row.lapseReason, requestedBy: row.lapseRequestedBy ?? '', confirmed: undefined },
+  };
+}
+
+/** What {@link candidateRow} holds: all that the plan and the digest need. */
+const CANDIDATE_COLUMNS = Prisma.sql`
+  d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
+  d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.reminded_threshold AS "remindedThreshold",
+  d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
+  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy"`;
+
+/** Where a walk over names that can be due goes on in a range: after a name at its first moment. */
+export interface CandidateStep extends CandidateRange {
+  readonly afterName: string;
+}
+
+/**
+ * The query behind `candidates`, one text for all ranges; apart, so that its plan can be looked at. Sorted by the range
+ * alone, rows go out as they are found: within a range they come as the inner query orders them.
+ */
+export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
+  return named(
+    'candidates for reminders',
+    Prisma.sql`
+      SELECT step.n::int AS range, found.* FROM (
+        SELECT * FROM unnest(
+          ${steps.map(({ threshold }) => threshold)}::int[], ${steps.map(({ from }) => from)}::timestamptz[],
+          ${steps.map(({ until }) => until)}::timestamptz[], ${steps.map(({ afterName }) => afterName)}::text[])
+          WITH ORDINALITY AS step (threshold, since, until, after_name, n)
+        ORDER BY n) step
+      CROSS JOIN LATERAL (
+        SELECT ${CANDIDATE_COLUMNS} FROM domains d
+        WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.reminded_threshold > step.threshold
+          AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
+        ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
+      ORDER BY step.n LIMIT ${BATCH}`,
+  );
+}
+
+/** Names with a known deletion that can be due, after a name. */
+export function deletedQuery(since: Date, after: string): Statement {
+  return named(
+    'deleted names for reminders',
+    Prisma.sql`
+      SELECT ${CANDIDATE_COLUMNS} FROM domains d
+      WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
+        AND d.lapse_confirmed_at IS NULL
+      ORDER BY d.name LIMIT ${BATCH}`,
+  );
+}
+
+/** Frees the reminders that digests claimed and did not post. */
+export function freeReminders(digestIds: readonly string[]): Prisma.Sql {
+  const ids = [...digestIds];
+  return Prisma.sql`
+    WITH freed AS (
+      DELETE FROM reminders WHERE digest_id = ANY (${ids}::text[]) AND posted_at IS NULL RETURNING name)
+    UPDATE domains d SET reminded_threshold = COALESCE(
+      (SELECT min(r.threshold) FROM reminders r
+       WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
+         AND (r.posted_at IS NOT NULL OR r.digest_id <> ALL (${ids}::text[]))),
+      ${NO_REMINDER})
+    FROM freed WHERE d.name = freed.name`;
+}
+
+/** Rows of {@link claimReminders}. */
+export const claimedReminderRows = z.array(
+  z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() }),
+);
+
+/** Claims reminders for a digest that is not over; each goes to one digest. Answers with those that nobody had. */
+export function claimReminders(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
+  return Prisma.sql`
+    WITH digest AS (
+      SELECT id FROM digests WHERE id = ${digestId} AND completed_at IS NULL FOR SHARE),
+    claimed AS (
+    INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
+    SELECT name, expiry::timestamptz, threshold, digest.id, ${now}::timestamptz
+    FROM digest, unnest(
+      ${keys.map(({ name }) => name)}::text[],
+      ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
+      ${keys.map(({ threshold }) => threshold)}::int[]) AS due (name, expiry, threshold)
+    ON CONFLICT DO NOTHING
+    RETURNING name, expires_at, threshold),
+    noted AS (
+      UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
+      FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at)
+    SELECT name, expires_at, threshold FROM claimed`;
+}
+
+/** Notes that a digest has said its reminders. */
+export function markPosted(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE reminders r SET posted_at = ${now}::timestamptz
+    FROM unnest(
+      ${keys.map(({ name }) => name)}::text[],
+      ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
+      ${keys.map(({ threshold }) => threshold)}::int[]) AS said (name, expiry, threshold)
+    WHERE r.digest_id = ${digestId} AND r.name = said.name AND r.expires_at = said.expiry::timestamptz
+      AND r.threshold = said.threshold`;
+}
