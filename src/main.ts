@@ -26,7 +26,7 @@ import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createDigestPoster } from './slack/digest-messages.ts';
+import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import {
   adoptCard,
@@ -265,7 +265,12 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       reminders: createReminderStore(db),
       feeds,
       rdap,
-      poster: createDigestPoster({ web, directory, admins: config.admins }),
+      poster: createDigestPoster({
+        web,
+        directory,
+        admins: config.admins,
+        waitingCosts: createWaitingCosts({ settings, prices, now }),
+      }),
       vault,
       teamId: bot.teamId,
       publicUrl: config.publicUrl ?? `http://localhost:${server.port}`,
