@@ -50,6 +50,7 @@ import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
+import { createSpendStore } from './store/spend.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
 /** What tests may put in place of the real thing. */
@@ -343,6 +344,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
         expiry: expiring,
         audit: store,
         prices,
+        spending: createSpendStore(db),
         currency: config.currency,
         refreshWaitingCards: () => refreshWaitingCards(notifier),
         adoptCard: (orderId, message) => adoptCard(notifier, orderId, message),

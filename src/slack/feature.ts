@@ -4,7 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
-import type { PriceStore } from '../money/ports.ts';
+import type { PriceStore, SpendStore } from '../money/ports.ts';
 import type { Orders } from '../orders/orders.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { SettingsStore } from '../settings.ts';
@@ -25,6 +25,8 @@ export interface SlackDeps {
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** What was bought, and what the watch list has ahead. */
+  readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
   /** Has the cards of orders that wait for approval show the price list as it is now. */

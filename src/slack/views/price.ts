@@ -54,7 +54,12 @@ function costText(cost: OrderCost): string {
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
   const list = `price list of ${joined(cost.days.map(dayText))}`;
   const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
-  return `about ${joined(sums.map(amountText))}${part} (${list})${rest}`;
+  return `about ${amountsText(sums)}${part} (${list})${rest}`;
+}
+
+/** Amounts of different currencies, side by side. */
+export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
+  return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
 /** What must be known beside the sum; empty when nothing is known. */
@@ -91,8 +96,8 @@ export function costsInHistory(history: readonly PricedEvent[]): {
 /** That the price is another one than when the order was asked for; undefined when it is not. */
 function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
   if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
-  const before = asked.sums.length === 0 ? 'not known' : joined(asked.sums.map(amountText));
-  const after = now.sums.length === 0 ? 'not known' : joined(now.sums.map(amountText));
+  const before = asked.sums.length === 0 ? 'not known' : amountsText(asked.sums);
+  const after = now.sums.length === 0 ? 'not known' : amountsText(now.sums);
   return before === after
     ? 'The price of a name has changed since this was asked for.'
     : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
