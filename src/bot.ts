@@ -25,7 +25,7 @@ import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createDigestPoster } from './slack/digest-messages.ts';
+import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import type { SlackDeps } from './slack/feature.ts';
 import { announceNewDefault } from './slack/new-default.ts';
@@ -52,6 +52,7 @@ import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
+import { createSpendStore } from './store/spend.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
 /** How long things take, in milliseconds. */
@@ -148,7 +149,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const money = buildMoney(site, stores, slack);
     const orders = buildOrders(site, stores, slack, accounts, money);
     const rdap = openRdap(site);
-    const expiry = buildExpiry(site, { stores, slack, accounts, rdap, port: servers.port });
+    const expiry = buildExpiry(site, { stores, slack, accounts, money, rdap, port: servers.port });
     const names = buildNames(site, { stores, slack, rdap, expiry });
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
@@ -296,6 +297,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     watchList: createWatchListStore(database),
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
+    spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -392,6 +394,7 @@ interface ExpiryParts {
   readonly stores: Stores;
   readonly slack: Slack;
   readonly accounts: OpenAccounts;
+  readonly money: Money;
   readonly rdap: RdapClient;
   readonly port: number;
 }
@@ -407,7 +410,12 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     reminders: stores.reminders,
     feeds: stores.feeds,
     rdap,
-    poster: createDigestPoster({ web, directory, admins: config.admins }),
+    poster: createDigestPoster({
+      web,
+      directory,
+      admins: config.admins,
+      waitingCosts: createWaitingCosts({ settings: stores.settings, prices: parts.money.prices, now }),
+    }),
     vault,
     teamId: bot.teamId,
     publicUrl: config.publicUrl ?? `http://localhost:${port}`,
@@ -614,6 +622,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     names,
     audit: stores.orders,
     prices: money.prices,
+    spending: stores.spending,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),

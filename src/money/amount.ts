@@ -95,6 +95,11 @@ export function formatAmount({ currency, minor }: Amount, locale: string): strin
   return minor < 0 ? `\u2212${text}` : text;
 }
 
+/** The whole units of an amount, what is behind the point left out: for charts, which take plain numbers. */
+export function wholeUnits({ currency, minor }: Amount): number {
+  return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));
+}
+
 const formats = new Map<string, Intl.NumberFormat>();
 
 /** Making a format takes long; there are few of them. */

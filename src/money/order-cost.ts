@@ -23,7 +23,7 @@ const periodOf = z.object({ period: z.number().optional() }).catch({});
  * @param day YYYY-MM-DD
  * @returns undefined for a task that has no price
  */
-export function costOfOrder(
+function costOfOrder(
   list: readonly Price[],
   { task, names, input }: PricedOrder,
   day: string,

@@ -1,4 +1,5 @@
 import type { Price } from './prices.ts';
+import type { Purchase, RenewalCount } from './spend.ts';
 
 /** A price as it is kept. */
 export interface ListedPrice extends Price {
@@ -31,4 +32,14 @@ export interface PriceStore {
   replace(id: string, price: Price, by: string, at: Date): Promise<'saved' | 'same' | 'gone' | 'taken'>;
   /** Every change from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<PriceChange>;
+}
+
+/** What was bought and what is ahead. Implemented by the store. */
+export interface SpendStore {
+  /** Names of live orders that cost money and were carried out from `from` until before `to`. */
+  purchases(from: Date, to: Date): Promise<readonly Purchase[]>;
+  /** How many names were sent in that time of which nobody knows whether they were carried out. */
+  unknownOutcomes(from: Date, to: Date): Promise<number>;
+  /** Names that expire from `from` until before `until`, without those that are let go. */
+  renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
 }

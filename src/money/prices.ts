@@ -5,8 +5,8 @@ import { type Amount, sumByCurrency } from './amount.ts';
  * The team's own price list: dated data. What is not on it is not known, which is neither free nor an obstacle.
  */
 
-/** The tasks that can have a price: those that cost money, and those of which the document does not say. */
-export const PRICED_TASKS = ['create', 'transfer', 'renew', 'restore', 'owner-change', 'authcode'] as const;
+/** The tasks that have a price: those that cost money in any zone. */
+export const PRICED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
 /** The tasks whose price is for a number of years. The others have one price, kept with the period 1. */
@@ -105,7 +105,7 @@ function times({ currency, minor }: Amount, factor: number): Amount {
 }
 
 /** Whether a name may cost more than the list says, because its zone has premium names or nobody knows whether it has. */
-export function mayCostMore(name: string, task: PricedTask): boolean {
+function mayCostMore(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
 }

@@ -18,7 +18,7 @@ export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 const MAX_SOURCE = 200;
 const MAX_YEARS = 99;
 /** The most lines of one file. */
-export const MAX_PRICES = 2_000;
+const MAX_PRICES = 2_000;
 
 export type PriceIssue =
   | 'not_a_zone'

@@ -1,16 +1,21 @@
+import type { TeamSettings } from '../config.ts';
 import type { DigestPoster } from '../expiry/ports.ts';
+import type { PriceStore } from '../money/ports.ts';
+import { costOfWaiting } from '../money/waiting.ts';
 import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { code, escapeText, type Message, textMessage } from './views/blocks.ts';
-import { digestHead, digestMore } from './views/digest.ts';
+import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
 import { reminderProblem } from './views/slack-error.ts';
 
 /** What posting digests works with. */
 export interface DigestPosterDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
+  /** What waiting costs with each name, at this moment. */
+  readonly waitingCosts?: () => Promise<WaitingOf>;
   /** Who hears that reminders cannot be posted. */
   readonly admins: readonly string[];
 }
@@ -18,7 +23,7 @@ export interface DigestPosterDeps {
 const RETRY_MS = 60_000;
 
 /** Posts digests of what expires in Slack. */
-export function createDigestPoster({ web, directory, admins }: DigestPosterDeps): DigestPoster {
+export function createDigestPoster({ web, directory, admins, waitingCosts }: DigestPosterDeps): DigestPoster {
   async function post(channelId: string, threadTs: string | undefined, message: Message) {
     const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
       web.call(
@@ -38,10 +43,10 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
   }
 
   return {
-    postHead: (channelId, head) => post(channelId, undefined, digestHead(head)),
+    postHead: async (channelId, head) => post(channelId, undefined, digestHead(head, await waitingCosts?.())),
 
     async postMore({ channelId, ts }, part) {
-      await post(channelId, ts, digestMore(part));
+      await post(channelId, ts, digestMore(part, await waitingCosts?.()));
     },
 
     explain(error) {
@@ -57,5 +62,26 @@ export function createDigestPoster({ web, directory, admins }: DigestPosterDeps)
       );
       await alertAdmins({ web, directory, admins }, message);
     },
+  };
+}
+
+/** Tells what waiting costs, by the price list and the clock of this moment; nothing while the list is empty. */
+export function createWaitingCosts(deps: {
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly now: () => Date;
+}): () => Promise<WaitingOf> {
+  return async () => {
+    const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+    const now = deps.now();
+    return ({ name, watched }) => {
+      const { expiresAt, source, renewedUntil, deletedAt } = watched;
+      // What the registry does not show of a renewal yet is no danger to the name.
+      const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
+      const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
+      // A day that a person gave stands as it was given.
+      const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
+      return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
+    };
   };
 }

@@ -2,7 +2,7 @@ import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
-import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { auditLog, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
@@ -60,6 +60,11 @@ describe('the list', () => {
       },
     });
     await t.ada.close(form);
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      clickAs(t.workspace, 'U0ALICE', 'price_add', 'new'),
+    );
+    expect(told).toContain('Only admins can do this.');
+    expect(t.alice.openedViews().map(({ callback_id }) => callback_id)).not.toContain('price');
   });
 
   it('is shown to everybody, and offers admins to change it', async () => {

@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory, type SlackDirectory } from '../../src/slack/directory.ts';
-import { createSlackWeb, SlackApiError } from '../../src/slack/platform/web.ts';
+import { createSlackWeb, SlackApiError, type SlackWeb } from '../../src/slack/platform/web.ts';
 
 /*
  * People and groups as Slack knows them, and what is made of its silence.
@@ -136,5 +136,34 @@ describe('a group', () => {
       ['S0APPROVERS', 'missing_scope'],
       ['S0NOBODY', 'no_such_subteam'],
     ]);
+  });
+});
+
+describe('how a person writes amounts', () => {
+  /** The local workspace tells no languages. */
+  const told = (locale: string | undefined) => {
+    const asked: Readonly<Record<string, unknown>>[] = [];
+    const web: SlackWeb = {
+      call: async (_method, args, answer) => {
+        asked.push(args);
+        return answer.parse({ ok: true, user: { locale } });
+      },
+    };
+    return { asked, locale: createDirectory(web, HOME).localeOf('U0BOB') };
+  };
+
+  it.each([
+    ['de-DE', 'de-DE'],
+    ['no_such tag', 'en-GB'],
+    [undefined, 'en-GB'],
+  ])('%s: as Slack says it, English where it says nothing that is known', async (locale, expected) => {
+    const { asked, locale: found } = told(locale);
+    expect(await found).toBe(expected);
+    expect(asked).toEqual([{ user: 'U0BOB', include_locale: true }]);
+  });
+
+  it('is English while Slack does not answer', async () => {
+    workspace.faults.set({ method: 'users.info', kind: 'error', code: 'fatal_error', times: 1 });
+    expect(await directory.localeOf('U0BOB')).toBe('en-GB');
   });
 });

@@ -16,6 +16,7 @@ import { reminders } from './reminders.ts';
 import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { createTaskMenu } from './shortcut.ts';
+import { spend } from './spend.ts';
 import { sslContacts } from './ssl-contacts.ts';
 import { users } from './users.ts';
 import { watch } from './watch.ts';
@@ -40,6 +41,7 @@ const SUBJECTS: readonly Feature[] = [
   expiring,
   calendar,
   prices,
+  spend,
   reminders,
   settings,
   audit,

@@ -14,13 +14,11 @@ import {
   textOf,
 } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
-import { uploadText } from '../platform/upload.ts';
-import { SlackApiError } from '../platform/web.ts';
-import { context, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { context, count } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { lineIssues, priceIssue, priceList, pricesSaved } from '../views/price.ts';
-import { formatSlackError } from '../views/slack-error.ts';
 import { openForm } from './ordering.ts';
+import { sendFile } from './send-file.ts';
 
 /*
  * The team's price list: everybody sees it, admins change it.
@@ -176,27 +174,15 @@ async function runPrices(call: Interaction): Promise<void> {
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
-  await call.respond(await handOver(call));
-}
-
-/** @returns what became of it */
-async function handOver({ deps, person }: Interaction): Promise<Message> {
-  const list = await deps.prices.list();
+  const list = await call.deps.prices.list();
   const lines = [PRICE_COLUMNS, ...list.map(priceCells)].map((cells) => csvLine(cells));
-  try {
-    await uploadText(deps.web, {
+  await call.respond(
+    await sendFile(call, {
       text: BYTE_ORDER_MARK + lines.join(''),
-      filename: `domain-steward-prices-${utcDayOf(deps.now())}.csv`,
-      channelId: await deps.directory.directMessage(person.id),
-      comment: `The price list: ${count(list.length, 'price')}.`,
-    });
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, by: person.id }, 'handing over the price list');
-    const { said, todo } = formatSlackError(error);
-    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
-  }
-  return textMessage(`The price list is in our direct message: ${count(list.length, 'price')}.`);
+      filename: `domain-steward-prices-${utcDayOf(call.deps.now())}.csv`,
+      what: `The price list with ${count(list.length, 'price')}`,
+    }),
+  );
 }
 
 const originOf = ({ channelId = '' }: Interaction) => ({ channelId });

@@ -8,6 +8,7 @@ import type {
   WatchedDomain,
   WatchedReminder,
 } from '../../expiry/ports.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -28,6 +29,7 @@ import {
   table,
 } from './blocks.ts';
 import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
+import { waitingText } from './price.ts';
 
 /*
  * The digest of what expires: what is most urgent first, what can be done about each name beside it.
@@ -36,8 +38,13 @@ import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } fr
 type Reminder = DueReminder<WatchedReminder>;
 type Group = DigestGroup<WatchedReminder>;
 
+/** What waiting costs with a name; empty where nothing is known of it. */
+export type WaitingOf = (reminder: Reminder) => readonly WaitingStep[];
+
+const nothingKnown: WaitingOf = () => [];
+
 /** The first message of a digest. */
-export function digestHead(head: DigestHead): Message {
+export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
   const title = digestTitle(head);
   const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
   const renewable = head.all.some((group) => canRenew(group.phase));
@@ -61,20 +68,20 @@ export function digestHead(head: DigestHead): Message {
           }),
         ])
       : []),
-    ...partBlocks(head),
+    ...partBlocks(head, waitingOf),
     context(...notes),
   ]);
 }
 
 /** A message in the digest's thread: says how many names follow, and when that is all. */
-export function digestMore(part: DigestMore): Message {
+export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
   const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
   const follows = part.more
     ? `More than ${count(part.left, 'name')} follow.`
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
   return message(`Also due: ${names.join(', ')}`, [
-    ...partBlocks(part),
+    ...partBlocks(part, waitingOf),
     context(isAll ? 'That is all of this digest.' : follows),
   ]);
 }
@@ -133,23 +140,26 @@ function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
 }
 
 /** Every name with its buttons; the title of its group stands above the first of each. */
-function partBlocks(part: DigestPart): AnyBlock[] {
+function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
   // Names may be longer than a block's id.
   let block = 0;
   const names = part.groups.flatMap((group) =>
     group.reminders.flatMap((reminder, index) => [
-      section(`${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder)}`),
+      section(
+        `${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder, waitingOf(reminder))}`,
+      ),
       ...actions(`due_${block++}`, reminderButtons(reminder)),
     ]),
   );
   return [...names, ...(part.disputed.length === 0 ? [] : [section(disputedText(part.disputed))])];
 }
 
-function reminderText(reminder: Reminder): string {
+function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
   const { watched } = reminder;
   const what = [
     formatName(reminder.name),
     ...sentences(reminder),
+    ...(waiting.length === 0 ? [] : [waitingText(waiting)]),
     ...(reminder.estimated ? ['The date is an estimate from the last order.'] : []),
     ...(watched.checkProblem === undefined
       ? []

@@ -2,7 +2,7 @@ import type { ActionsBlock } from '@slack/types';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import { costInDetail } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { isSameCost, type OrderCost, type Price, type Quote } from '../../money/prices.ts';
+import { isSameCost, type OrderCost, PRICED_TASKS, type Price, type Quote } from '../../money/prices.ts';
 import type { LineIssue, PriceField, PriceIssue } from '../../money/read-prices.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
@@ -33,7 +33,7 @@ import {
 const SHARED_LOCALE = 'en-GB';
 
 /** An amount as everybody in a channel reads it. */
-export function amountText(amount: Amount): string {
+function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
 
@@ -48,13 +48,18 @@ function joined(parts: readonly string[]): string {
 const NOT_KNOWN = 'price not known';
 
 /** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
-export function costText(cost: OrderCost): string {
+function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return NOT_KNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
   const list = `price list of ${joined(cost.days.map(dayText))}`;
   const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
-  return `about ${joined(sums.map(amountText))}${part} (${list})${rest}`;
+  return `about ${amountsText(sums)}${part} (${list})${rest}`;
+}
+
+/** Amounts of different currencies, side by side. */
+export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
+  return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
 /** What must be known beside the sum; empty when nothing is known. */
@@ -89,10 +94,10 @@ export function costsInHistory(history: readonly PricedEvent[]): {
 }
 
 /** That the price is another one than when the order was asked for; undefined when it is not. */
-export function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
+function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
   if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
-  const before = asked.sums.length === 0 ? 'not known' : joined(asked.sums.map(amountText));
-  const after = now.sums.length === 0 ? 'not known' : joined(now.sums.map(amountText));
+  const before = asked.sums.length === 0 ? 'not known' : amountsText(asked.sums);
+  const after = now.sums.length === 0 ? 'not known' : amountsText(now.sums);
   return before === after
     ? 'The price of a name has changed since this was asked for.'
     : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
@@ -159,7 +164,7 @@ const FIELD_LABELS: Readonly<Record<PriceField | 'currency', string>> = {
 
 const ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Give a zone, such as rest or co.uk.',
-  unknown_task: 'Give one of create, transfer, renew, restore, owner-change, authcode.',
+  unknown_task: `Give one of ${PRICED_TASKS.join(', ')}.`,
   not_a_period: 'Give the years as a whole number, such as 1.',
   no_period: 'This task has one price, whatever the years: leave the period empty or give 1.',
   not_an_amount: 'Give the amount with a point before the decimals, such as 18.00.',

@@ -3,6 +3,7 @@ import { newlyWatched } from '../../../src/expiry/change.ts';
 import { asReminder } from '../../../src/expiry/digest.ts';
 import { groupForDigest, planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
+import { createWaitingCosts } from '../../../src/slack/digest-messages.ts';
 import type { Message } from '../../../src/slack/views/blocks.ts';
 import { digestHead, digestMore } from '../../../src/slack/views/digest.ts';
 import { expiringPage, importReport } from '../../../src/slack/views/expiry.ts';
@@ -39,6 +40,37 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
 function shown(message: Message): string {
   return textOf({ text: message.text, blocks: JSON.parse(JSON.stringify(message.blocks)) });
 }
+
+test('what waiting costs stands beside the name, and nothing where nothing is known', async () => {
+  const price = (task: 'renew' | 'restore', minor: number) => ({
+    id: task,
+    zone: 'rest',
+    task,
+    period: 1,
+    amount: { currency: 'EUR', minor },
+    validFrom: '2026-11-01',
+    source: 'Contract 7',
+  });
+  const costs = (list: ReturnType<typeof price>[]) =>
+    createWaitingCosts({
+      settings: async () => ({ reminderTimezone: 'America/New_York' }),
+      prices: { list: async () => list },
+      now: () => NOW,
+    })();
+  // A person gave the day, which is nobody's evening before.
+  const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
+  const priced = await costs([price('renew', 1_800)]);
+  expect(shown(digestHead(head([given]), priced))).toContain(
+    'What waiting costs: renew until 20 Jun 2027 (about €18.00); then at your own risk until 4 Aug 2027; ' +
+      'then restore by hand until 3 Sept 2027 (price not known, plus the renewal, about €18.00); then it can be lost.',
+  );
+  const grace = head([named('cafe.rest', -1)]);
+  expect(shown(digestHead(grace, await costs([price('renew', 1_800), price('restore', 8_000)])))).toContain(
+    'What waiting costs: at your own risk until 27 Jul 2027 (about €18.00); then restore by hand until 26 Aug 2027 (about €80.00,',
+  );
+  expect(shown(digestHead(grace, await costs([])))).not.toContain('What waiting costs');
+  expect(shown(digestHead(head([named('cafe.shop', 3)]), priced))).not.toContain('What waiting costs');
+});
 
 describe('the life of a name in the digest', () => {
   test.each([

@@ -1,0 +1,138 @@
+import { type Amount, sumByCurrency } from './amount.ts';
+import { type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
+
+/*
+ * What was spent and what is ahead, by the price list: the service tells no amounts.
+ */
+
+/** One name of an order that succeeded. */
+export interface Purchase {
+  /** In ASCII. */
+  readonly name: string;
+  readonly task: PricedTask;
+  /** Years; undefined for tasks without a period. */
+  readonly period: number | undefined;
+  /** Slack user id of who asked. */
+  readonly requesterId: string;
+  readonly at: Date;
+}
+
+/** Sums of names that belong together. */
+export interface SpendSum {
+  readonly names: number;
+  /** Names whose price is not known: they are in no sum. */
+  readonly unknown: number;
+  /** An amount a currency. */
+  readonly sums: readonly Amount[];
+}
+
+export interface SpendLine extends SpendSum {
+  readonly key: string;
+}
+
+/** What was spent, each name once in every list. */
+export interface Spend {
+  readonly total: SpendSum;
+  /** YYYY-MM, in UTC. */
+  readonly byMonth: readonly SpendLine[];
+  readonly byTask: readonly SpendLine[];
+  readonly byZone: readonly SpendLine[];
+  /** By who asked. */
+  readonly byPerson: readonly SpendLine[];
+}
+
+/** What names cost by the list of the day on which each was carried out. */
+export function spendOf(list: readonly Price[], purchases: readonly Purchase[]): Spend {
+  const priced = purchases.map((purchase) => {
+    const day = purchase.at.toISOString().slice(0, 10);
+    return { ...purchase, day, quote: quoteOn(list, purchase, day) };
+  });
+  type Priced = (typeof priced)[number];
+  const by = (keyOf: (purchase: Priced) => string): SpendLine[] => {
+    const groups = new Map<string, Priced[]>();
+    for (const purchase of priced) {
+      const key = keyOf(purchase);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [purchase]);
+      else group.push(purchase);
+    }
+    return [...groups]
+      .map(([key, group]) => ({ key, ...sumOf(group) }))
+      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  };
+  return {
+    total: sumOf(priced),
+    byMonth: by(({ day }) => day.slice(0, 7)),
+    byTask: by(({ task }) => task),
+    byZone: by(({ name }) => zoneOf(name)),
+    byPerson: by(({ requesterId }) => requesterId),
+  };
+}
+
+function sumOf(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {
+  const quotes = group.flatMap(({ quote }) => quote ?? []);
+  return {
+    names: group.length,
+    unknown: group.length - quotes.length,
+    sums: sumByCurrency(quotes.map(({ amount }) => amount)),
+  };
+}
+
+/** Names of a zone whose period ends in a month. */
+export interface RenewalCount {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly zone: string;
+  readonly count: number;
+}
+
+/**
+ * What renewing every name for a year costs, by month, at the list of one day.
+ *
+ * @param months YYYY-MM, all that are wanted, also those without a renewal
+ * @param day YYYY-MM-DD
+ */
+export function renewalsAhead(
+  list: readonly Price[],
+  counts: readonly RenewalCount[],
+  months: readonly string[],
+  day: string,
+): SpendLine[] {
+  return months.map((key) => {
+    const due = counts
+      .filter(({ month }) => month === key)
+      .map(({ zone, count }) => ({
+        count,
+        quote: quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day),
+      }));
+    const names = due.reduce((sum, { count }) => sum + count, 0);
+    const known = due.filter(({ quote }) => quote !== undefined);
+    return {
+      key,
+      names,
+      unknown: names - known.reduce((sum, { count }) => sum + count, 0),
+      sums: sumByCurrency(
+        known.flatMap(({ count, quote }) =>
+          quote === undefined ? [] : [{ currency: quote.amount.currency, minor: quote.amount.minor * count }],
+        ),
+      ),
+    };
+  });
+}
+
+/** A year or a month, in UTC. */
+export interface SpendSpan {
+  /** `2026` or `2026-11`. */
+  readonly text: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Reads `2026` or `2026-11`; undefined when it is neither. */
+export function readSpan(text: string): SpendSpan | undefined {
+  const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
+  if (matched === undefined) return undefined;
+  const at = (months: number) => new Date(Date.UTC(Number(year), months));
+  const first = month === undefined ? 0 : Number(month) - 1;
+  return { text, from: at(first), to: at(first + (month === undefined ? 12 : 1)) };
+}

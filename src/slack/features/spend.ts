@@ -1,0 +1,85 @@
+import { nextTwelveMonths } from '../../expiry/chart.ts';
+import { formatDecimal } from '../../money/amount.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import { readSpan, renewalsAhead, type SpendSpan, spendOf } from '../../money/spend.ts';
+import type { CommandCall, Feature, Interaction } from '../feature.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { code, textMessage } from '../views/blocks.ts';
+import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from '../views/spend.ts';
+import { sendFile } from './send-file.ts';
+
+/*
+ * What was spent, and what is ahead.
+ */
+
+/** More than the twelve months of the chart. */
+const AHEAD_MS = 366 * 86_400_000;
+
+async function runSpend(call: CommandCall): Promise<void> {
+  const [word = String(call.deps.now().getUTCFullYear()), ...more] = call.words;
+  const span = more.length === 0 ? readSpan(word) : undefined;
+  if (span === undefined) {
+    const given = code(call.words.join(' '));
+    return call.respond(
+      textMessage(
+        `${given} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`,
+      ),
+    );
+  }
+  await call.respond(spendMessage(await figures(call, span)));
+}
+
+async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<SpendShown> {
+  const { prices, spending, directory, currency } = deps;
+  const now = deps.now();
+  const { reminderTimezone: timeZone } = await deps.settings();
+  const [list, purchases, unknownOutcomes, renewals, locale] = await Promise.all([
+    prices.list(),
+    spending.purchases(span.from, span.to),
+    spending.unknownOutcomes(span.from, span.to),
+    spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    directory.localeOf(person.id),
+  ]);
+  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
+  return { span: span.text, spend: spendOf(list, purchases), unknownOutcomes, ahead, currency, locale };
+}
+
+async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
+  const shown = await figures(call, span);
+  const people = shown.spend.byPerson.map(async ({ key }) => {
+    const name = await call.deps.directory.nameOf(key).catch(() => undefined);
+    return [key, name === undefined ? key : `${name} (${key})`] as const;
+  });
+  const names = new Map(await Promise.all(people));
+  const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
+  await call.respond(
+    await sendFile(call, {
+      text: BYTE_ORDER_MARK + [SPEND_COLUMNS, ...rows].map((cells) => csvLine(cells)).join(''),
+      filename: `domain-steward-spend-${span.text}.csv`,
+      what: `What was spent in ${span.text}`,
+    }),
+  );
+}
+
+export const spend: Feature = {
+  commands: [
+    {
+      name: 'spend',
+      usage: 'spend [YEAR or MONTH]',
+      summary: 'Show what was spent and what is ahead, by the price list',
+      example: '/domain spend 2026-11',
+      needs: 'member',
+      run: runSpend,
+    },
+  ],
+  actions: [
+    {
+      id: 'spend_export',
+      needs: 'member',
+      run: async (call) => {
+        const span = readSpan(call.value);
+        if (span !== undefined) await exportSpend(call, span);
+      },
+    },
+  ],
+};

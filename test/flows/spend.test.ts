@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+
+const t = useTestDemo();
+const NOW = new Date();
+const MONTH = NOW.toISOString().slice(0, 7);
+const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000).toISOString().slice(0, 10);
+
+it('a year and a month are shown with what is ahead, and handed out as a file', async () => {
+  const price = { zone: 'rest', period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
+  await t.demo.bot.prices.save(
+    [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }],
+    'U0ADA',
+    NOW,
+  );
+  await answerTo(t.workspace, t.alice, `/domain watch later.rest ${inDays(100)}`);
+  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
+  await renewed.ends('SUCCEEDED');
+  const denied = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  await t.alice.click(denied.card, 'order_cancel');
+  await denied.becomes('CANCELLED');
+
+  const year = await answerTo(t.workspace, t.alice, '/domain spend');
+  expect(year).toContain(`Spent in ${MONTH.slice(0, 4)}: about €37.00, for 1 name.`);
+  const month = await answerTo(t.workspace, t.alice, `/domain spend ${MONTH}`);
+  expect(month).toContain('about €37.00');
+  expect(month).toContain(`${inDays(100).slice(0, 7)}\n1\nabout €18.50`);
+  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain(
+    'Nothing that costs money was carried out in 2021.',
+  );
+  expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('is no year or month');
+
+  const shown = t.alice.ephemerals().find((message) => textOf(message).includes(`Spent in ${MONTH}:`));
+  if (shown === undefined) throw new Error('the month was not shown');
+  expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
+  await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
+  const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
+  if (file === undefined) throw new Error('no file came');
+  const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  const lines = csv.split('\r\n');
+  expect(lines.slice(0, 6)).toEqual([
+    'list,what,names,names_without_price,amount,currency',
+    'total,,1,0,37.00,EUR',
+    `month,${MONTH},1,0,37.00,EUR`,
+    'task,renew,1,0,37.00,EUR',
+    'zone,rest,1,0,37.00,EUR',
+    'person,Alice (U0ALICE),1,0,37.00,EUR',
+  ]);
+  expect(lines).toContain(`ahead,${inDays(100).slice(0, 7)},1,0,18.50,EUR`);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { PRICED_TASKS, type Price } from '../../src/money/prices.ts';
+import { type Purchase, readSpan, renewalsAhead, type SpendLine, spendOf } from '../../src/money/spend.ts';
+import fc from '../support/properties.ts';
+
+const price = (given: Partial<Price> = {}): Price => ({
+  zone: 'rest',
+  task: 'renew',
+  period: 1,
+  amount: { currency: 'EUR', minor: 1_800 },
+  validFrom: '2026-01-01',
+  source: 'Contract 7',
+  ...given,
+});
+const LIST = [
+  price(),
+  price({ validFrom: '2026-07-01', amount: { currency: 'EUR', minor: 2_000 } }),
+  price({ task: 'restore', amount: { currency: 'EUR', minor: 8_000 } }),
+  price({ zone: 'jp', amount: { currency: 'JPY', minor: 3_000 } }),
+];
+const bought = (name: string, day: string, given: Partial<Purchase> = {}): Purchase => ({
+  name,
+  task: 'renew',
+  period: 1,
+  requesterId: 'U0ALICE',
+  at: new Date(`${day}T12:00:00Z`),
+  ...given,
+});
+const eur = (minor: number) => [{ currency: 'EUR', minor }];
+
+describe('what was spent', () => {
+  test('is counted by the list of the day, by month, task, zone and person', () => {
+    const spend = spendOf(LIST, [
+      bought('cafe.rest', '2026-06-30'),
+      bought('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
+      bought('old.rest', '2026-07-02', { task: 'restore', period: undefined }),
+      bought('a.jp', '2026-07-03'),
+      bought('b.example', '2026-07-04'),
+    ]);
+    expect(spend.total).toEqual({
+      names: 5,
+      unknown: 1,
+      sums: [...eur(13_800), { currency: 'JPY', minor: 3_000 }],
+    });
+    expect(spend.byMonth).toEqual([
+      { key: '2026-06', names: 1, unknown: 0, sums: eur(1_800) },
+      { key: '2026-07', names: 4, unknown: 1, sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }] },
+    ]);
+    const sumsOf = (lines: readonly SpendLine[]) => lines.map(({ key, sums }) => [key, sums]);
+    expect(sumsOf(spend.byTask)).toEqual([
+      ['renew', [...eur(5_800), { currency: 'JPY', minor: 3_000 }]],
+      ['restore', eur(8_000)],
+    ]);
+    expect(sumsOf(spend.byZone)).toEqual([
+      ['example', []],
+      ['jp', [{ currency: 'JPY', minor: 3_000 }]],
+      ['rest', eur(13_800)],
+    ]);
+    expect(sumsOf(spend.byPerson)).toEqual([
+      ['U0ALICE', [...eur(9_800), { currency: 'JPY', minor: 3_000 }]],
+      ['U0BOB', eur(4_000)],
+    ]);
+  });
+
+  test('adds up to the same total in every list, to the last minor unit', () => {
+    const purchases = fc.array(
+      fc.record({
+        name: fc.constantFrom('cafe.rest', 'a.jp', 'b.example'),
+        task: fc.constantFrom(...PRICED_TASKS),
+        period: fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined }),
+        requesterId: fc.constantFrom('U0ALICE', 'U0BOB'),
+        at: fc.date({ min: new Date('2025-12-01'), max: new Date('2026-12-31'), noInvalidDate: true }),
+      }),
+    );
+    fc.assert(
+      fc.property(purchases, (all) => {
+        const { total, ...lists } = spendOf(LIST, all);
+        expect(total.names).toBe(all.length);
+        for (const lines of Object.values(lists)) {
+          expect(lines.reduce((sum, { names }) => sum + names, 0)).toBe(total.names);
+          expect(lines.reduce((sum, { unknown }) => sum + unknown, 0)).toBe(total.unknown);
+          for (const { currency, minor } of total.sums) {
+            const own = lines.flatMap(({ sums }) => sums.filter((sum) => sum.currency === currency));
+            expect(own.reduce((sum, each) => sum + each.minor, 0)).toBe(minor);
+          }
+        }
+      }),
+    );
+  });
+});
+
+test('what is ahead has every month, and says of how many names the price is not known', () => {
+  const counts = [
+    { month: '2026-12', zone: 'rest', count: 3 },
+    { month: '2026-12', zone: 'example', count: 2 },
+    { month: '2027-02', zone: 'jp', count: 1 },
+    { month: '2028-01', zone: 'rest', count: 9 },
+  ];
+  expect(renewalsAhead(LIST, counts, ['2026-12', '2027-01', '2027-02'], '2026-11-22')).toEqual([
+    { key: '2026-12', names: 5, unknown: 2, sums: eur(6_000) },
+    { key: '2027-01', names: 0, unknown: 0, sums: [] },
+    { key: '2027-02', names: 1, unknown: 0, sums: [{ currency: 'JPY', minor: 3_000 }] },
+  ]);
+});
+
+test.each([
+  ['2026', '2026-01-01', '2027-01-01'],
+  ['2026-12', '2026-12-01', '2027-01-01'],
+  ['2026-02', '2026-02-01', '2026-03-01'],
+])('%s is a span', (text, from, to) => {
+  expect(readSpan(text)).toEqual({ text, from: new Date(from), to: new Date(to) });
+});
+
+test.each(['', '26', '2026-13', '2026-1', '2026-00', '1999', 'last', '2026-11-22'])(
+  '%j is no span',
+  (text) => {
+    expect(readSpan(text)).toBeUndefined();
+  },
+);

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SpendStore } from '../../src/money/ports.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createSpendStore } from '../../src/store/spend.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let store: SpendStore;
+
+const LIVE = 4;
+const DEMO = 1;
+const JULY = new Date('2026-07-01T00:00:00Z');
+const AUGUST = new Date('2026-08-01T00:00:00Z');
+const IN_JULY = new Date('2026-07-31T23:59:59.999Z');
+
+let orders = 0;
+async function order(
+  task: string,
+  context: number | null,
+  items: readonly { readonly name: string; readonly state: string; readonly answeredAt?: Date | null }[],
+  closedAt: Date | null = IN_JULY,
+): Promise<void> {
+  orders += 1;
+  const id = `order${orders}`;
+  await database.prisma.order.create({
+    data: {
+      id,
+      task,
+      state: 'SUCCEEDED',
+      version: 1,
+      requesterId: 'U0ALICE',
+      accountId: 'a',
+      accountLogin: 'alice',
+      accountMethod: 'password',
+      context,
+      names: items.map(({ name }) => name),
+      input: { period: 2 },
+      hasSecretInput: false,
+      channelId: 'C1',
+      approvalsRequired: 1,
+      deliveryId: id,
+      createdAt: JULY,
+      updatedAt: JULY,
+      closedAt,
+      items: {
+        create: items.map(({ name, state, answeredAt = IN_JULY }, index) => ({
+          n: index + 1,
+          name,
+          ctid: `${id}.${index + 1}`,
+          state,
+          sentAt: IN_JULY,
+          answeredAt,
+        })),
+      },
+    },
+  });
+}
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  store = createSpendStore(database);
+  await order('renew', LIVE, [
+    { name: 'done.rest', state: 'SUCCEEDED' },
+    { name: 'failed.rest', state: 'FAILED' },
+    { name: 'unknown.rest', state: 'UNKNOWN', answeredAt: null },
+    { name: 'settled.rest', state: 'SUCCEEDED', answeredAt: null },
+    { name: 'early.rest', state: 'SUCCEEDED', answeredAt: new Date(JULY.getTime() - 1) },
+    { name: 'late.rest', state: 'SUCCEEDED', answeredAt: AUGUST },
+  ]);
+  await order('create', null, [{ name: 'application.rest', state: 'SUCCEEDED' }]);
+  await order('renew', DEMO, [
+    { name: 'demo.rest', state: 'SUCCEEDED' },
+    { name: 'demo-unknown.rest', state: 'UNKNOWN' },
+  ]);
+  await order('delete', LIVE, [{ name: 'free.rest', state: 'SUCCEEDED' }]);
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+test('what was bought is every name that succeeded on a live system in the time, and no other', async () => {
+  expect(await store.purchases(JULY, AUGUST)).toEqual([
+    { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
+    { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
+    { name: 'application.rest', task: 'create', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
+  ]);
+});
+
+test('names whose outcome nobody knows are counted, on live systems', async () => {
+  expect(await store.unknownOutcomes(JULY, AUGUST)).toBe(1);
+  expect(await store.unknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
+});
+
+test('what is ahead is counted by month and zone, without names that are let go', async () => {
+  const domain = (name: string, expiresAt: string, lapsing = false) => ({
+    name,
+    expiresAt: new Date(expiresAt),
+    addedBy: 'U0ALICE',
+    addedAt: JULY,
+    nextCheckAt: JULY,
+    ...(lapsing ? { lapseConfirmedAt: JULY } : {}),
+  });
+  await database.prisma.domain.createMany({
+    data: [
+      domain('a.rest', '2026-07-15T00:00:00Z'),
+      domain('b.rest', '2026-07-31T23:00:00Z'),
+      domain('c.co.uk', '2026-07-20T00:00:00Z'),
+      domain('gone.rest', '2026-07-20T00:00:00Z', true),
+      domain('later.rest', '2026-08-01T00:00:00Z'),
+    ],
+  });
+  expect(await store.renewals(JULY, AUGUST, 'Europe/Berlin')).toEqual([
+    { month: '2026-07', zone: 'co.uk', count: 1 },
+    { month: '2026-07', zone: 'rest', count: 1 },
+    { month: '2026-08', zone: 'rest', count: 1 },
+  ]);
+});
