@@ -17,6 +17,7 @@ import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import type { Order } from './orders/order.ts';
 import { createOrders } from './orders/orders.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createRdapClient } from './rdap/client.ts';
@@ -40,7 +41,7 @@ import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { MigrationError } from './store/migrate.ts';
-import { createObservationStore } from './store/observations.ts';
+import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -220,6 +221,8 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
       orders: store,
       messages: store,
       settings,
+      // Orders are shown once it is there.
+      impacts: { forCard: (order: Order) => names.impacts.forCard(order) },
       now,
       log,
       leaseMs: NOTIFICATION_LEASE_MS / hurry,
@@ -279,6 +282,7 @@ export async function startBot(config: Config, overrides: Overrides = {}): Promi
     expiry = expiring;
     const names = createNames({
       store: createObservationStore(db, bot.teamId),
+      impacts: createImpactStore(db, bot.teamId),
       orders: store,
       expiry: expiring,
       rdap,

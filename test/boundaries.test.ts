@@ -57,6 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'accounts',
     'orders',
     'expiry',
+    'names',
     'zones',
     'service',
     'config.ts',
@@ -120,7 +121,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
-  /^names\/(facts|timeline)\.ts$/,
+  /^names\/(facts|impact|timeline)\.ts$/,
   /^orders\/(order|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

@@ -165,6 +165,7 @@ const nameservers = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
   zoneTask: 'nameservers',
+  confirmFirst: true,
   input: z.object({ name: domainName, nameServers: z.array(hostName) }),
   names: (input) => [input.name],
   problems: nameServerProblems,

@@ -1,5 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { Impacts } from '../names/order-impact.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -23,6 +24,8 @@ export interface NotifierDeps {
   readonly orders: OrderStore;
   readonly messages: MessageStore;
   readonly settings: () => Promise<TeamSettings>;
+  /** What hangs on an order’s name. */
+  readonly impacts: Pick<Impacts, 'forCard'>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -110,7 +113,8 @@ async function updateMessages(
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
   const now = deps.now();
-  const extras = { approvers, history, now };
+  const impact = await deps.impacts.forCard(order);
+  const extras = { approvers, history, now, ...(impact === 'none' ? {} : { impact }) };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);

@@ -282,7 +282,11 @@ export async function startRig(
     },
     /** Alice asks for something that must be taken. */
     async ask(task: OrderTaskName, input: unknown, changes: Partial<OrderRequest> = {}): Promise<Order> {
-      return acceptedOf(await this.request(task, input, changes));
+      const order = acceptedOf(await this.request(task, input, changes));
+      if (task !== 'nameservers' || order.state !== 'DRAFT') return order;
+      const outcome = await orders.confirm(order.id, order.requesterId);
+      if (outcome.kind !== 'confirmed') throw new Error(`confirming it: ${outcome.kind}`);
+      return outcome.order;
     },
     /** An order to renew names, approved by Bob. */
     async approvedRenewal(...names: string[]): Promise<Order> {

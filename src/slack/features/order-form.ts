@@ -185,7 +185,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       });
       if (outcome.kind === 'invalid') return { kind: 'errors', errors: errorsByField(outcome.problems) };
       const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-      const message = outcomeMessage(outcome) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+      const message =
+        (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
       return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
     },
   };

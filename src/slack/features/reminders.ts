@@ -161,7 +161,7 @@ const renewManyForm: FormFeature = {
         errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
       };
     }
-    const said = outcomeMessage(outcome);
+    const said = await outcomeMessage(call, outcome);
     return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
   },
 };

@@ -1,6 +1,7 @@
 import type { Button } from '@slack/types';
 import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
+import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
   formatState,
@@ -26,6 +27,7 @@ import {
   count,
   day,
   escapeText,
+  lines,
   type Message,
   mention,
   mentionApprover,
@@ -36,6 +38,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { impactLines } from './impact.ts';
 
 interface TaskWords {
   /** The same everywhere: `Renew cafe.rest`. */
@@ -62,7 +65,7 @@ const TASK_WORDS: Readonly<Record<OrderTaskName, TaskWords>> = {
       'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
   },
   delete: { verb: 'Delete', confirm: 'Yes, delete it' },
-  nameservers: { verb: 'Change the nameservers of' },
+  nameservers: { verb: 'Change the nameservers of', confirm: 'Yes, change them' },
   authcode: { verb: 'Fetch the auth code of' },
   'owner-change': {
     verb: 'Start the owner change of',
@@ -462,7 +465,11 @@ export function seenInRecords(order: Order): string[] {
 }
 
 /** What is asked of the requester before a draft becomes an order. */
-export function confirmMessage(order: Order): Message {
+/**
+ * What confirms a draft: what will happen, and what hangs on the name.
+ * @param impact undefined when nothing is lost by it
+ */
+export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Message {
   const title = orderTitle(order);
   const notes = taskNamed(order.task).notes(order.items.map((item) => item.name));
   return message(`${escapeText(title)}?`, [
@@ -470,6 +477,8 @@ export function confirmMessage(order: Order): Message {
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
     ...(notes.length === 0 ? [] : [section(notes.map((note) => `• ${escapeText(note)}`).join('\n'))]),
+    ...lines(inputFacts(order).map(([label, value]) => `*${label}*: ${value}`)),
+    ...(impact === undefined ? [] : lines(impactLines(impact))),
     ...actions(`confirm_${order.id}`, [
       button({
         actionId: 'order_confirm',
