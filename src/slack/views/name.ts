@@ -114,7 +114,7 @@ function watchedStanding({ domain, deadline }: ListedName, day: string, daysLeft
   if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
   if (deadline?.action === 'restore') {
     const until = deadline.until === undefined ? '' : ` until ${formatDay(deadline.until)}`;
-    return `:warning: ${when} It was deleted: a restore can bring it back${until}.`;
+    return `:warning: *It was deleted*, or counts as deleted: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   }
   return `${daysLeft <= 30 ? ':warning:' : ':white_check_mark:'} ${when}`;
 }
