@@ -67,11 +67,7 @@ test('a watched name keeps its history', async () => {
   await told('watch cafe.rest');
   const first = await screenAfter(0, /Nothing has changed since I began to look/);
   expect(first).toMatch(/Expires .*\(in 2[23] days\), says its registry/);
-  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([
-    'reminder_renew',
-    'reminder_snooze',
-    'reminder_lapse',
-  ]);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_renew']);
 
   dns().world.serve(
     'cafe.rest',

@@ -270,8 +270,6 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
             style: 'primary',
             label: `Renew ${title}`,
           }),
-          button({ actionId: 'reminder_snooze', text: 'Snooze', value: name, label: `Snooze ${title}` }),
-          button({ actionId: 'reminder_lapse', text: 'Let lapse', value: name, label: `Let ${title} lapse` }),
         ]
       : []),
     ...(deadline?.action === 'restore'
