@@ -34,7 +34,11 @@ export async function startDemoDns(service: SandboxService, contexts: readonly n
   if (sandbox === undefined) {
     return { resolver: NOBODY, sandbox, follow: () => undefined, close: async () => undefined };
   }
-  const domains = () => contexts.flatMap((context) => service.state.domains(context));
+  // A registry takes what was deleted out of its zone at once.
+  const domains = () =>
+    contexts
+      .flatMap((context) => service.state.domains(context))
+      .filter(({ status }) => status === 'registered' || status === 'auto_renew_grace');
   const first = domains();
   for (const host of new Set(first.flatMap(({ nameServers }) => nameServers))) {
     await sandbox.addNameserver(host);

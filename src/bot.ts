@@ -46,7 +46,7 @@ import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
-import { createObservationStore } from './store/observations.ts';
+import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
@@ -300,6 +300,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
+    impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -450,6 +451,7 @@ function buildNames(
 ): Names {
   return createNames({
     store: stores.observationsOf(slack.bot.teamId),
+    impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
     expiry,
     rdap,
@@ -528,8 +530,12 @@ function startWork(site: Site, parts: WorkParts) {
 }
 
 /** What shows orders in Slack. */
-function notifierOf({ now, log, pace }: Site, { stores, slack: { web, directory }, money }: WorkParts) {
+function notifierOf(
+  { now, log, pace }: Site,
+  { stores, slack: { web, directory }, money, names }: WorkParts,
+) {
   return {
+    impacts: names.impacts,
     priceOf: money.priceOf,
     web,
     directory,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DnsClient } from '../dns/client.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
 import { isOpen, type Order } from '../orders/order.ts';
@@ -11,18 +12,22 @@ import { mergeObservation, type NameHistory } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
 import { ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
-import type { ObservationStore } from './ports.ts';
+import { createImpacts, type Impacts } from './order-impact.ts';
+import type { ImpactStore, ObservationStore } from './ports.ts';
 import { createLookPlanner } from './schedule.ts';
 
 /** The parts that the use cases of names are joined from. */
 export interface NamesParts {
   readonly store: ObservationStore;
+  readonly impacts: ImpactStore;
   readonly orders: Pick<OrderStore, 'list'>;
   readonly expiry: Pick<Expiry, 'find'>;
   readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  readonly dns: DnsClient;
   readonly observer: DnsObserver;
   /** The same for a person who waits: gives each server less time. */
   readonly quickObserver: DnsObserver;
+  readonly quickDns: DnsClient;
   readonly now: () => Date;
   readonly log: Log;
   /** Ends what is under way. */
@@ -47,6 +52,8 @@ export interface Names {
   look(name: string): Promise<void>;
   /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
   known(name: string): Promise<KnownName>;
+  /** What hangs on names. */
+  readonly impacts: Impacts;
 }
 
 /** A process that has a name in hand and says nothing for this long has lost it. */
@@ -110,6 +117,15 @@ export function createNames(parts: NamesParts): Names {
     );
   }
 
+  async function known(name: string): Promise<KnownName> {
+    const observed = await store.find(name);
+    if (observed !== undefined && Object.keys(observed.history).length > 0) {
+      return { history: observed.history, ledger: observed.ledger, isFirstLook: false };
+    }
+    await store.requestLook(name, now());
+    return { history: await quickLook(name), ledger: [], isFirstLook: true };
+  }
+
   return {
     followWatchList: () => store.followWatchList(now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
@@ -122,13 +138,10 @@ export function createNames(parts: NamesParts): Names {
       }
     },
 
-    async known(name) {
-      const observed = await store.find(name);
-      if (observed !== undefined && Object.keys(observed.history).length > 0) {
-        return { history: observed.history, ledger: observed.ledger, isFirstLook: false };
-      }
-      await store.requestLook(name, now());
-      return { history: await quickLook(name), ledger: [], isFirstLook: true };
-    },
+    known,
+    impacts: createImpacts({
+      ...parts,
+      historyOf: async (name) => (await known(name)).history,
+    }),
   };
 }

@@ -8,6 +8,7 @@ import { createReachability, isSandbox } from './reachability.ts';
 /** The DNS, and who looks names up in it. */
 export interface Observers {
   readonly dns: DnsClient;
+  readonly quickDns: DnsClient;
   readonly observer: DnsObserver;
   /** For a person who waits: gives each server less time and reads no certificate. */
   readonly quickObserver: DnsObserver;
@@ -20,15 +21,17 @@ export function createObservers(configured: readonly DnsServer[] | undefined, no
   const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
   const options = { servers: configured ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
+  const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
   return {
     dns,
+    quickDns,
     observer: createDnsObserver({
       dns,
       now,
       readCertificate: (name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal),
     }),
     quickObserver: createDnsObserver({
-      dns: createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 }),
+      dns: quickDns,
       now,
       readCertificate: async () => unseen('stale'),
     }),

@@ -47,12 +47,17 @@ export interface OrderImpact {
   readonly asked: Impact | undefined;
   /** As it is now. */
   readonly latest: Impact;
+  /** The latest look had all the time that it needed; nobody waited for it. */
+  readonly isThorough: boolean;
   readonly seenAt: Date;
 }
 
 /** Impacts of orders. Implemented by the store. */
 export interface ImpactStore {
   impactOf(orderId: string): Promise<OrderImpact | undefined>;
-  /** Keeps the latest impact; of the first one also that it was the one that the order was asked with. */
-  saveImpact(orderId: string, impact: Impact, seenAt: Date): Promise<void>;
+  /**
+   * Keeps the latest impact; of the first one also that it was the one that the order was asked with.
+   * After a thorough look Slack is told how the order stands, though it has not changed.
+   */
+  saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
 }

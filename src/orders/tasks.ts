@@ -275,12 +275,14 @@ const authcode = defineOrderTask({
 const nameservers = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
+  confirmFirst: true,
   risk: 'takes_down',
   words: {
     verb: 'Change the nameservers of',
     title: 'Change nameservers',
     summary: 'Replace the nameservers of a domain',
     submit: 'Change',
+    confirm: 'Yes, change them',
   },
   zoneTask: {
     listedAs: 'update',

@@ -2,6 +2,7 @@ import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
+import type { Impacts } from '../names/order-impact.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
@@ -29,6 +30,8 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
+  /** What hangs on an order’s name. */
+  readonly impacts: Pick<Impacts, 'forCard'>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -133,7 +136,14 @@ async function updateMessages(
   const { approvers } = await deps.settings();
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
-  const extras = { approvers, history, now, ...(cost === undefined ? {} : { cost }) };
+  const impact = await deps.impacts.forCard(order);
+  const extras = {
+    approvers,
+    history,
+    now,
+    ...(cost === undefined ? {} : { cost }),
+    ...(impact === 'none' ? {} : { impact }),
+  };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);

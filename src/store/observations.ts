@@ -119,7 +119,9 @@ function dependentName({ name, history }: ObservedName): DependentName {
   };
 }
 
-const impactRows = z.array(z.object({ asked: z.json(), latest: z.json(), seenAt: z.date() }));
+const impactRows = z.array(
+  z.object({ asked: z.json(), latest: z.json(), thorough: z.boolean(), seenAt: z.date() }),
+);
 
 /** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
@@ -128,21 +130,28 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
       withStoreError(`reading what hangs on order ${orderId}`, async () => {
         const [found] = impactRows.parse(
           await run(
-            Prisma.sql`SELECT asked, latest, seen_at AS "seenAt" FROM order_impacts WHERE order_id = ${orderId}`,
+            Prisma.sql`SELECT asked, latest, thorough, seen_at AS "seenAt" FROM order_impacts WHERE order_id = ${orderId}`,
           ),
         );
         const latest = readImpact(found?.latest);
         if (found === undefined || latest === undefined) return undefined;
-        return { asked: readImpact(found.asked), latest, seenAt: found.seenAt };
+        return { asked: readImpact(found.asked), latest, isThorough: found.thorough, seenAt: found.seenAt };
       }),
 
-    saveImpact: (orderId, impact, seenAt) =>
+    saveImpact: (orderId, impact, seenAt, look) =>
       withStoreError(`keeping what hangs on order ${orderId}`, async () => {
         const json = JSON.stringify(impact);
+        // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
         await run(Prisma.sql`
-          INSERT INTO order_impacts (order_id, team_id, asked, latest, seen_at)
-          SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${seenAt} FROM orders WHERE id = ${orderId}
-          ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, seen_at = excluded.seen_at`);
+          WITH kept AS (
+            INSERT INTO order_impacts (order_id, team_id, asked, latest, thorough, seen_at)
+            SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'thorough'},
+              ${seenAt}::timestamptz FROM orders WHERE id = ${orderId}
+            ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough, seen_at = excluded.seen_at
+            RETURNING order_id
+          )
+          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${seenAt}::timestamptz)
+          FROM kept WHERE orders.id = kept.order_id AND ${look === 'thorough'}`);
       }),
   };
 }

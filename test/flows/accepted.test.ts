@@ -2,7 +2,7 @@ import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter } from '../support/orders.ts';
-import { DELEGATION } from '../support/people.ts';
+import { confirmByName, DELEGATION } from '../support/people.ts';
 
 /*
  * What the service calls manual or slow is accepted at first, and done when the registry shows it.
@@ -70,7 +70,9 @@ test('an owner change is a process that was started, with the end of its lock', 
   expect(draft).toContain('does not tell how: ask the service first');
   const question = t.alice.ephemerals().at(-1);
   if (question === undefined) throw new Error('nothing was asked');
-  const order = await orderAfter(t.workspace, () => t.alice.click(question, 'order_confirm'));
+  const order = await orderAfter(t.workspace, () =>
+    confirmByName(t.workspace, t.alice, question, 'tapas.rest'),
+  );
   const reply = textOf(await order.ends('SUCCEEDED'));
   expect(reply).toMatch(/accepted by the service, not done yet.*The process has started/s);
   expect(reply).toMatch(/Transfers are locked until \*\d+ \w+ \d{4}\*, 60 days after the owner change/);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
-import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';
 
@@ -52,16 +52,18 @@ describe.each([
   test('a click on Approve, Cancel or Confirm is acknowledged when it is committed', async () => {
     const approved = await askedFor(newName());
     const cancelled = await askedFor(newName());
-    await t.alice.command(DOMAINS, `/domain delete ${newName()}`);
+    const deleted = newName();
+    await t.alice.command(DOMAINS, `/domain delete ${deleted}`);
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
       JSON.stringify(blocks).includes('order_confirm'),
     );
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     usual();
     expect((await t.carol.click(approved.card, 'order_approve')).acked).toBe(true);
     expect(await stateOf(approved.id)).not.toBe('PENDING');
     expect((await t.alice.click(cancelled.card, 'order_cancel')).acked).toBe(true);
     expect(await stateOf(cancelled.id)).toBe('CANCELLED');
-    expect((await t.alice.click(draft, 'order_confirm')).acked).toBe(true);
+    expect((await t.alice.submit(form, { name: deleted })).outcome).toBe('closed');
     expect(await stateOf(buttonValue(draft, 'order_confirm'))).not.toBe('DRAFT');
   });
 

@@ -235,6 +235,9 @@ describe('the digest', () => {
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);
+    expect(textOf(asked), 'for who confirms').toMatch(
+      /What hangs on it.*Not seen: .*Something may be there/s,
+    );
     const refused = await toldAfter(t.workspace, t.alice, () =>
       t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );

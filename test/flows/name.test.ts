@@ -55,15 +55,19 @@ test('a name that no registry knows', async () => {
   expect(text).toMatch(/Its registry has no record of it/);
 });
 
+test('a name that was deleted says so first, until when it can be restored, and that it is not delegated', async () => {
+  await told('watch gone.rest');
+  const text = await told('name gone.rest');
+  expect(text).toMatch(/It was deleted\*.*a restore can bring it back until/);
+  expect(text).toMatch(/Nameservers\*\nnone: the name is not delegated/);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore']);
+});
+
 test('a watched name keeps its history', async () => {
   await told('watch cafe.rest');
   const first = await screenAfter(0, /Nothing has changed since I began to look/);
   expect(first).toMatch(/Expires .*\(in 2[23] days\), says its registry/);
-  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([
-    'reminder_renew',
-    'reminder_snooze',
-    'reminder_lapse',
-  ]);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_renew']);
 
   dns().world.serve(
     'cafe.rest',
@@ -82,7 +86,7 @@ test('a watched name keeps its history', async () => {
 
 test('a change that no order explains is marked', async () => {
   t.service.registry.show('cafe.rest', { nameServers: ['ns1.thief.example'] });
-  await screenAfter(DAY_MS, /cafe\.rest/);
+  await screenAfter(DAY_MS, /Seen once, not confirmed yet.*ns1\.thief\.example/s);
   await screenAfter(
     DAY_MS,
     /Nameservers at the registry: `ns1\.thief\.example`, before .* no order explains it/,

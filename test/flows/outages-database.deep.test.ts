@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { Line } from '../support/line.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { askAndConfirm } from '../support/people.ts';
 
 /*
  * The database is cut off, hangs, or has no room left, while people go on: each of them is told within Slack's three
@@ -238,7 +239,7 @@ describe('full', () => {
   });
 
   test('a request that could not be noted was not sent: it goes out when there is room', async () => {
-    const order = await ask(
+    const order = await askAndConfirm(
       t.workspace,
       t.alice,
       '/domain nameservers plate.rest ns1.a.example ns2.a.example',

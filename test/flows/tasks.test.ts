@@ -9,11 +9,13 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { orderAfter, requestsOf } from '../support/orders.ts';
 import {
+  askAndConfirm,
   buttonValue,
   choicesOf,
   clickAs,
+  confirmByName,
   ephemeral,
   fieldsOf,
   filledOf,
@@ -204,7 +206,9 @@ describe('what is confirmed first', () => {
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
-    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () =>
+      confirmByName(t.workspace, t.alice, draft, 'deli.rest'),
+    );
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(told).toContain('cannot be confirmed');
     await order.ends('SUCCEEDED');
@@ -221,7 +225,7 @@ describe('what is confirmed first', () => {
     );
     expect(textOf(draft)).toMatch(/registrant are notified.*60 days/s);
     await t.demo.moveTime(14 * 60_000);
-    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const order = await orderAfter(t.workspace, () => confirmByName(t.workspace, t.alice, draft, 'bar.rest'));
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ path: '/v1/domain/bar.rest/_ownerChange' }]);
 
@@ -245,17 +249,18 @@ describe('what is confirmed first', () => {
     await t.demo.moveTime(15 * 60_000 + 1_000);
     const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(told).toContain('not confirmed in time');
-    expect(t.service.requestsFor({ name: 'soup.rest' })).toEqual([]);
+    expect(t.service.requestsFor({ name: 'soup.rest', task: 'domain.delete' })).toEqual([]);
     const again = await answerTo(t.workspace, t.alice, '/domain delete soup.rest');
     expect(again, 'a forgotten draft blocks nothing').toContain('soup.rest');
   });
 });
 
-test('nameservers on the line go out at once', async () => {
-  const order = await ask(
+test('nameservers on the line go out once they are confirmed', async () => {
+  const order = await askAndConfirm(
     t.workspace,
     t.alice,
     '/domain nameservers cafe.rest NS1.other.example, ns2.other.example',
+    'cafe.rest',
   );
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
@@ -318,7 +323,11 @@ describe('a trusted application', () => {
   test('is not yet used until the service has accepted it once', async () => {
     const before = await answerTo(t.workspace, t.ada, '/domain whoami');
     expect(before).toContain('not yet used');
-    const order = await ask(t.workspace, t.ada, '/domain nameservers tapas.rest ns1.a.example ns2.a.example');
+    const order = await askAndConfirm(
+      t.workspace,
+      t.ada,
+      '/domain nameservers tapas.rest ns1.a.example ns2.a.example',
+    );
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ way: 'trusted_application', context: null }]);
     await until('whoami says that it was checked', async () =>
@@ -329,7 +338,11 @@ describe('a trusted application', () => {
   test('that is wrong is told by its first use', async () => {
     const uuid = '11111111-2222-4333-8444-555555555555';
     await linkApplication(t.workspace, t.bob, { uuid, application: 'typo', password: 'wrong-password' });
-    const order = await ask(t.workspace, t.bob, '/domain nameservers pasta.rest ns1.a.example ns2.a.example');
+    const order = await askAndConfirm(
+      t.workspace,
+      t.bob,
+      '/domain nameservers pasta.rest ns1.a.example ns2.a.example',
+    );
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/did not accept the linked account.*\/domain link/s);
     const told = await answerTo(t.workspace, t.bob, '/domain whoami');

@@ -13,6 +13,7 @@ import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import {
+  confirmOrder,
   type OrderRequest,
   type RequestDeps,
   type RequestOutcome,
@@ -287,7 +288,11 @@ export async function startRig(
     },
     /** Alice asks for something that must be taken. */
     async ask(task: OrderTaskName, input: unknown, changes: Partial<OrderRequest> = {}): Promise<Order> {
-      return acceptedOf(await this.request(task, input, changes));
+      const order = acceptedOf(await this.request(task, input, changes));
+      if (task !== 'nameservers' || order.state !== 'DRAFT') return order;
+      const outcome = await confirmOrder(orders, order.id, order.requesterId);
+      if (outcome.kind !== 'confirmed') throw new Error(`confirming it: ${outcome.kind}`);
+      return outcome.order;
     },
     /** An order to renew names, approved by Bob. */
     async approvedRenewal(...names: string[]): Promise<Order> {

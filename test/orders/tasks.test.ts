@@ -153,7 +153,7 @@ describe('what the orders know of a task', () => {
     ['renew', 'charge', false, false, ''],
     ['restore', 'charge', false, false, ''],
     ['delete', 'write', false, true, ''],
-    ['nameservers', 'write', true, false, ''],
+    ['nameservers', 'write', true, true, ''],
     ['authcode', 'write', false, false, 'result'],
     ['owner-change', 'write', false, true, ''],
     ['redirect', 'write', true, false, ''],

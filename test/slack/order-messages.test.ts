@@ -47,6 +47,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
       reminderCron: '0 9 * * *',
       reminderTimezone: 'UTC',
     }),
+    impacts: { forCard: async () => 'none' },
     now: () => new Date(),
     log: pino({ level: 'silent' }),
     ...changes,

@@ -112,8 +112,8 @@ export class AcknowledgedSite {
           mark: id,
         }));
       case 'confirm':
-        return (await this.#orders('delete', names())).map(({ id }) => ({
-          delivery: pressed('order_confirm', id, 'U0ALICE'),
+        return (await this.#orders('delete', names())).map(({ id, name }) => ({
+          delivery: submitted('confirm', 'U0ALICE', { channelId: DOMAINS, subject: id }, { name }),
           mark: id,
         }));
       case 'settings': {

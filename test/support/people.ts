@@ -9,8 +9,8 @@ import type {
   Workspace,
 } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { answerTo, buttonsOf, openedAfter, openForm } from './demo.ts';
-import type { SeenOrder } from './orders.ts';
+import { answerTo, buttonsOf, DOMAINS, openedAfter, openForm } from './demo.ts';
+import { orderAfter, type SeenOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method, as a person does: the fields change with it. */
 export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
@@ -95,6 +95,40 @@ export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): P
     person,
     () => person.click(reply, 'order_reveal'),
     'the view with the secret',
+  );
+}
+
+/** Confirms what can lose a name: presses the button and types the name again. */
+export async function confirmByName(
+  workspace: Workspace,
+  person: Actor,
+  draft: Message,
+  name: string,
+): Promise<void> {
+  const click = () => person.click(draft, 'order_confirm');
+  const form = await openedAfter(workspace, person, click, `the form that asks to type ${name}`);
+  closed(await person.submit(form, { name }));
+}
+
+/** Asks for what is confirmed first, and confirms it. @param name typed again, where that is asked for */
+export async function askAndConfirm(
+  workspace: Workspace,
+  person: Actor,
+  text: string,
+  name?: string,
+): Promise<SeenOrder> {
+  const before = person.ephemerals().length;
+  await person.command(DOMAINS, text);
+  const draft = await workspace.waitFor(
+    () =>
+      person
+        .ephemerals()
+        .slice(before)
+        .find((message) => buttonsOf(message).includes('order_confirm')),
+    { what: `the question after ${text}` },
+  );
+  return orderAfter(workspace, () =>
+    name === undefined ? person.click(draft, 'order_confirm') : confirmByName(workspace, person, draft, name),
   );
 }
 

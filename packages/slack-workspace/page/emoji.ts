@@ -12,6 +12,7 @@ const EMOJI: Readonly<Record<string, string>> = {
   fire: '🔥',
   gear: '⚙️',
   hourglass: '⌛',
+  grey_question: '❔',
   hourglass_flowing_sand: '⏳',
   inbox_tray: '📥',
   incoming_envelope: '📨',

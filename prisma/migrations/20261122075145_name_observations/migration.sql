@@ -21,6 +21,7 @@ CREATE TABLE "order_impacts" (
     "team_id" TEXT NOT NULL,
     "asked" JSONB NOT NULL,
     "latest" JSONB NOT NULL,
+    "thorough" BOOLEAN NOT NULL,
     "seen_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "order_impacts_pkey" PRIMARY KEY ("order_id")

@@ -1,13 +1,16 @@
 import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import { needsTypedName } from '../../names/impact.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
 import { approveOrder, cancelOrder, denyOrder, refusalToDeny } from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
-import { confirmOrder } from '../../orders/request.ts';
+import { type ConfirmOutcome, confirmOrder } from '../../orders/request.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
   type Action,
   type ActionCall,
@@ -17,13 +20,15 @@ import {
   type Interaction,
   reasonOf,
   type Submitted,
+  textOf,
 } from '../feature.ts';
 import { uploadText } from '../platform/upload.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
-import { code, context, escapeText, lines, section, textMessage } from '../views/blocks.ts';
+import { code, context, escapeText, lines, type Message, section, textMessage } from '../views/blocks.ts';
 import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
+import { impactLines } from '../views/impact.ts';
 import { orderTitle, seenInRecords } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
 import { transferForm } from './domains.ts';
@@ -84,19 +89,79 @@ async function stop(call: ActionCall): Promise<void> {
 }
 
 async function confirm(call: ActionCall): Promise<void> {
-  const outcome = await confirmOrder(call.deps.orders, call.value, call.person.id);
-  if (outcome.kind === 'open_already') return call.respond(openAlready(outcome.order));
-  await call.respond(
-    outcome.kind === 'refused'
-      ? textMessage(refusalText(outcome.refusal))
-      : textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`),
-  );
+  const { orders } = call.deps;
+  const order = await orders.store.load(call.value);
+  if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
+    return openForm(call, confirmForm, originWith(call, order.id), {});
+  }
+  await call.respond(confirmedMessage(await confirmOrder(orders, call.value, call.person.id)));
 }
+
+function confirmedMessage(outcome: ConfirmOutcome): Message {
+  switch (outcome.kind) {
+    case 'open_already':
+      return openAlready(outcome.order);
+    case 'refused':
+      return textMessage(refusalText(outcome.refusal));
+    case 'confirmed':
+      return textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`);
+  }
+}
+
+/** Of what can lose a name; also when it is not known what hangs on it. */
+async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolean> {
+  if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
+  const impact = await deps.names.impacts.asked(order);
+  return impact === undefined || needsTypedName(impact);
+}
+
+const CONFIRM: Form = {
+  name: 'confirm',
+  title: 'Confirm',
+  submit: 'Confirm',
+  fields: [
+    {
+      name: 'name',
+      label: 'Type the name again',
+      kind: 'text',
+      hint: 'The whole name, for example cafe.rest.',
+    },
+  ],
+};
+
+/** The subject is the draft's id. */
+const confirmForm: FormFeature = {
+  form: CONFIRM,
+  needs: 'member',
+  async render(call, origin, values) {
+    const order = await call.deps.orders.store.load(origin.subject ?? '');
+    const impact = order && (await call.deps.names.impacts.asked(order));
+    const intro =
+      order === undefined
+        ? []
+        : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact ?? 'unseen'))];
+    return { form: CONFIRM, origin, values, intro };
+  },
+  async submit(call): Promise<Submitted> {
+    const { orders } = call.deps;
+    const orderId = call.origin.subject ?? '';
+    const order = await orders.store.load(orderId);
+    const name = order?.items[0]?.name;
+    const typed = parseDomainName(textOf(call.values, 'name') ?? '');
+    if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
+      return {
+        kind: 'errors',
+        errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },
+      };
+    }
+    return { kind: 'done', say: confirmedMessage(await confirmOrder(orders, orderId, call.person.id)) };
+  },
+};
 
 async function retry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
-  const message = outcomeMessage(outcome);
+  const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
@@ -275,4 +340,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
 ];
 
-export const approvals: Feature = { forms: [denyForm, resolveForm], actions: BUTTONS.map(withCard) };
+export const approvals: Feature = {
+  forms: [confirmForm, denyForm, resolveForm],
+  actions: BUTTONS.map(withCard),
+};

@@ -190,7 +190,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       if (outcome.kind === 'invalid')
         return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
       const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-      const message = outcomeMessage(outcome) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+      const message =
+        (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
       return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
     },
   };

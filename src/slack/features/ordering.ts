@@ -51,10 +51,10 @@ export async function placeOrder(
 }
 
 /** What the person hears at once; undefined when the card says it all. */
-export function outcomeMessage(outcome: RetryOutcome): Message | undefined {
+export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
   switch (outcome.kind) {
     case 'accepted':
-      return outcome.order.state === 'DRAFT' ? confirmMessage(outcome.order) : undefined;
+      return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
@@ -68,6 +68,15 @@ export function outcomeMessage(outcome: RetryOutcome): Message | undefined {
     case 'needs_secret':
       return textMessage('Its secret part was not kept. Press Retry again and type it.');
   }
+}
+
+/** What is to be confirmed, with what hangs on the name as far as that can be seen while the person waits. */
+async function draftMessage({ deps }: Interaction, order: Order): Promise<Message> {
+  const impact = await deps.names.impacts.atAsking(order).catch((err: unknown) => {
+    deps.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
+    return 'unseen' as const;
+  });
+  return confirmMessage(order, impact);
 }
 
 /** What the person hears who retried an order, now or before. */
@@ -131,7 +140,7 @@ export async function orderFromLine(call: CommandCall, task: OrderTaskName, inpu
   const refusal = await refusalOfAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
   const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
-  const message = outcomeMessage(outcome);
+  const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respondIfLate(askedFor(outcome.order));
 }

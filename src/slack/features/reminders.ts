@@ -21,6 +21,7 @@ import {
   count,
   escapeText,
   LIMITS,
+  lines,
   type Message,
   mention,
   message,
@@ -29,6 +30,7 @@ import {
 } from '../views/blocks.ts';
 import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { impactLines } from '../views/impact.ts';
 import { fieldProblems } from '../views/input-issue.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { renewForm, restoreForm } from './domains.ts';
@@ -163,7 +165,7 @@ const renewManyForm: FormFeature = {
         errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
       };
     }
-    const said = outcomeMessage(outcome);
+    const said = await outcomeMessage(call, outcome);
     return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
   },
 };
@@ -244,15 +246,26 @@ const lapseForm: FormFeature = {
     if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
     const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
     if (!outcome.ok) return { kind: 'errors', errors: { reason: formatWatchRefusal(outcome.refusal) } };
-    await postInThread(call, call.origin, lapseRequest(outcome.domain, call.person.id, reason));
+    const { name } = outcome.domain;
+    const impact = await call.deps.names.impacts.ofName(name, 'lapse').catch((err: unknown) => {
+      call.deps.log.error({ err, name }, 'looking what hangs on a name');
+      return 'unseen' as const;
+    });
+    await postInThread(
+      call,
+      call.origin,
+      lapseRequest(outcome.domain, byWhom(call.person.id, reason), impactLines(impact)),
+    );
     return { kind: 'done' };
   },
 };
 
-function lapseRequest({ name }: WatchedDomain, by: string, reason: string): Message {
-  const text = `${formatName(name)}: let it lapse, says ${byWhom(by, reason)}`;
+/** @param impact what hangs on the name, for who confirms */
+function lapseRequest({ name }: WatchedDomain, by: string, impact: readonly string[]): Message {
+  const text = `${formatName(name)}: let it lapse, says ${by}`;
   return message(text, [
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
+    ...lines(impact),
     ...actions('lapse', [
       button({
         actionId: 'lapse_confirm',

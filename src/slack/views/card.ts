@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { OrderCost } from '../../money/prices.ts';
+import { compareImpacts } from '../../names/impact.ts';
+import type { OrderImpact } from '../../names/ports.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -27,6 +29,7 @@ import {
   table,
   truncate,
 } from './blocks.ts';
+import { impactChangeLines, impactLines } from './impact.ts';
 import {
   approverList,
   decisionButtons,
@@ -70,6 +73,8 @@ export interface CardExtras {
   readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
   readonly hint?: string;
+  /** What hangs on the name; undefined when nothing is lost by the task. */
+  readonly impact?: OrderImpact | 'unseen';
 }
 
 type Fact = readonly [label: string, value: string];
@@ -101,6 +106,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       ...inputsShown(order, title),
     ]),
     ...(order.items.length > 1 ? itemTable(order, extras.cost) : []),
+    ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
@@ -108,6 +114,23 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
     context(`Order ${code(order.id)} · asked ${moment(order.createdAt)}`),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
+  ]);
+}
+
+/** What hangs on the name, for who decides; and what has changed of it since it was asked for. */
+function impactOf({ impact }: CardExtras): AnyBlock[] {
+  if (impact === undefined) return [];
+  if (impact === 'unseen') {
+    return [
+      section(
+        '*What hangs on it*\n:grey_question: Not looked at yet. I am looking; what I see stands here in a moment.',
+      ),
+    ];
+  }
+  const { asked, latest } = impact;
+  return lines([
+    ...impactLines(latest),
+    ...(asked === undefined ? [] : impactChangeLines(compareImpacts(asked, latest))),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import type { FactName, FactValue, UnseenReason } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, day, escapeText, moment, quote } from './blocks.ts';
+import { code, day, escapeText, quote } from './blocks.ts';
 
 /*
  * What registries and the DNS show of a name, in words.
@@ -131,9 +131,4 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     ].join(' ');
   }
   return `${FACT_LABELS[fact]}: ${formatValue(fact, after)}, before ${formatValue(fact, before)}`;
-}
-
-/** Between which moments something happened. */
-export function formatBetween(lastSeenBefore: Date, firstSeenAfter: Date): string {
-  return `between ${moment(lastSeenBefore)} and ${moment(firstSeenAfter)}`;
 }

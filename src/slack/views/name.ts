@@ -114,7 +114,7 @@ function watchedStanding({ domain, deadline }: ListedName, day: string, daysLeft
   if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
   if (deadline?.action === 'restore') {
     const until = deadline.until === undefined ? '' : ` until ${formatDay(deadline.until)}`;
-    return `:warning: ${when} It was deleted: a restore can bring it back${until}.`;
+    return `:warning: *It was deleted*, or counts as deleted: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   }
   return `${daysLeft <= 30 ? ':warning:' : ':white_check_mark:'} ${when}`;
 }
@@ -270,8 +270,6 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
             style: 'primary',
             label: `Renew ${title}`,
           }),
-          button({ actionId: 'reminder_snooze', text: 'Snooze', value: name, label: `Snooze ${title}` }),
-          button({ actionId: 'reminder_lapse', text: 'Let lapse', value: name, label: `Let ${title} lapse` }),
         ]
       : []),
     ...(deadline?.action === 'restore'

@@ -1,6 +1,7 @@
 import type { Button } from '@slack/types';
 import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
+import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
   type ItemResult,
@@ -25,6 +26,7 @@ import {
   count,
   day,
   escapeText,
+  lines,
   type Message,
   mention,
   mentionApprover,
@@ -35,6 +37,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { impactLines } from './impact.ts';
 import { formatState } from './refusal.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
@@ -441,8 +444,11 @@ export function seenInRecords(order: Order): string[] {
   return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
 }
 
-/** What is asked of the requester before a draft becomes an order. */
-export function confirmMessage(order: Order): Message {
+/**
+ * What confirms a draft: what will happen, and what hangs on the name.
+ * @param impact undefined when nothing is lost by it
+ */
+export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Message {
   const title = orderTitle(order);
   const { words, notes } = taskNamed(order.task);
   const noteLines = notes(order.items.map((item) => item.name)).map(
@@ -453,6 +459,8 @@ export function confirmMessage(order: Order): Message {
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
     ...(noteLines.length === 0 ? [] : [section(noteLines.join('\n'))]),
+    ...lines(inputFacts(order).map(([label, value]) => `*${label}*: ${value}`)),
+    ...(impact === undefined ? [] : lines(impactLines(impact))),
     ...actions(`confirm_${order.id}`, [
       button({
         actionId: 'order_confirm',

@@ -1,0 +1,149 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DnsClient } from '../dns/client.ts';
+import type { Log } from '../log.ts';
+import type { Order } from '../orders/order.ts';
+import { type Dependents, findDependents } from './dependents.ts';
+import { currentFacts, type NameHistory } from './history.ts';
+import { type Impact, type ImpactTask, impactOf } from './impact.ts';
+import { askedNameServers, impactTaskOf } from './name-orders.ts';
+import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
+import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
+
+/** What finding out works with. */
+export interface ImpactDeps {
+  readonly store: Pick<ObservationStore, 'mentioning'>;
+  readonly impacts: ImpactStore;
+  readonly dns: DnsClient;
+  /** The same for a person who waits. */
+  readonly quickDns: DnsClient;
+  /** What is known of a name; where nobody has looked at it yet, what can be seen quickly. */
+  readonly historyOf: (name: string) => Promise<NameHistory>;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** What hangs on names, for those who decide. */
+export interface Impacts {
+  /** What can be seen in about two seconds; kept as what the order was asked with. Undefined when nothing is lost by it. */
+  atAsking(order: Order): Promise<Impact | undefined>;
+  /** Of a decision that is no order. */
+  ofName(name: string, task: ImpactTask): Promise<Impact>;
+  /** What an order was asked with. */
+  asked(order: Order): Promise<Impact | undefined>;
+  /**
+   * What is known of what hangs on an order. While it waits for approval and that is old, a look is begun, after which
+   * Slack is told how the order stands.
+   * @returns `none`: nothing is lost by it
+   */
+  forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
+}
+
+const DAY_MS = 86_400_000;
+/** Names are looked at daily at least; what is older is not known any more. */
+const MAX_AGE_MS = 2 * DAY_MS;
+/** A person waits for it. */
+const QUICK_MS = 1_200;
+/** What an approver reads is not older than this when the card is shown. */
+const FRESH_MS = 10 * 60_000;
+const THOROUGH_MS = 30_000;
+
+interface Question {
+  readonly name: string;
+  readonly task: ImpactTask;
+  readonly newNameServers: readonly string[] | undefined;
+}
+
+export function createImpacts(deps: ImpactDeps): Impacts {
+  const { impacts, now, log } = deps;
+  /** Orders that are being looked at. */
+  const underWay = new Set<string>();
+
+  async function find({ name, task, newNameServers }: Question, dns: DnsClient, ms: number): Promise<Impact> {
+    const [history, dependents] = await Promise.all([deps.historyOf(name), dependentsOf(name)]);
+    const facts = currentFacts(history, now(), MAX_AGE_MS);
+    const checks =
+      newNameServers === undefined
+        ? undefined
+        : await within(ms, (signal) =>
+            checkNameservers(dns, { name, current: facts }, newNameServers, signal),
+          );
+    return impactOf({ task, facts, dependents, checks });
+  }
+
+  async function dependentsOf(name: string): Promise<Dependents | undefined> {
+    try {
+      return findDependents(name, await deps.store.mentioning(name));
+    } catch (err) {
+      log.warn({ err, name }, 'looking for names that hang on another one');
+      return undefined;
+    }
+  }
+
+  /** @returns undefined when it takes longer */
+  async function within(
+    ms: number,
+    look: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
+  ): Promise<readonly NameserverCheck[] | undefined> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, deps.signal]);
+    // Every question under way listens to it.
+    setMaxListeners(0, signal);
+    try {
+      return await Promise.race([
+        look(signal).catch((err: unknown) => {
+          if (!signal.aborted) log.warn({ err }, 'asking nameservers about a name');
+          return undefined;
+        }),
+        sleep(ms, undefined, { signal }).catch(() => undefined),
+      ]);
+    } finally {
+      stop.abort();
+    }
+  }
+
+  async function lookThoroughly(order: Order, question: Question): Promise<void> {
+    if (underWay.has(order.id)) return;
+    underWay.add(order.id);
+    try {
+      const impact = await find(question, deps.dns, THOROUGH_MS);
+      await impacts.saveImpact(order.id, impact, now(), 'thorough');
+    } catch (err) {
+      if (!deps.signal.aborted) log.error({ err, orderId: order.id }, 'looking what hangs on an order');
+    } finally {
+      underWay.delete(order.id);
+    }
+  }
+
+  return {
+    async atAsking(order) {
+      const question = questionOf(order);
+      if (question === undefined) return undefined;
+      const impact = await find(question, deps.quickDns, QUICK_MS);
+      await impacts.saveImpact(order.id, impact, now(), 'quick');
+      return impact;
+    },
+
+    ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
+
+    asked: async (order) => (await impacts.impactOf(order.id))?.asked,
+
+    async forCard(order) {
+      const question = questionOf(order);
+      if (question === undefined) return 'none';
+      const found = await impacts.impactOf(order.id);
+      const isOld =
+        found === undefined || !found.isThorough || now().getTime() - found.seenAt.getTime() > FRESH_MS;
+      if (order.state === 'PENDING' && isOld) void lookThoroughly(order, question);
+      return found ?? 'unseen';
+    },
+  };
+}
+
+function questionOf(order: Order): Question | undefined {
+  const task = impactTaskOf(order.task);
+  const [item, ...others] = order.items;
+  if (task === undefined || item === undefined || others.length > 0) return undefined;
+  return { name: item.name, task, newNameServers: askedNameServers(order) };
+}
