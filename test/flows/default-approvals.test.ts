@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
-import { DOMAINS, link, textOf, useTestDemo } from '../support/demo.ts';
+import { link, textOf, useTestDemo } from '../support/demo.ts';
 import { MAIN, startSurroundings } from '../support/harness.ts';
-import { ask, orderAfter } from '../support/orders.ts';
-import { ephemeral } from '../support/people.ts';
+import { ask } from '../support/orders.ts';
+import { askAndConfirm } from '../support/people.ts';
 
 /*
  * What waits for an approver where nobody has set it: what costs money, and what can lose a name.
@@ -21,21 +21,14 @@ test('an auth code is fetched once an approver has let it go', async () => {
 });
 
 test('a deletion that is confirmed waits for an approver', async () => {
-  await t.alice.command(DOMAINS, '/domain delete deli.rest');
-  const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
-    text.includes('deli.rest'),
-  );
-  const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+  const order = await askAndConfirm(t.workspace, t.alice, '/domain delete deli.rest', 'deli.rest');
   await order.becomes('PENDING');
   expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 });
 
-test('nameservers go out at once', async () => {
-  const order = await ask(
-    t.workspace,
-    t.alice,
-    '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
-  );
+test('nameservers that are confirmed go out at once', async () => {
+  const text = '/domain nameservers cafe.rest ns1.example.net ns2.example.net';
+  const order = await askAndConfirm(t.workspace, t.alice, text, 'cafe.rest');
   await order.ends('SUCCEEDED');
 });
 
