@@ -38,7 +38,7 @@ const FAILURES: Readonly<Record<Exclude<ExchangeFailure, 'connection'>, string>>
 
 /** Why an exchange gave no complete answer. */
 export class HttpExchangeError extends Error {
-  override readonly name = 'ExchangeFault';
+  override readonly name = 'HttpExchangeError';
   readonly failure: ExchangeFailure;
   /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
   readonly sent: boolean;
@@ -57,7 +57,7 @@ export class HttpExchangeError extends Error {
  * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
  * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
  *
- * @throws ExchangeFault, or whatever `beforeFirstByte` throws.
+ * @throws HttpExchangeError, or whatever `beforeFirstByte` throws.
  */
 export function exchange(
   dispatcher: Dispatcher,

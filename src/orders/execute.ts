@@ -98,8 +98,8 @@ function warnOfMembership({ log }: ExecuteDeps, orderId: string, userId: string)
 }
 
 /** Another worker has the order, or its state has moved on: nothing may be sent. */
-class ClaimLost extends Error {
-  override readonly name = 'ClaimLost';
+class ClaimLostError extends Error {
+  override readonly name = 'ClaimLostError';
 }
 
 /**
@@ -264,7 +264,7 @@ async function sendItem(
     }));
     if (!marked.ok) {
       if (marked.refusal.code === 'earlier_order') await stopEarlier(deps, order.id);
-      throw refusal === undefined ? new ClaimLost(marked.refusal.code) : new RetryRefusedError(refusal);
+      throw refusal === undefined ? new ClaimLostError(marked.refusal.code) : new RetryRefusedError(refusal);
     }
     go.sent = marked.order.items.find(({ n }) => n === item.n);
     go.mayBeDone = true;
@@ -292,7 +292,7 @@ async function sendItem(
       said: answer.envelope,
     };
   } catch (error) {
-    if (error instanceof ClaimLost) return;
+    if (error instanceof ClaimLostError) return;
     if (!(error instanceof ServiceError)) {
       const { sent, mayBeDone } = go;
       const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };

@@ -19,7 +19,7 @@ export class SuspendedError extends Error {
 
 /** The service refused a request because its session had ended, and the order no longer lets it go out again. */
 export class RetryRefusedError extends Error {
-  override readonly name = 'NotRepeatedError';
+  override readonly name = 'RetryRefusedError';
   /** What became of the request. */
   readonly refusal: ServiceError;
 

@@ -57,7 +57,7 @@ const insisted = z.object({
  * Reads a decoded answer. What is insisted on is the status code; everything else is taken as it comes, because the
  * document does not show every answer.
  *
- * @throws AnswerFault when there is no status code.
+ * @throws InvalidResponseError when there is no status code.
  */
 export function readEnvelope(decoded: unknown): Envelope {
   const parsed = insisted.safeParse(decoded);

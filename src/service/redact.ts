@@ -103,7 +103,7 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** @throws AnswerFault when there is more than the decoders take; checked before anything is made of the bytes. */
+/** @throws InvalidResponseError when there is more than the decoders take; checked before anything is made of the bytes. */
 export function assertSize(body: Buffer, maxBytes: number): void {
   if (body.length > maxBytes) throw new InvalidResponseError('the answer is too large');
 }
@@ -112,7 +112,7 @@ export function assertSize(body: Buffer, maxBytes: number): void {
  * Walks a decoded value once for all that must be known of it.
  *
  * @returns whether a key `__proto__` is in it, which a copy must not take over.
- * @throws AnswerFault when it is nested deeper than any answer of the service.
+ * @throws InvalidResponseError when it is nested deeper than any answer of the service.
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)

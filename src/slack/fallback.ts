@@ -17,7 +17,7 @@ function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
 /**
  * Sends a message with its blocks; where Slack may have refused those, without the newer ones, then as text with its
  * buttons, and at last as text alone.
- * @throws {SlackProblem} the first refusal, where Slack takes none of them
+ * @throws {SlackApiError} the first refusal, where Slack takes none of them
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks } = message;

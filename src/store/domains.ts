@@ -157,8 +157,8 @@ function watchListChange(
   const from = before.expiry?.at;
   const to = after.expiry?.at;
   if (to === undefined || (from !== undefined && utcDay(from) === utcDay(to))) return undefined;
-  const isSameEnd = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
-  return { to, from: isSameEnd ? from : undefined };
+  const hasSameExpiry = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  return { to, from: hasSameExpiry ? from : undefined };
 }
 
 /**

@@ -7,13 +7,13 @@ import { CrashSite, seeded } from '../support/crash.ts';
  * `npm run test:torture`.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 const SEED = 7;
 
 let site: CrashSite;
 beforeAll(async () => {
   site = await CrashSite.open();
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterAll(() => site.close());
 
 test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, not recorded'] as const)(
@@ -21,7 +21,7 @@ test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, 
   async (point) => {
     await site.diesAt(point);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -29,5 +29,5 @@ test(
   async () => {
     await site.killed(4, seeded(SEED), 'random');
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

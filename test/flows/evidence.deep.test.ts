@@ -11,7 +11,7 @@ import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
  * reads the authorities that it trusts when it starts.
  */
 
-const PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 let s: Surroundings;
 let registry: SecureRegistry;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   alice = s.workspace.as('U0ALICE');
   bob = s.workspace.as('U0BOB');
   await link(s.workspace, alice);
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterEach(() => s.service.faults.clear());
 afterAll(async () => {
   await s.stop();
@@ -75,7 +75,7 @@ test(
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/,settled,Registry record \(RDAP\),.*registered when this was sent/);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -99,7 +99,7 @@ test(
     expect(textOf(form)).toMatch(/hint, no proof.*other nameservers/s);
     expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> settled this as not done/);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -133,5 +133,5 @@ test(
     await again.ends('SUCCEEDED');
     await until('each is charged once', () => names.every((name) => chargesFor(s.service, name) === 1));
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

@@ -9,7 +9,7 @@ import { Replicas } from '../support/replicas.ts';
  * of everything: `npm run test:torture`.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 const ORDERS = 8;
 const CLICKS = 10;
 const SEED = 7;
@@ -34,9 +34,9 @@ describe('HTTP, behind a balancer', () => {
     replicas = await Replicas.start(3, {
       settings: { ADMINS: 'U0ADA', REMINDER_CHANNEL: EXPIRY, APPROVAL_TTL: '30d' },
     });
-  }, PATIENCE_MS);
+  }, MAX_WAIT_MS);
 
-  test('every order goes out once', () => pressed('pressed'), PATIENCE_MS);
+  test('every order goes out once', () => pressed('pressed'), MAX_WAIT_MS);
 
   test(
     'settings that one bot takes hold for all; one digest, and one nudge, whoever is first',
@@ -74,7 +74,7 @@ describe('HTTP, behind a balancer', () => {
       expect(inChannel(EXPIRY), 'digests in the channel of before').toEqual([]);
       expect(nudges(), 'nudges').toHaveLength(told + 1);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -86,7 +86,7 @@ describe('HTTP, behind a balancer', () => {
         Promise.all(names.map((name) => site.settles(name, 'killed all the while', { clicks: CLICKS }))),
       );
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 });
 
@@ -94,7 +94,7 @@ describe('Socket Mode', () => {
   beforeAll(async () => {
     await replicas.close();
     replicas = await Replicas.start(2, { socketMode: true });
-  }, PATIENCE_MS);
+  }, MAX_WAIT_MS);
 
   test(
     'every order goes out once, and each bot takes its part',
@@ -103,6 +103,6 @@ describe('Socket Mode', () => {
       for (const metrics of await replicas.metrics())
         expect(metrics).toMatch(/^domain_steward_ack_seconds_count\{kind="block_actions"\} [1-9]/m);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 });

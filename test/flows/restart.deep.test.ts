@@ -15,7 +15,7 @@ import { giveReason } from '../support/people.ts';
  * The bot ends in the middle of its work, killed or told to, and another one goes on.
  */
 
-const PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 let s: Surroundings;
 let bot: RunningBot;
@@ -28,7 +28,7 @@ beforeAll(async () => {
   alice = s.workspace.as('U0ALICE');
   bob = s.workspace.as('U0BOB');
   await link(s.workspace, alice);
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
 const underWay = (order: SeenOrder) =>
@@ -85,7 +85,7 @@ test(
     await giveReason(s.workspace, bob, unknown, 'order_resolve_failed', 'It was not done');
     await hanging.ends('FAILED');
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -114,5 +114,5 @@ test(
       'the links are there after all of this',
     ).toContain('alice in context 4');
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

@@ -10,12 +10,12 @@ import { MAIN, type Surroundings, startSurroundings } from '../support/harness.t
  * What an operator meets: `npm start` with good and with bad settings.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 
 let s: Surroundings;
 beforeAll(async () => {
   s = await startSurroundings();
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
 /** Starts with these settings and waits for the end that must come. */
@@ -28,7 +28,7 @@ async function failsToStart(settings: Readonly<Record<string, string | undefined
 
 describe('settings that cannot be used stop the start with exit code 1', () => {
   test.concurrent('every problem stands in one message, and no value that may be a secret', {
-    timeout: PATIENCE_MS,
+    timeout: MAX_WAIT_MS,
   }, async () => {
     const secrets = {
       SLACK_BOT_TOKEN: 'xoxp-the-wrong-token',
@@ -59,7 +59,7 @@ describe('settings that cannot be used stop the start with exit code 1', () => {
     for (const value of [...Object.values(secrets), 'hunter2']) expect(said).not.toContain(value);
   });
 
-  test.concurrent('a port that is taken', { timeout: PATIENCE_MS }, async () => {
+  test.concurrent('a port that is taken', { timeout: MAX_WAIT_MS }, async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, resolve));
     onTestFinished(async () => {
@@ -70,14 +70,14 @@ describe('settings that cannot be used stop the start with exit code 1', () => {
     expect(await failsToStart({ ...s.settings, PORT: port })).toMatch(new RegExp(`PORT ${port}.*EADDRINUSE`));
   });
 
-  test.concurrent('a bot token that Slack does not take', { timeout: PATIENCE_MS }, async () => {
+  test.concurrent('a bot token that Slack does not take', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xoxb-of-another-app';
     const said = await failsToStart({ ...s.settings, SLACK_BOT_TOKEN: token });
     expect(said).toMatch(/Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)/);
     expect(said).not.toContain(token);
   });
 
-  test.concurrent('an app token that Slack does not take', { timeout: PATIENCE_MS }, async () => {
+  test.concurrent('an app token that Slack does not take', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xapp-of-another-app';
     const said = await failsToStart({ ...s.settings, SLACK_APP_TOKEN: token });
     expect(said).toMatch(/Slack refuses SLACK_APP_TOKEN \(invalid_auth\)/);
@@ -121,7 +121,7 @@ test(
     process.kill(second.child.pid, 'SIGINT');
     expect(await second.child.ended, second.child.output()).toBe(0);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -137,7 +137,7 @@ test(
     expect(await child.ended, child.output()).toBe(0);
     expect(Date.now() - toldAt, 'ms until it ended').toBeLessThan(10_000);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -159,5 +159,5 @@ test(
     process.kill(bot.child.pid, 'SIGTERM');
     expect(await bot.child.ended, bot.child.output()).toBe(0);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

@@ -12,7 +12,7 @@ import { giveReason } from '../support/people.ts';
  * been over: nothing of it reaches the service any more.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 const POINTS = ['sentAt committed', 'connected'] as const;
 
 let site: CrashSite;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   site = await CrashSite.open();
   db = new pg.Client({ connectionString: site.s.databaseUrl });
   await db.connect();
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterAll(async () => {
   await db.end();
   await site.close();
@@ -64,7 +64,7 @@ test.each(POINTS)(
     await order.ends('UNKNOWN');
     expect(requestsFor(names)).toEqual([]);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test.each(POINTS)(
@@ -91,5 +91,5 @@ test.each(POINTS)(
     expect(requestsFor(names).map(({ ctid }) => ctid)).toEqual([again.id]);
     expect((await stateOf(order.id)).state).toBe('FAILED');
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

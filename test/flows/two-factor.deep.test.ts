@@ -9,7 +9,7 @@ import { linkTwoFactor } from '../support/people.ts';
  * a restart. One token is used in all.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 
 let s: Surroundings;
 let one: RunningBot;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   s = await startSurroundings();
   two = await s.start(IMPATIENT);
   one = await s.start(IMPATIENT);
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
 /** Changes the redirect through a bot. */
@@ -49,5 +49,5 @@ test(
     expect(of('session.create')).toEqual(['S1321001']);
     expect(of('redirect.update')).toEqual(['S0502', 'S0502', 'S0502']);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

@@ -85,7 +85,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** Whether an order was tried once and given back. */
-async function isHeldBack(order: SeenOrder): Promise<boolean> {
+async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
@@ -105,7 +105,7 @@ async function approvedAndUnsent(name: string): Promise<SeenOrder> {
   const order = await ask(workspace, alice, `/domain renew ${name}`);
   service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
   await bob.click(order.card, 'order_approve');
-  await until('it was tried and given back', () => isHeldBack(order));
+  await until('it was tried and given back', () => isRetryScheduled(order));
   expect(requestsOf(service, order)).toHaveLength(1);
   return order;
 }

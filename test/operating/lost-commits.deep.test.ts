@@ -13,7 +13,7 @@ import { OwnServer } from '../support/own-server.ts';
  * The bot lives, and its server comes back without what was committed last.
  */
 
-const PATIENCE_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 
 let server: OwnServer;
 let service: SandboxService;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   databaseUrl = await server.database();
   await start();
   await link(workspace, workspace.as('U0ALICE'));
-}, PATIENCE_MS);
+}, MAX_WAIT_MS);
 
 async function start(): Promise<void> {
   const config = readConfig({
@@ -74,7 +74,7 @@ test(
     await order.ends('SUCCEEDED', 20_000);
     expect(chargesFor(service, 'sushi.rest')).toBe(1);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );
 
 test(
@@ -107,5 +107,5 @@ test(
     await later.ends('SUCCEEDED', 20_000);
     expect(chargesFor(service, 'bar.rest'), 'what nobody knows of').toBe(0);
   },
-  PATIENCE_MS,
+  MAX_WAIT_MS,
 );

@@ -144,7 +144,7 @@ class Process {
 }
 
 const OFTEN_MS = 50;
-const SELDOM_MS = 3_600_000;
+const LATE_INTERVAL_MS = 3_600_000;
 
 async function startProcess(beatMs = OFTEN_MS): Promise<Process> {
   return new Process(beatMs).start();
@@ -186,7 +186,7 @@ describe('while a bot lives', () => {
   });
 
   test('a folder that is put back: what went out since is not sent again, however lately', async () => {
-    await begin(SELDOM_MS);
+    await begin(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
     await living.send(order);
     await restore();
@@ -200,8 +200,8 @@ describe('while a bot lives', () => {
   });
 
   test('a folder that is put back: a bot that has seen nothing of it waits until the one that has sent has looked', async () => {
-    await begin(SELDOM_MS);
-    const idle = await startProcess(SELDOM_MS);
+    await begin(LATE_INTERVAL_MS);
+    const idle = await startProcess(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
     await living.send(order);
     await restore();

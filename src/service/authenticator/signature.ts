@@ -76,7 +76,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /**
  * The headers that sign a JSON request, as name, value, name, value.
  *
- * @throws InputFault for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
+ * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
  */
 export function jsonSignatureHeaders(signature: JsonSignature): string[] {
   switch (signature.kind) {
@@ -191,7 +191,7 @@ const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096
  * cookie hold is taken.
  *
  * @returns the id and its lifetime in seconds, when `Max-Age` says it.
- * @throws AnswerFault when there is not exactly one usable `service_session` cookie.
+ * @throws InvalidResponseError when there is not exactly one usable `service_session` cookie.
  */
 export function readSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {

@@ -1,6 +1,6 @@
 /** Input that an interface cannot carry. The client turns it into `invalid_input` with the activity's name. */
 export class InvalidInputError extends Error {
-  override readonly name = 'InputFault';
+  override readonly name = 'InvalidInputError';
 }
 
 /**
@@ -8,5 +8,5 @@ export class InvalidInputError extends Error {
  * The client turns it into `unknown_outcome` or `invalid_response`, depending on the task's effect.
  */
 export class InvalidResponseError extends Error {
-  override readonly name = 'AnswerFault';
+  override readonly name = 'InvalidResponseError';
 }

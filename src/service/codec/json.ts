@@ -31,7 +31,7 @@ export interface ServiceAddress {
   readonly query: string;
 }
 
-/** @throws InputFault when the address is not a plain http or https URL. */
+/** @throws InvalidInputError when the address is not a plain http or https URL. */
 export function readAddress(name: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
@@ -48,7 +48,7 @@ export function readAddress(name: string, url: string): ServiceAddress {
 /**
  * The request for a task, without its signature.
  *
- * @throws InputFault when the input cannot be sent as it is.
+ * @throws InvalidInputError when the input cannot be sent as it is.
  */
 export function encodeJson<I>(
   shape: JsonShape<I>,
@@ -90,7 +90,7 @@ function encodeQuery(parameters: readonly Parameter[]): string {
 /**
  * One path segment, percent-encoded except for what RFC 3986 lets a segment hold.
  *
- * @throws InputFault for a segment that is empty or means another folder.
+ * @throws InvalidInputError for a segment that is empty or means another folder.
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
@@ -132,7 +132,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 /**
  * Reads a JSON answer.
  *
- * @throws AnswerFault when it is no envelope.
+ * @throws InvalidResponseError when it is no envelope.
  */
 export function decodeJson(body: Buffer, maxBytes = MAX_BYTES): Decoded {
   assertSize(body, maxBytes);

@@ -90,7 +90,7 @@ export interface FieldValues {
 /**
  * The given fields as a JSON object.
  *
- * @throws InputFault when a field or a value is given that the JSON interface does not document.
+ * @throws InvalidInputError when a field or a value is given that the JSON interface does not document.
  */
 export function jsonFields(fields: ObjectFields, values: FieldValues): JsonValue {
   const toObject = (list: readonly WireField[], from: FieldValues, path: string): JsonValue =>
@@ -106,7 +106,7 @@ export function jsonFields(fields: ObjectFields, values: FieldValues): JsonValue
 /**
  * The given fields as XML elements.
  *
- * @throws InputFault when a field or a value is given that the XML interface does not document.
+ * @throws InvalidInputError when a field or a value is given that the XML interface does not document.
  */
 export function xmlFields(fields: ObjectFields, values: FieldValues): readonly XmlElement[] {
   const toElements = (list: readonly WireField[], from: FieldValues, path: string): readonly XmlElement[] =>

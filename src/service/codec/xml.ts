@@ -95,7 +95,7 @@ function decodeReferences(text: string): string {
 /**
  * Reads an XML answer.
  *
- * @throws AnswerFault when it is too large, not well formed, declares a document type, is nested too deep, or is no envelope.
+ * @throws InvalidResponseError when it is too large, not well formed, declares a document type, is nested too deep, or is no envelope.
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined, maxBytes = MAX_BYTES): Decoded {
   assertSize(body, maxBytes);

@@ -312,7 +312,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   return { kind: 'done', say: savedMessage(changes, read.settings) };
 }
 
-function valueInWords(name: SettingName, value: string): string {
+function formatValue(name: SettingName, value: string): string {
   if (value === '') return 'empty';
   if (name === 'approvers') return value.split(',').map(mentionApprover).join(', ');
   return name === 'reminder_channel' ? `<#${value}>` : code(value);
@@ -325,7 +325,7 @@ function savedMessage(
 ): Message {
   const lines = changes.map(
     ({ name, before, after }) =>
-      `• ${FIELDS[name].label}: ${valueInWords(name, before)} → ${valueInWords(name, after)}`,
+      `• ${FIELDS[name].label}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
   );
   const free = ORDER_TASK_NAMES.filter(
     (task) => taskNamed(task).effect === 'charge' && !settings.approvalTasks.includes(task),

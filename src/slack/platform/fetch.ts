@@ -12,7 +12,7 @@ const agent = new Agent();
  * processor time, of which every card, reply and update would pay its part. Follows no redirect: the status says that it
  * was one. The time limit is a timer, for a signal that nobody uses outlives the call and holds on to all that it knows.
  * @param timeoutMs for the whole exchange, in milliseconds
- * @returns a function that throws {@link ExchangeFault} where there is no complete answer
+ * @returns a function that throws {@link HttpExchangeError} where there is no complete answer
  */
 export function fetchWithin(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: sent = {}, body } = {}) => {

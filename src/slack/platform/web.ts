@@ -11,7 +11,7 @@ import { fetchWithin } from './fetch.ts';
  * - `unreachable`: no answer that can be read; it may have been done all the same.
  */
 export class SlackApiError extends Error {
-  override readonly name = 'SlackProblem';
+  override readonly name = 'SlackApiError';
   readonly kind: 'rate_limited' | 'refused' | 'unreachable';
   readonly method: string;
   readonly code: string | undefined;

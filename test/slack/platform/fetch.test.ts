@@ -70,7 +70,7 @@ test('an answer that stops in the middle is given up', async () => {
     response.write('{"ok":');
   });
   await expect(fetchWithin(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
-    name: 'ExchangeFault',
+    name: 'HttpExchangeError',
     message: 'there was no complete answer in time',
   });
 });
@@ -84,7 +84,7 @@ test('an answer without end is given up', async () => {
     more();
   });
   await expect(fetchSoon(url, { ...POST, body: '' })).rejects.toMatchObject({
-    name: 'ExchangeFault',
+    name: 'HttpExchangeError',
     message: 'the answer is too large',
   });
 });
