@@ -15,14 +15,14 @@ const SOURCE: Field = {
   label: 'Source',
   kind: 'text',
   placeholder: 'www.cafe.rest',
-  hint: 'The redirect that is there already. Its source and type stay as they are.',
+  hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
 };
 const TARGET: Field = {
   name: 'target',
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
-  hint: 'Where it leads from now on.',
+  hint: 'Where it leads from now on: an address with its scheme, or a host with a dot.',
 };
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
@@ -31,7 +31,12 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
     SOURCE,
-    xml ? { ...TARGET, hint: 'A web address, or an e-mail address for the type email.' } : TARGET,
+    xml
+      ? {
+          ...TARGET,
+          hint: 'An address with its scheme, or a host with a dot; an e-mail address for the type email.',
+        }
+      : TARGET,
     {
       name: 'type',
       label: 'Type',

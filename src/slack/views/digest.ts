@@ -215,15 +215,17 @@ function canRenew(phase: Reminder['phase']): boolean {
   return phase === 'registered' || phase === 'auto_renew_grace' || phase === 'expired';
 }
 
-function reminderButtons({ name, phase }: Reminder): Button[] {
+function reminderButtons(reminder: Reminder): Button[] {
+  const { name, phase } = reminder;
   const shown = displayName(name);
   const make = (actionId: string, text: string, style?: 'primary') =>
     button({ actionId, text, value: name, label: `${text}: ${shown}`, ...(style && { style }) });
-  if (phase === 'pending_delete' || phase === 'released') return [];
+  // By the document a name that nobody deleted has renewed itself: it can be renewed, and is restored only out of caution.
+  const renews = canRenew(phase) || isAssumedDeleted(reminder);
+  if (!renews && phase !== 'redemption') return [];
   return [
-    phase === 'redemption'
-      ? make('reminder_restore', 'Restore', 'primary')
-      : make('reminder_renew', 'Renew', 'primary'),
+    ...(renews ? [make('reminder_renew', 'Renew', 'primary')] : []),
+    ...(phase === 'redemption' ? [make('reminder_restore', 'Restore', renews ? undefined : 'primary')] : []),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let lapse'),
   ];

@@ -113,6 +113,19 @@ describe('the life of a name in the digest', () => {
     },
   );
 
+  test.each([
+    [-46, {}, ['reminder_renew', 'reminder_restore', 'reminder_snooze', 'reminder_lapse']],
+    [-81, {}, ['reminder_renew', 'reminder_snooze', 'reminder_lapse']],
+    [-46, { deletedAt: inDays(-1) }, ['reminder_restore', 'reminder_snooze', 'reminder_lapse']],
+    [-81, { deletedAt: inDays(-36) }, []],
+  ])('%s days after its expiry, %o: what can be pressed', (days, more, buttons) => {
+    const { blocks } = digestHead(head([named('cafe.rest', days, more)]));
+    const ids = [...JSON.stringify(blocks).matchAll(/"action_id":"(reminder_(?!renew_many)\w+)"/g)].map(
+      ([, id]) => id,
+    );
+    expect(ids).toEqual(buttons);
+  });
+
   test('a name that was deleted and one that only may be stand under a title that says so', () => {
     const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
     const groups = head([named('cafe.rest', -46), deleted]).groups;
