@@ -12,7 +12,7 @@ import {
   seen,
   unseen,
 } from './facts.ts';
-import { addressesOf, caaTexts, mxTexts, policyTexts } from './observe.ts';
+import { addressesOf, lookAtUse } from './observe.ts';
 
 /** What a nameserver that is to be used for a name says of it now. */
 export interface NameserverCheck {
@@ -161,18 +161,7 @@ async function recordsAt(
     }
     return unseen('alias_loop');
   };
-  const same = (records: readonly string[]) => records;
-  const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
-    look(name, 'A', same),
-    look(name, 'AAAA', same),
-    look(`www.${name}`, 'A', same),
-    look(`www.${name}`, 'AAAA', same),
-    look(name, 'MX', mxTexts),
-    look(name, 'CAA', caaTexts),
-    look(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
-    look(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
-  ]);
-  return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
+  return lookAtUse(name, look);
 }
 
 /** A DS that no key of the new nameservers fits makes the name unreachable for everybody who validates. */

@@ -123,11 +123,27 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
     type: Type,
     toTexts: (records: readonly RecordData[Type][]) => readonly string[],
   ): Promise<Fact> => factOf(await dns.query(host, type, signal), toTexts);
-  const same = (records: readonly string[]) => records;
-
-  const [nameservers, soa, a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc, ds, dnskey] = await Promise.all([
-    look(name, 'NS', same),
+  const [nameservers, soa, used, ds, dnskey] = await Promise.all([
+    look(name, 'NS', (records) => records),
     look(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
+    lookAtUse(name, look),
+    look(name, 'DS', (records) => records.map(dsText)),
+    look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
+  ]);
+  return { nameservers, soa, ...used, ds, dnskey };
+}
+
+/** Asks for the records of a host, and makes texts of them. */
+export type Look = <Type extends RecordType>(
+  host: string,
+  type: Type,
+  toTexts: (records: readonly RecordData[Type][]) => readonly string[],
+) => Promise<Fact>;
+
+/** What a name is used for: its addresses, its mail, and who may issue certificates for it. */
+export async function lookAtUse(name: string, look: Look) {
+  const same = (records: readonly string[]) => records;
+  const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
     look(name, 'A', same),
     look(name, 'AAAA', same),
     look(`www.${name}`, 'A', same),
@@ -136,10 +152,8 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
     look(name, 'CAA', caaTexts),
     look(name, 'TXT', (records) => policyTexts(records, 'v=spf1')),
     look(`_dmarc.${name}`, 'TXT', (records) => policyTexts(records, 'v=dmarc1')),
-    look(name, 'DS', (records) => records.map(dsText)),
-    look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
   ]);
-  return { nameservers, soa, a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc, ds, dnskey };
+  return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }
 
 /** What an answer says of a fact. */
@@ -158,16 +172,16 @@ function factOf<Data>(
   }
 }
 
-export function mxTexts(records: readonly RecordData['MX'][]): string[] {
+function mxTexts(records: readonly RecordData['MX'][]): string[] {
   return records.map(({ preference, exchange }) => `${preference} ${exchange}`);
 }
 
-export function caaTexts(records: readonly RecordData['CAA'][]): string[] {
+function caaTexts(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
 /** The texts of a policy among other texts of the name, such as proofs for other services. */
-export function policyTexts(records: readonly string[], version: string): string[] {
+function policyTexts(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))
     .filter((record) => record.toLowerCase().startsWith(version));

@@ -71,9 +71,9 @@ test(
     expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
     const { csv } = await auditLog(s.workspace);
-    const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',settled,'));
+    const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',resolved,'));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/,settled,Registry record \(RDAP\),.*registered when this was sent/);
+    expect(lines[0]).toMatch(/,resolved,Registry record \(RDAP\),.*registered when this was sent/);
   },
   MAX_WAIT_MS,
 );
