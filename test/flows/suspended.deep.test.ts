@@ -28,10 +28,16 @@ afterAll(async () => {
 });
 
 /** Asks for a renewal and has it approved by the bot that is to be suspended. @returns the order, when it is */
-async function suspendedRenewal(names: string, bot: RunningBot): Promise<SeenOrder> {
+async function suspendedRenewal(
+  names: string,
+  bot: RunningBot,
+  point: (typeof POINTS)[number],
+): Promise<SeenOrder> {
   const { workspace } = site.s;
   workspace.setRequestUrl(`${bot.url}/slack/events`);
   const order = await orderAfter(workspace, () => site.ask(names));
+  // Not before: what the bot does meanwhile must not be what suspends it.
+  await site.suspendAt(point);
   // Slack gives the click up when the bot does not answer any more.
   void site.bob.click(order.card, 'order_approve').catch(() => undefined);
   await until('the bot is suspended', async () => {
@@ -57,8 +63,7 @@ test.each(POINTS)(
   'alone, at: %s',
   async (point) => {
     const names = site.names(`alone-${POINTS.indexOf(point)}`);
-    await site.suspendAt(point);
-    const order = await suspendedRenewal(names, site.bot);
+    const order = await suspendedRenewal(names, site.bot, point);
     await until('its lease is over', async () => (await stateOf(order.id)).isLeaseOver);
     process.kill(site.bot.child.pid, 'SIGCONT');
     await order.ends('UNKNOWN');
@@ -73,9 +78,9 @@ test.each(POINTS)(
     const { workspace } = site.s;
     const names = site.names(`replaced-${POINTS.indexOf(point)}`);
     const { bot } = site;
+    const order = await suspendedRenewal(names, bot, point);
+    // Only now: it might have taken the order before the one that is suspended.
     const other = await site.startBot();
-    await site.suspendAt(point);
-    const order = await suspendedRenewal(names, bot);
     workspace.setRequestUrl(`${other.url}/slack/events`);
     const unknown = await order.ends('UNKNOWN', 30_000);
     await giveReason(workspace, site.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
