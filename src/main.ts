@@ -17,18 +17,18 @@ const STOP_MS = 9_500;
 const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
-  const told = new AbortController();
+  const stopRequested = new AbortController();
   const starting = Promise.resolve().then(() => {
     const config = loadConfig();
     const log = createLog(config.logLevel);
     // A library's slip over one delivery must not take the bot from everybody; the truth is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
-    return startBot(config, { log, signal: told.signal });
+    return startBot(config, { log, signal: stopRequested.signal });
   });
   // From the first moment: process 1 of a container does not end by a signal that it does not handle.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      told.abort();
+      stopRequested.abort();
       const stopped = starting.then(
         (bot) => bot.stop(),
         () => undefined,
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   try {
     await starting;
   } catch (error) {
-    if (told.signal.aborted) process.exit(0);
+    if (stopRequested.signal.aborted) process.exit(0);
     const known = FOR_OPERATORS.some((type) => error instanceof type);
     const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);

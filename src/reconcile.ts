@@ -202,13 +202,13 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     clearTimeout(known?.timer);
     soon.delete(id);
     if (due === undefined) return;
-    const tell = () => {
+    const announce = () => {
       soon.delete(id);
       telling.add(id);
     };
     const inMs = due.getTime() - now().getTime();
-    if (inMs <= 0) tell();
-    else soon.set(id, { due, timer: setTimeout(tell, inMs + TIMER_LEEWAY_MS).unref() });
+    if (inMs <= 0) announce();
+    else soon.set(id, { due, timer: setTimeout(announce, inMs + TIMER_LEEWAY_MS).unref() });
   };
 
   return {

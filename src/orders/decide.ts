@@ -75,15 +75,15 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    const standing = validApprovers(order, givers, policy);
+    const valid = validApprovers(order, givers, policy);
     // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
     const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
-    if (doubtful !== undefined && standing.length < order.approvalsRequired)
+    if (doubtful !== undefined && valid.length < order.approvalsRequired)
       return { refusal: { code: 'membership_unknown', userId: doubtful } };
     const { unreadableGroups } = policy;
     const names = order.items.map(({ name }) => name);
     const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    return { event: { type: 'approved', by: userId, validApprovers: standing, unreadableGroups, price } };
+    return { event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price } };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId)

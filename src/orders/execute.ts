@@ -165,7 +165,7 @@ function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
 async function sendItems(
   deps: Worker,
   order: Order,
-  { means, error }: PreparedExecution,
+  { context, error }: PreparedExecution,
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
@@ -178,13 +178,13 @@ async function sendItems(
     }
     return;
   }
-  if (means === undefined) {
+  if (context === undefined) {
     await retryUntilCommitted(deps, signal, () =>
       change(deps, () => ({ event: { type: 'stopped', summary: { code: 'account_gone' } } })),
     );
     return;
   }
-  const { client, secret } = means;
+  const { client, secret } = context;
   const next = due.values();
   const sendInTurn = async () => {
     for (const item of next) {
@@ -216,15 +216,15 @@ interface ExecutionContext {
   readonly secret: Secret | undefined;
 }
 
-/** What came of gathering that. Neither means nor an error: the account is gone. */
+/** What came of gathering that. Neither a context nor an error: the account is gone. */
 interface PreparedExecution {
-  readonly means?: ExecutionContext | undefined;
+  readonly context?: ExecutionContext | undefined;
   readonly error?: unknown;
 }
 
 async function prepare(deps: ExecuteDeps, order: Order): Promise<PreparedExecution> {
   try {
-    return { means: await executionContext(deps, order) };
+    return { context: await executionContext(deps, order) };
   } catch (error) {
     return { error };
   }

@@ -104,14 +104,14 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const lapsed = approvals
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
-  const standing = approvals.length - lapsed.length;
-  const enough = standing >= order.approvalsRequired;
+  const validCount = approvals.length - lapsed.length;
+  const enough = validCount >= order.approvalsRequired;
   if (isRepeated && !enough) {
     return { ok: false, refusal: { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
   const detail = {
-    standing,
+    standing: validCount,
     lapsed,
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),

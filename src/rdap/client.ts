@@ -188,15 +188,15 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       checkAddress(url);
       secure &&= url.protocol === 'https:';
-      const gate = limiterOf(url.host);
+      const limiter = limiterOf(url.host);
       // Waiting for one's turn is not the server's fault: only the requests themselves use the time up.
-      const answer = await gate
+      const answer = await limiter
         .run(async () => {
           const began = performance.now();
           const got = await send(url, leftMs, signal);
           leftMs -= performance.now() - began;
           if ((got.status === 429 || got.status === 503) && got.retryAfterMs > 0)
-            gate.closeFor(got.retryAfterMs);
+            limiter.closeFor(got.retryAfterMs);
           return got;
         }, signal)
         .catch((error: unknown) => {

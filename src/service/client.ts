@@ -63,7 +63,7 @@ export interface CallOptions {
   /** Overrides the client's `replyTo`. */
   readonly replyTo?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Overrides the client's budget, in milliseconds. */
+  /** Overrides the client's deadline, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /** `keys[]`: further data for the records of a search. */
   readonly keys?: readonly string[] | undefined;
@@ -115,14 +115,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     keepAliveMaxTimeout: 30_000,
     connect: { timeout: options.timeoutMs },
   });
-  const line: ClientContext = {
+  const clientContext: ClientContext = {
     dispatcher: agent,
     ...readAddresses(options),
     maxBytes: options.maxBytes ?? MAX_BYTES,
     now: options.now ?? Date.now,
     secrets: credentialSecrets(credential),
   };
-  const wayIn = createAuthenticator(line, options);
+  const authenticator = createAuthenticator(clientContext, options);
   // Counted, not collected: a set of results would keep large ones alive long after their calls are over.
   let underWay = 0;
   let onIdle = (): void => undefined;
@@ -140,7 +140,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const json = task.json !== undefined && credential.method !== 'two_factor';
     if (json && wanted !== 'xml') return { interface: 'json' };
     if (task.xml !== undefined && wanted !== 'json') {
-      if (line.xmlAddress !== undefined) return { interface: 'xml' };
+      if (clientContext.xmlAddress !== undefined) return { interface: 'xml' };
       return {
         unsupported: 'this needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL',
       };
@@ -165,21 +165,21 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
     }
     const via = support.interface;
-    const budget = deadlineOf(call);
-    const prepared = prepare(line, task, input, via, { replyTo, ctid, keys });
-    const first = await wayIn.sign(prepared, budget);
+    const deadline = deadlineOf(call);
+    const prepared = prepare(clientContext, task, input, via, { replyTo, ctid, keys });
+    const first = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.();
     let refusal: ServiceError;
     try {
-      return await send(line, prepared, first, budget, call.beforeFirstByte);
+      return await send(clientContext, prepared, first, deadline, call.beforeFirstByte);
     } catch (error) {
       if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
-      wayIn.invalidateSession(first.session);
+      authenticator.invalidateSession(first.session);
       refusal = error;
     }
-    const second = await wayIn.sign(prepared, budget);
+    const second = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.(refusal);
-    return send(line, prepared, second, budget, call.beforeFirstByte);
+    return send(clientContext, prepared, second, deadline, call.beforeFirstByte);
   }
 
   return {
@@ -197,7 +197,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 
     async verify(call = {}) {
       refuseClosed('verify');
-      if (credential.method === 'two_factor' && line.xmlAddress === undefined) {
+      if (credential.method === 'two_factor' && clientContext.xmlAddress === undefined) {
         const activity = { task: 'verify', name: 'checking the account' };
         throw serviceError(
           'unsupported',
@@ -205,7 +205,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
           'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
         );
       }
-      return wayIn.verify(deadlineOf(call), call);
+      return authenticator.verify(deadlineOf(call), call);
     },
 
     async close(sessions = 'own') {
@@ -215,7 +215,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         onIdle = resolve;
         if (underWay === 0) resolve();
       });
-      await wayIn.logout(sessions);
+      await authenticator.logout(sessions);
       // Not `close`: that would wait for connections that a call in vain has long given up.
       await agent.destroy();
     },

@@ -113,7 +113,7 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
  * @throws ServiceError `invalid_input`
  */
 export function prepare<I, O>(
-  line: ClientContext,
+  context: ClientContext,
   task: ServiceTask<I, O>,
   input: I,
   via: Interface,
@@ -127,18 +127,18 @@ export function prepare<I, O>(
   }
   const activity = { task: task.name, name: task.activity(input), ctid };
   const encode = via === 'json' ? prepareJson : prepareXml;
-  const unsigned = orInvalidInput(activity, () => encode(line, task, input, general));
+  const unsigned = orInvalidInput(activity, () => encode(context, task, input, general));
   return { task, input, activity, unsigned };
 }
 
 function prepareJson<I, O>(
-  line: ClientContext,
+  context: ClientContext,
   { json }: ServiceTask<I, O>,
   input: I,
   general: GeneralQuery,
 ): UnsignedRequest {
   if (json === undefined) throw new InvalidInputError('the JSON interface does not carry it');
-  const request = encodeJson(json, input, line.jsonAddress, general);
+  const request = encodeJson(json, input, context.jsonAddress, general);
   const sign = (signature: JsonSignature): HttpRequest => ({
     ...request,
     headers: [...request.headers, ...jsonSignatureHeaders(signature)],
@@ -147,12 +147,12 @@ function prepareJson<I, O>(
 }
 
 function prepareXml<I, O>(
-  line: ClientContext,
+  context: ClientContext,
   { xml }: ServiceTask<I, O>,
   input: I,
   general: GeneralQuery,
 ): UnsignedRequest {
-  const address = line.xmlAddress;
+  const address = context.xmlAddress;
   if (xml === undefined || address === undefined)
     throw new InvalidInputError('the XML interface does not carry it');
   const keys = general.keys ?? [];
@@ -176,16 +176,16 @@ function prepareXml<I, O>(
  * @throws ServiceError, or whatever `beforeFirstByte` throws.
  */
 export async function send<I, O>(
-  line: ClientContext,
+  context: ClientContext,
   { task, input, activity, unsigned: { via } }: PreparedRequest<I, O>,
   { request, signature }: Signed,
-  budget: Deadline,
+  deadline: Deadline,
   beforeFirstByte?: BeforeFirstByte,
 ): Promise<CallResult<O>> {
-  const answer = await sendAndRead(line, task, activity, request, budget, beforeFirstByte);
+  const answer = await sendAndRead(context, task, activity, request, deadline, beforeFirstByte);
   const { status, headers } = answer;
-  const { decoded, unreadable } = decode(line, via, answer);
-  const sent = [...new Set([...line.secrets, ...secretsIn(signature), ...secretsIn(input)])];
+  const { decoded, unreadable } = decode(context, via, answer);
+  const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(input)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
   const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
@@ -198,7 +198,7 @@ export async function send<I, O>(
       envelope,
     });
 
-  const retryAfterMs = readRetryAfter(headers['retry-after'], line.now());
+  const retryAfterMs = readRetryAfter(headers['retry-after'], context.now());
   const verdict = classifyResponse(task, status, envelope, unreadable, retryAfterMs);
   const read = (): Reading<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
@@ -254,18 +254,18 @@ function withoutReadSecrets<O>(
 }
 
 async function sendAndRead<I, O>(
-  line: ClientContext,
+  context: ClientContext,
   task: ServiceTask<I, O>,
   activity: Activity,
   request: HttpRequest,
-  budget: Deadline,
+  deadline: Deadline,
   beforeFirstByte: BeforeFirstByte | undefined,
 ): Promise<HttpResponse> {
   let isRefused = false;
   const limits = {
-    timeoutMs: budget.endsAt - performance.now(),
-    maxBytes: line.maxBytes,
-    signal: budget.signal,
+    timeoutMs: deadline.endsAt - performance.now(),
+    maxBytes: context.maxBytes,
+    signal: deadline.signal,
     beforeFirstByte: () => {
       isRefused = true;
       beforeFirstByte?.();
@@ -275,7 +275,7 @@ async function sendAndRead<I, O>(
   try {
     return task.effect === 'charge'
       ? await exchangeOnFreshConnection(request, limits)
-      : await exchange(line.dispatcher, request, limits);
+      : await exchange(context.dispatcher, request, limits);
   } catch (error) {
     if (isRefused) throw error;
     if (!(error instanceof HttpExchangeError)) {
@@ -292,15 +292,15 @@ function openKind(task: { readonly effect: string }): 'invalid_response' | 'unkn
 }
 
 function decode(
-  line: ClientContext,
+  context: ClientContext,
   via: Interface,
   { body, headers }: HttpResponse,
 ): { readonly decoded?: Decoded; readonly unreadable: string } {
   try {
     const decoded =
       via === 'json'
-        ? decodeJson(body, line.maxBytes)
-        : decodeXml(body, list(headers['content-type'])[0], line.maxBytes);
+        ? decodeJson(body, context.maxBytes)
+        : decodeXml(body, list(headers['content-type'])[0], context.maxBytes);
     return { decoded, unreadable: '' };
   } catch (error) {
     return {

@@ -12,14 +12,14 @@ const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
  * @param progress how far it is at that moment
  */
 export async function withProgress<T>(
-  tell: (message: Message) => Promise<void>,
+  respond: (message: Message) => Promise<void>,
   progress: () => Message,
   run: () => Promise<T>,
   moments = PROGRESS_AT_MS,
 ): Promise<T> {
   const timers = moments.map((ms) =>
     // Not heard is no reason to stop: the outcome follows.
-    setTimeout(() => void tell(progress()).catch(() => undefined), ms).unref(),
+    setTimeout(() => void respond(progress()).catch(() => undefined), ms).unref(),
   );
   try {
     return await run();

@@ -194,8 +194,9 @@ describe('of several names', () => {
     await until(
       'the other one waits',
       async () =>
-        (await rig.read(order.id)).items[1]?.state === 'WAITING' &&
-        rig.service.timesSent(`${order.id}.2`) === 1,
+        // In this order: read the other way round, it may be the waiting before it was sent.
+        rig.service.timesSent(`${order.id}.2`) === 1 &&
+        (await rig.read(order.id)).items[1]?.state === 'WAITING',
     );
     expect(await stop(order.id)).toBe('EXECUTING');
     answer.open();

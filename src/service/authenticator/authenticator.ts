@@ -13,11 +13,11 @@ import { createTokenSteps, type TokenSteps } from './token-steps.ts';
 /** How a credential gets in: signatures, the sessions behind them, and the check of the credential itself. */
 export interface Authenticator {
   /** Signs a request; opens a session first, when the credential needs one and there is none. */
-  sign<I, O>(prepared: PreparedRequest<I, O>, budget: Deadline): Promise<SignedRequest>;
+  sign<I, O>(prepared: PreparedRequest<I, O>, deadline: Deadline): Promise<SignedRequest>;
   /** Says that the service refused the session, so that the next call opens another. */
   invalidateSession(session: Session): void;
   /** Checks the credential at the service. */
-  verify(budget: Deadline, asked?: LoginExtras): Promise<Verification>;
+  verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
   /** Ends the sessions: those that were handed in or out only with `all`. Failures are of no consequence. */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
@@ -62,17 +62,20 @@ export interface AuthenticatorOptions {
 /** Of the time that a call has, what may go by until the next token; the rest is for the requests. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
-export function createAuthenticator(line: ClientContext, options: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(
+  clientContext: ClientContext,
+  options: AuthenticatorOptions,
+): Authenticator {
   const { credential } = options;
   const closing = new AbortController();
   const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
-  const nextToken = tokenSource(credential, line.now, {
+  const nextToken = tokenSource(credential, clientContext.now, {
     steps: options.tokenSteps ?? createTokenSteps(),
     sleep: (milliseconds) => wait(milliseconds, closing.signal),
     maxWaitMs: options.timeoutMs * TOKEN_WAIT_SHARE,
   });
-  const calls = createSessionCalls(line, options);
-  const sessions = createSessions(calls, nextToken, line.now, options);
+  const calls = createSessionCalls(clientContext, options);
+  const sessions = createSessions(calls, nextToken, clientContext.now, options);
   const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
   /** Belongs to whoever handed it in, or has taken it from {@link Authenticator.verify}. */
   let lent = given;
@@ -83,20 +86,20 @@ export function createAuthenticator(line: ClientContext, options: AuthenticatorO
       sessions.json.invalidate(session);
       sessions.xml.invalidate(session);
     },
-    async verify(budget, { acl, profile, customer } = {}) {
+    async verify(deadline, { acl, profile, customer } = {}) {
       const activity = { task: 'verify', name: 'checking the account' };
       switch (credential.method) {
         case 'trusted_application':
           return { verified: false, reason: 'nothing is documented that checks a trusted application' };
         case 'password': {
-          const login = calls.login(credential, { acl, profile, customer }, budget);
-          const opened = await waitForSession(login, activity, budget);
+          const login = calls.login(credential, { acl, profile, customer }, deadline);
+          const opened = await waitForSession(login, activity, deadline);
           await Promise.allSettled([calls.logout(opened.sessionId)]);
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
           if (given !== undefined) return { verified: false, reason: 'its session was opened earlier' };
-          const session = await waitForSession(sessions.xml.get(), activity, budget);
+          const session = await waitForSession(sessions.xml.get(), activity, deadline);
           lent = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;
           return { verified: true, sessionHash: session.key, sessionEndsAt: endsAt };

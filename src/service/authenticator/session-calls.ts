@@ -19,11 +19,11 @@ export interface SessionCalls {
   login(
     credential: PasswordCredential,
     asked: LoginExtras & { readonly timeout?: number | undefined },
-    budget: Deadline,
+    deadline: Deadline,
   ): Promise<OpenedSession>;
   logout(sessionId: Secret): Promise<unknown>;
   /** @param token none for an account without a second factor */
-  openXml(token: Secret | undefined, budget: Deadline): Promise<Secret>;
+  openXml(token: Secret | undefined, deadline: Deadline): Promise<Secret>;
   endXml(hash: Secret): Promise<unknown>;
 }
 
@@ -42,29 +42,29 @@ export function deadlineAfter(milliseconds: number): Deadline {
   return { endsAt: performance.now() + milliseconds };
 }
 
-export function createSessionCalls(line: ClientContext, options: SessionCallOptions): SessionCalls {
+export function createSessionCalls(clientContext: ClientContext, options: SessionCallOptions): SessionCalls {
   const { credential, sessionPlace: place = 'header', replyTo } = options;
 
   async function carryOut<I, O>(
     task: ServiceTask<I, O>,
     input: I,
-    budget: Deadline,
+    deadline: Deadline,
     general: GeneralQuery = {},
   ): Promise<O> {
-    const prepared = prepare(line, task, input, task.json === undefined ? 'xml' : 'json', general);
+    const prepared = prepare(clientContext, task, input, task.json === undefined ? 'xml' : 'json', general);
     const signed = signByTask(prepared, credential);
     if (signed === undefined) throw new Error(`${task.name} brings no signature of its own`);
-    return (await send(line, prepared, signed, budget)).output;
+    return (await send(clientContext, prepared, signed, deadline)).output;
   }
 
   return {
-    login({ user, context, password }, asked, budget) {
+    login({ user, context, password }, asked, deadline) {
       // A login answers with a result, so it has the general parameters; the document shows none for a logout.
       const general = { replyTo, ctid: randomUUID() };
-      return carryOut(sessionLogin, { user, context, password, ...asked }, budget, general);
+      return carryOut(sessionLogin, { user, context, password, ...asked }, deadline, general);
     },
     logout: (sessionId) => carryOut(sessionLogout, { sessionId, place }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
-    openXml: async (token, budget) => (await carryOut(authSessionCreate, { token }, budget)).hash,
+    openXml: async (token, deadline) => (await carryOut(authSessionCreate, { token }, deadline)).hash,
     endXml: (hash) => carryOut(authSessionDelete, { hash }, deadlineAfter(LOGOUT_TIMEOUT_MS)),
   };
 }

@@ -10,10 +10,10 @@ import { type Activity, type Deadline, serviceError } from '../request.ts';
 export async function waitForSession<T>(
   opening: Promise<T>,
   activity: Activity,
-  budget: Deadline,
+  deadline: Deadline,
 ): Promise<T> {
   try {
-    return await within(opening, budget);
+    return await within(opening, deadline);
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const what = error instanceof Error ? error.message : 'no session could be opened';

@@ -49,20 +49,20 @@ export function createSigner(options: SignerOptions, sessions: Sessions) {
 
   async function jsonSignature(
     activity: Activity,
-    budget: Deadline,
+    deadline: Deadline,
   ): Promise<SignatureWithSession<JsonSignature>> {
     if (credential.method === 'trusted_application') {
       return { signature: { kind: 'basic', user: credential.uuid, password: credential.password } };
     }
     const { user, context, password } = credential;
     if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
-    const session = await waitForSession(sessions.json.get(), activity, budget);
+    const session = await waitForSession(sessions.json.get(), activity, deadline);
     return { signature: { kind: 'session', id: session.key, place }, session };
   }
 
   async function xmlSignature(
     activity: Activity,
-    budget: Deadline,
+    deadline: Deadline,
   ): Promise<SignatureWithSession<XmlSignature>> {
     if (credential.method === 'trusted_application') {
       const { uuid, application, password } = credential;
@@ -72,19 +72,19 @@ export function createSigner(options: SignerOptions, sessions: Sessions) {
       const { user, context, password } = credential;
       return { signature: { kind: 'auth', user, context, password } };
     }
-    const session = await waitForSession(sessions.xml.get(), activity, budget);
+    const session = await waitForSession(sessions.xml.get(), activity, deadline);
     return { signature: { kind: 'auth_session', hash: session.key }, session };
   }
 
-  return async <I, O>(prepared: PreparedRequest<I, O>, budget: Deadline): Promise<SignedRequest> => {
+  return async <I, O>(prepared: PreparedRequest<I, O>, deadline: Deadline): Promise<SignedRequest> => {
     const own = signByTask(prepared, credential);
     if (own !== undefined) return own;
     const { activity, unsigned } = prepared;
     if (unsigned.via === 'json') {
-      const { signature, session } = await jsonSignature(activity, budget);
+      const { signature, session } = await jsonSignature(activity, deadline);
       return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
     }
-    const { signature, session } = await xmlSignature(activity, budget);
+    const { signature, session } = await xmlSignature(activity, deadline);
     return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature, session };
   };
 }

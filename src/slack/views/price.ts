@@ -105,11 +105,11 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
 
 /** Told in the thread when the price that was approved is another one than that which was asked for. */
 export function repricedReply(
-  happening: PricedEvent & { readonly state: string },
+  event: PricedEvent & { readonly state: string },
   history: readonly PricedEvent[],
 ): Message | undefined {
-  if (happening.kind !== 'approved' || happening.state === 'PENDING') return undefined;
-  const change = costChange(costsInHistory(history).asked, costInDetail(happening.detail));
+  if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
+  const change = costChange(costsInHistory(history).asked, costInDetail(event.detail));
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 

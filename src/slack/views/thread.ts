@@ -50,20 +50,20 @@ import { retryReasonText, summaryText } from './summary.ts';
 /** The reply in the card's thread to something that happened, or undefined when the card says enough. */
 export function orderReply(
   order: Order,
-  happening: HistoryEvent,
+  event: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
 ): Message | undefined {
   const asker = mention(order.requesterId);
   const title = escapeText(orderTitle(order));
-  switch (happening.kind) {
+  switch (event.kind) {
     case 'requested':
-      return retriedReply(order, happening);
+      return retriedReply(order, event);
     case 'approved':
-      return happening.state === 'PENDING' ? approvedReply(order, happening) : undefined;
+      return event.state === 'PENDING' ? approvedReply(order, event) : undefined;
     case 'denied':
       return sentence(
-        `${ICONS.DENIED} ${asker}, ${mention(happening.actor)} denied this: ${title}.${reasonOf(happening)} Nothing was sent.`,
+        `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
       );
     case 'cancelled':
       return sentence(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
@@ -76,15 +76,15 @@ export function orderReply(
         `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
       );
     case 'stopped':
-      return stoppedReply(order, happening);
+      return stoppedReply(order, event);
     case 'resolved':
-      return resolvedReply(order, happening, approvers, now);
+      return resolvedReply(order, event, approvers, now);
     case 'answered_late':
-      return lateReply(order, happening, approvers);
+      return lateReply(order, event, approvers);
     case 'shown':
-      return registryConfirmedReply(order, happening);
+      return registryConfirmedReply(order, event);
     case 'finished':
-      return finishedReply(order, happening, approvers, now);
+      return finishedReply(order, event, approvers, now);
     default:
       return undefined;
   }
@@ -98,11 +98,11 @@ function sentence(text: string): Message {
 }
 
 /** Whose account is used hears of it, where somebody else asks again. */
-function retriedReply(order: Order, happening: HistoryEvent): Message | undefined {
+function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
   const next =
-    happening.state === 'APPROVED'
+    event.state === 'APPROVED'
       ? 'It needs no approval.'
       : 'Another person has to approve it: neither of your approvals counts.';
   return sentence(
@@ -113,24 +113,24 @@ function retriedReply(order: Order, happening: HistoryEvent): Message | undefine
 const stoppedDetail = z.object({ summary: storedSummary, names: z.array(z.string()).catch([]) });
 
 /** Something of an order is not sent any more. Where that ends it, the reply to its end says so. */
-function stoppedReply(order: Order, happening: HistoryEvent): Message | undefined {
-  const detail = stoppedDetail.safeParse(happening.detail).data;
-  if (detail === undefined || ENDED_BY_ITEMS.has(happening.state)) return undefined;
+function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
+  const detail = stoppedDetail.safeParse(event.detail).data;
+  if (detail === undefined || ENDED_BY_ITEMS.has(event.state)) return undefined;
   const title = escapeText(orderTitle(order));
   const { names } = detail;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
-  if (happening.state === 'CANCELLED') {
+  if (event.state === 'CANCELLED') {
     const what = order.items.some(({ attempts }) => attempts > 0)
       ? 'The service refused what was sent before, so nothing was carried out.'
       : 'Nothing was sent.';
     return sentence(
-      `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(happening.actor)} stopped this: ${title}. ${what}`,
+      `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}. ${what}`,
     );
   }
   return sentence(
-    happening.actor === SYSTEM
+    event.actor === SYSTEM
       ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(detail.summary))}${which}`
-      : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(happening.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
+      : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
   );
 }
 
@@ -142,8 +142,8 @@ function formatNames(order: Order, names: readonly string[]): string {
 }
 
 /** One of several approvals was given, and more are needed. */
-function approvedReply(order: Order, happening: HistoryEvent): Message {
-  const lapsed = lapsedApprovals([happening]);
+function approvedReply(order: Order, event: HistoryEvent): Message {
+  const lapsed = lapsedApprovals([event]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
   const missing = Math.max(order.approvalsRequired - given, 1);
   const why = lapsed.isUncertain
@@ -151,20 +151,20 @@ function approvedReply(order: Order, happening: HistoryEvent): Message {
     : 'only approvers of this moment count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   return sentence(
-    `:ballot_box_with_check: ${mention(happening.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+    `:ballot_box_with_check: ${mention(event.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
   );
 }
 
 function resolvedReply(
   order: Order,
-  happening: HistoryEvent,
+  event: HistoryEvent,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message {
-  const found = happening.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
+  const found = event.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${ICONS[happening.state]} ${mention(order.requesterId)}, ${nameOfActor(happening.actor)} settled this as ${found}: ${resolvedTitle(order, happening)}.${reasonOf(happening)}`,
+    `${ICONS[event.state]} ${mention(order.requesterId)}, ${nameOfActor(event.actor)} settled this as ${found}: ${resolvedTitle(order, event)}.${reasonOf(event)}`,
     approvers,
     now,
   );
@@ -202,8 +202,8 @@ const lateDetail = z.object({
 });
 
 /** The service answered after the order, or its name, had ended without that answer. */
-function lateReply(order: Order, happening: HistoryEvent, approvers: readonly string[]): Message | undefined {
-  const late = lateDetail.safeParse(happening.detail).data;
+function lateReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message | undefined {
+  const late = lateDetail.safeParse(event.detail).data;
   const item = order.items.find(({ n }) => n === late?.n);
   if (late === undefined || item === undefined) return undefined;
   const { agrees, outcome, resolvedBy } = late;
@@ -265,14 +265,14 @@ function nameOfActor(actor: string): string {
 
 function finishedReply(
   order: Order,
-  happening: HistoryEvent,
+  event: HistoryEvent,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
   // It has been settled since, and the reply to that says more.
-  if (happening.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
+  if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply to the settling has said it.
-  if (happening.detail['through'] === 'resolved') return undefined;
+  if (event.detail['through'] === 'resolved') return undefined;
   return outcomeReply(
     order,
     `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
