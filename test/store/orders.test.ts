@@ -140,6 +140,7 @@ describe('what is kept comes back', () => {
         code: 'rules_changed',
         issues: [
           { field: 'period', code: 'zone_rule', sentence: 'From 1 to 10.' },
+          { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
           { field: 'names', code: 'too_many_names', max: 50 },
           { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
         ],
