@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
@@ -87,8 +88,8 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
   readonly secretResult: boolean;
-  /** Why this account cannot do it and what to do instead, or undefined when it can. */
-  unsupported(client: ServiceClient): string | undefined;
+  /** Why this account cannot do it; undefined when it can. */
+  unsupported(client: ServiceClient): RequestIssue | undefined;
   /** The interfaces that the account reaches for it. Sends nothing. */
   availableInterfaces(client: ServiceClient): AvailableInterfaces;
   /**

@@ -135,6 +135,10 @@ describe('what is kept comes back', () => {
       },
     ],
     [
+      'with why it cannot be sent',
+      { code: 'request_invalid', issue: { code: 'not_unicode', field: 'name' } },
+    ],
+    [
       'with what was wrong',
       {
         code: 'rules_changed',
