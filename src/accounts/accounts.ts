@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
+import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { type Account, type AccountProfile, type AccountStore, APPLICATION_SLOT } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
@@ -26,8 +27,8 @@ export type LinkOutcome =
 /** Why a credential is not good. */
 export type CredentialRefusal =
   | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
-  /** It cannot be sent as it is; `issue` is what the client says of it. */
-  | { readonly code: 'not_sendable'; readonly issue: string };
+  /** It cannot be sent as it is. */
+  | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
 /** Why a credential could not be checked. */
 export type CheckRefusal =
@@ -311,7 +312,7 @@ function linkFailure(error: ServiceError): Exclude<LinkOutcome, { readonly kind:
       return { kind: 'refused', refusal: { code: 'not_accepted', said } };
     case 'invalid_input':
     case 'unsupported':
-      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.message } };
+      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
     case 'busy':
       return { kind: 'unreachable', refusal: { code: 'busy', said } };
     case 'token_used':

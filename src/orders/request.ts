@@ -3,6 +3,7 @@ import { type Account, accountName } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { changeOrder } from './change.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -46,7 +47,7 @@ export interface OrderRequest {
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
   | { readonly kind: 'not_linked' }
-  | { readonly kind: 'unsupported'; readonly why: string }
+  | { readonly kind: 'unsupported'; readonly issue: RequestIssue }
   | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
@@ -63,8 +64,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const { account, retries } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const client = await deps.clientFor(account.id);
-  const why = client === undefined ? undefined : task.unsupported(client);
-  if (why !== undefined) return { kind: 'unsupported', why };
+  const issue = client === undefined ? undefined : task.unsupported(client);
+  if (issue !== undefined) return { kind: 'unsupported', issue };
   const checked = task.check(request.input);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
@@ -153,12 +154,12 @@ export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number)
   return ['order-result', order.id, String(n), order.requesterId];
 }
 
-/** Why an account cannot do a task and what to do instead, or undefined when it can. */
+/** Why an account cannot do a task; undefined when it can. */
 export async function refusalOfAccount(
   deps: Pick<RequestDeps, 'clientFor'>,
   task: OrderTask,
   account: Account,
-): Promise<string | undefined> {
+): Promise<RequestIssue | undefined> {
   const client = await deps.clientFor(account.id);
   return client === undefined ? undefined : task.unsupported(client);
 }

@@ -2,6 +2,7 @@ import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
+import { NOT_SENDABLE } from '../service/request-issue.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
@@ -209,7 +210,7 @@ function summaryOf(
       return { code: 'not_reached' };
     case 'unsupported':
     case 'invalid_input':
-      return { code: 'not_sendable', message: error.message };
+      return { code: 'request_invalid', issue: error.issue ?? NOT_SENDABLE };
     case 'unknown_outcome':
     case 'invalid_response':
       if (outcome !== 'UNKNOWN') return { code: 'no_answer' };

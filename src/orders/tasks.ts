@@ -56,10 +56,10 @@ function nameServerIssues(
   [zone]: readonly ZoneProfile[],
 ): InputIssue[] {
   if (zone === undefined || nameServers === undefined) return [];
-  return checkNameServers(zone, nameServers).map((sentence) => ({
+  return checkNameServers(zone, nameServers).map((issue) => ({
     field: 'nameServers',
-    code: 'zone_rule',
-    sentence,
+    code: 'zone_issue',
+    issue,
   }));
 }
 
@@ -162,11 +162,9 @@ const renew = defineOrderTask({
   issues: ({ period }, zones) =>
     period === undefined
       ? []
-      : [...new Set(zones.flatMap((zone) => checkPeriod(zone, period)))].map((sentence) => ({
-          field: 'period',
-          code: 'zone_rule',
-          sentence,
-        })),
+      : zones.flatMap((zone) =>
+          checkPeriod(zone, period).map((issue) => ({ field: 'period', code: 'zone_issue', issue })),
+        ),
   wire: (input, name) => ({ name, period: input.period }),
   onlyFor: (input, names) => ({ ...input, names: [...names] }),
 });

@@ -21,6 +21,7 @@ import {
   send,
   serviceError,
 } from './request.ts';
+import type { RequestIssue } from './request-issue.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
 
 export type { Verification } from './authenticator/authenticator.ts';
@@ -83,7 +84,7 @@ export interface CallOptions {
   readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
-export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: string };
+export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
 /** One credential's way to the service. Immutable; sessions are its own and shared by its concurrent calls. */
 export interface ServiceClient {
@@ -96,7 +97,7 @@ export interface ServiceClient {
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
-  /** Which interface would carry the task, or what to do instead. Sends nothing. */
+  /** Which interface would carry the task, or why none does. Sends nothing. */
   supports(task: TaskOutline, via?: Interface): InterfaceChoice;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
@@ -141,20 +142,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (json && wanted !== 'xml') return { interface: 'json' };
     if (task.xml !== undefined && wanted !== 'json') {
       if (clientContext.xmlAddress !== undefined) return { interface: 'xml' };
-      return {
-        unsupported: 'this needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL',
-      };
+      return { unsupported: { code: 'xml_address_missing' } };
     }
     if (wanted === 'xml' || task.json === undefined) {
-      return {
-        unsupported: 'this is not documented for the interface that was asked for: use the other one',
-      };
+      return { unsupported: { code: 'other_interface_needed' } };
     }
-    return {
-      unsupported:
-        'this is documented for the JSON interface, which has no two-factor sign-in: ' +
-        'link an account with a password or a trusted application',
-    };
+    return { unsupported: { code: 'json_takes_no_two_factor' } };
   }
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
@@ -162,7 +155,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const support = supports(task, call.interface);
     const { ctid, keys, replyTo = options.replyTo } = call;
     if ('unsupported' in support) {
-      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
+      const issue = support.unsupported;
+      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, issue.code, { issue });
     }
     const via = support.interface;
     const deadline = deadlineOf(call);
@@ -202,7 +196,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         throw serviceError(
           'unsupported',
           activity,
-          'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
+          'two-factor accounts need the XML interface, and SERVICE_XML_URL is not set',
+          { issue: { code: 'two_factor_needs_xml' } },
         );
       }
       return authenticator.verify(deadlineOf(call), call);

@@ -102,8 +102,8 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
-    if (error instanceof InvalidInputError) throw serviceError('invalid_input', activity, error.message);
-    throw error;
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw serviceError('invalid_input', activity, error.message, { issue: error.issue });
   }
 }
 
@@ -122,8 +122,13 @@ export function prepare<I, O>(
   const { ctid } = general;
   const checked = task.input.safeParse(input);
   if (!checked.success) {
-    const problems = checked.error.issues.map(({ path, message }) => `"${path.join('.')}" ${message}`);
-    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, problems.join('; '));
+    const { issues } = checked.error;
+    const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
+    // What is wrong with the whole has an empty path.
+    const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
+    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, what, {
+      issue: { code: 'fields_invalid', fields },
+    });
   }
   const activity = { task: task.name, name: task.activity(input), ctid };
   const encode = via === 'json' ? prepareJson : prepareXml;
@@ -157,7 +162,11 @@ function prepareXml<I, O>(
     throw new InvalidInputError('the XML interface does not carry it');
   const keys = general.keys ?? [];
   if (keys.length > 0 && xml.takesKeys !== true) {
-    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field');
+    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
+      code: 'field_not_documented',
+      field: 'keys',
+      interface: 'xml',
+    });
   }
   const elements = writeXml(xml.elements(input, keys));
   const sign = (signature: XmlSignature): HttpRequest => ({

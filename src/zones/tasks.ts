@@ -1,10 +1,11 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
+import type { ZoneIssue } from './zone-issue.ts';
 
 /** What a task of a domain means in zones. A task's row holds it as data. */
 export interface ZoneTask {
   /** Under which name a zone's profile lists it; undefined when none does. */
   readonly listedAs: string | undefined;
-  /** As the subject of "… is not possible". */
+  /** The subject of "… is not possible", for `slack/views/zone-issue.ts`. */
   readonly words: string;
   /** Costs money whatever a profile says, so that a gap in one never lets money out without an approval. */
   readonly alwaysChargeable?: true;
@@ -89,12 +90,12 @@ export function transferLockAfter(
 /**
  * Whether the zone offers a task at all.
  *
- * @returns one sentence a problem; empty when it does, or when nothing is documented.
+ * @returns empty when it does, or when nothing is documented.
  */
-export function checkTask(zone: ZoneProfile, task: ZoneTask): string[] {
+export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
   if (zone.tasks === undefined || task.listedAs === undefined) return [];
   if (profileOf(zone, task)?.available === true) return [];
-  return [`${task.words} is not possible in .${zone.zone}. Ask the domain service for another way.`];
+  return [{ code: 'task_not_offered', task: task.listedAs, zone: zone.zone }];
 }
 
 /** What somebody must know before saying yes to a task, most important first. */

@@ -6,6 +6,7 @@ import { InvalidResponseError } from '../../src/service/codec/errors.ts';
 import { decodeJson } from '../../src/service/codec/json.ts';
 import { decodeXml } from '../../src/service/codec/xml.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
+import { NOT_SENDABLE } from '../../src/service/request-issue.ts';
 import { domainAuthInfo, domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
@@ -646,6 +647,8 @@ describe('what cannot be sent', () => {
     const error = await errorOf(call());
     expect(error.kind).toBe('invalid_input');
     expect(error.message).toMatch(message);
+    expect(error.issue).toBeDefined();
+    expect(error.issue).not.toEqual(NOT_SENDABLE);
     expect(service.requests, 'nothing may have left').toHaveLength(0);
   });
 
@@ -664,15 +667,15 @@ describe('what cannot be sent', () => {
     const second = clientOf(service.origin, twoFactor);
     const noXml = clientOf(service.origin, twoFactor, { xmlUrl: undefined });
     expect(second.supports(domainRenew)).toEqual({
-      unsupported: expect.stringMatching(/link an account with a password/),
+      unsupported: { code: 'json_takes_no_two_factor' },
     });
     expect(noXml.supports(redirectUpdate)).toEqual({
-      unsupported: expect.stringContaining('SERVICE_XML_URL'),
+      unsupported: { code: 'xml_address_missing' },
     });
     expect(second.supports(redirectUpdate)).toEqual({ interface: 'xml' });
     expect(client.supports(redirectUpdate)).toEqual({ interface: 'json' });
     expect(client.supports(redirectUpdate, 'xml')).toEqual({ interface: 'xml' });
-    expect(client.supports(domainRenew, 'xml')).toHaveProperty('unsupported');
+    expect(client.supports(domainRenew, 'xml')).toEqual({ unsupported: { code: 'other_interface_needed' } });
     expect(clientOf(service.origin, application).supports(domainRenew)).toEqual({ interface: 'json' });
     const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('unsupported');

@@ -39,7 +39,8 @@ export type Verification =
       /** When that session runs out, as far as is known. */
       readonly sessionEndsAt?: number | undefined;
     }
-  | { readonly verified: false; readonly reason: string };
+  /** The document shows no check of a trusted application; a session that was handed in was checked when it was opened. */
+  | { readonly verified: false; readonly reason: 'no_check_documented' | 'session_handed_in' };
 
 /** Waits so many milliseconds, or rejects as soon as it is given up. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
@@ -90,7 +91,7 @@ export function createAuthenticator(
       const activity = { task: 'verify', name: 'checking the account' };
       switch (credential.method) {
         case 'trusted_application':
-          return { verified: false, reason: 'nothing is documented that checks a trusted application' };
+          return { verified: false, reason: 'no_check_documented' };
         case 'password': {
           const login = calls.login(credential, { acl, profile, customer }, deadline);
           const opened = await waitForSession(login, activity, deadline);
@@ -98,7 +99,7 @@ export function createAuthenticator(
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
-          if (given !== undefined) return { verified: false, reason: 'its session was opened earlier' };
+          if (given !== undefined) return { verified: false, reason: 'session_handed_in' };
           const session = await waitForSession(sessions.xml.get(), activity, deadline);
           lent = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;

@@ -50,7 +50,9 @@ export function tokenSource(
 
   async function typedToken(typed: Secret): Promise<TokenOnce> {
     if (!/^\d{6}$/.test(typed.reveal())) {
-      throw serviceError('invalid_input', activity, 'a token has six digits');
+      throw serviceError('invalid_input', activity, 'a token has six digits', {
+        issue: { code: 'token_malformed' },
+      });
     }
     isSpent = true;
     // Whoever links the shared secret next must not make the same one again.

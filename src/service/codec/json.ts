@@ -94,7 +94,10 @@ function encodeQuery(parameters: readonly Parameter[]): string {
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
-    throw new InvalidInputError(`"${segment}" cannot stand in an address`);
+    throw new InvalidInputError(`"${segment}" cannot stand in an address`, {
+      code: 'not_in_address',
+      text: segment,
+    });
   }
   return encodeURIComponent(wellFormed('the address', segment)).replace(
     /%(3A|40|24|26|2B|2C|3B|3D)/g,
@@ -105,7 +108,9 @@ export function encodeSegment(segment: string): string {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function wellFormed(name: string, text: string): string {
-  if (LONE_SURROGATE.test(text)) throw new InvalidInputError(`${name} is not valid Unicode`);
+  if (LONE_SURROGATE.test(text)) {
+    throw new InvalidInputError(`${name} is not valid Unicode`, { code: 'not_unicode', field: name });
+  }
   return text;
 }
 

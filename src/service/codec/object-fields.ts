@@ -126,12 +126,13 @@ interface Given {
 }
 
 function given(fields: readonly WireField[], via: Interface, values: FieldValues, path: string): Given[] {
-  const interfaceName = via === 'json' ? 'JSON' : 'XML';
+  const interfaceName = via.toUpperCase();
   const known = new Set(fields.map(({ field }) => field));
   for (const [field, value] of Object.entries(values)) {
     if (value !== undefined && !known.has(field)) {
       throw new InvalidInputError(
         `"${path}${field}" cannot be sent: the ${interfaceName} interface has no such field`,
+        { code: 'field_not_documented', field: `${path}${field}`, interface: via },
       );
     }
   }
@@ -143,9 +144,11 @@ function given(fields: readonly WireField[], via: Interface, values: FieldValues
     if (field.values !== undefined) {
       const wireValue = new Map(Object.entries(field.values)).get(String(value));
       if (wireValue === undefined) {
+        const documented = [...new Set(Object.values(field.values))];
         throw new InvalidInputError(
           `"${path}${field.field}" has a value that the ${interfaceName} interface does not document; ` +
-            `it documents ${[...new Set(Object.values(field.values))].join(', ')}`,
+            `it documents ${documented.join(', ')}`,
+          { code: 'value_not_documented', field: `${path}${field.field}`, interface: via, documented },
         );
       }
       return [{ name, value: wireValue, inside: [], at }];

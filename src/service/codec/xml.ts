@@ -44,7 +44,12 @@ const ESCAPES = new Map([
 
 function escapeText(name: string, content: string | number | boolean | Secret): string {
   const text = content instanceof Secret ? content.reveal() : String(content);
-  if (NOT_XML.test(text)) throw new InvalidInputError(`"${name}" holds a character that XML cannot carry`);
+  if (NOT_XML.test(text)) {
+    throw new InvalidInputError(`"${name}" holds a character that XML cannot carry`, {
+      code: 'not_xml_character',
+      field: name,
+    });
+  }
   return text.replace(/[&<>"'\r]/g, (character) => ESCAPES.get(character) ?? character);
 }
 

@@ -69,6 +69,7 @@ function operator(via: Interface, given: 'EQUAL' | 'like' | undefined): string {
   if (given !== undefined && given !== OPERATOR[via]) {
     throw new InvalidInputError(
       `the ${via.toUpperCase()} interface documents the operator ${OPERATOR[via]}, not ${given}`,
+      { code: 'value_not_documented', field: 'operator', interface: via, documented: [OPERATOR[via]] },
     );
   }
   return OPERATOR[via];
@@ -108,8 +109,13 @@ export const preregSearch = defineTask({
     method: 'POST',
     path: () => ['domainPrereg', '_search'],
     body: ({ view, filters, order }) => {
-      if (order !== undefined)
-        throw new InvalidInputError('"order" cannot be sent: the JSON interface has no such field');
+      if (order !== undefined) {
+        throw new InvalidInputError('"order" cannot be sent: the JSON interface has no such field', {
+          code: 'field_not_documented',
+          field: 'order',
+          interface: 'json',
+        });
+      }
       return {
         ...(view === undefined
           ? {}

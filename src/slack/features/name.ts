@@ -2,6 +2,7 @@ import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
+import { zoneIssueText } from '../views/zone-issue.ts';
 
 /*
  * Everything that is known of one name.
@@ -16,7 +17,7 @@ async function runName(call: CommandCall): Promise<void> {
     return call.respond(textMessage('Give one name, such as `/domain name cafe.rest`.'));
   }
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
   const { ascii } = parsed.value;
   const { expiry, names, orders, settings } = call.deps;
   const [listed, known, found, { reminderDays }] = await Promise.all([

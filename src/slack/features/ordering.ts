@@ -14,6 +14,7 @@ import { formView } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 import { formatState, refusalText } from '../views/refusal.ts';
+import { requestIssueText } from '../views/request-issue.ts';
 
 /*
  * What every task that becomes an order shares: placing it, and saying what came of it.
@@ -58,7 +59,7 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
-      return textMessage(`Your account cannot do this: ${escapeText(outcome.why)}.`);
+      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
     case 'invalid':
       return textMessage(problemList(outcome.issues.map(issueText)));
     case 'open_already':
@@ -131,7 +132,7 @@ export async function refusalOfAccount(
   return textMessage(
     active.method === 'two_factor' && taskNamed(task).domain
       ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
-      : `${name} cannot do this: ${escapeText(why)}.`,
+      : `${name} cannot do this. ${escapeText(requestIssueText(why))}`,
   );
 }
 

@@ -23,7 +23,7 @@ describe('rules', () => {
   it('of a name in its auto-renew grace, with its dates', () => {
     const name = {
       name: 'cafe.rest',
-      problems: [],
+      issues: [],
       dates: {
         expiresAt: new Date('2027-06-04T00:00:00Z'),
         source: 'rdap' as const,

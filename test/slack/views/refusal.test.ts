@@ -62,6 +62,10 @@ describe('what is wrong with an input', () => {
     [{ field: 'title', code: 'text_too_long', max: 255 }, /^Use at most 255 characters\.$/],
     [{ field: 'period', code: 'zone_rule', sentence: 'In the zone’s words.' }, /^In the zone’s words\.$/],
     [
+      { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
+      /^The period must be a whole number of years from 1 to 10\. Change it\.$/,
+    ],
+    [
       { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
       /^The mode HTTP goes over the JSON interface alone, and a title over the XML interface alone\. Leave/,
     ],
