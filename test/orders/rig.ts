@@ -156,6 +156,7 @@ export async function startRig(
     const deps: AdvanceDeps = {
       store,
       vault,
+      settings: async () => state.team,
       now,
       log,
       clientFor,
