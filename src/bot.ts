@@ -16,6 +16,7 @@ import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import type { FirstExpiry } from './orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
@@ -359,6 +360,14 @@ function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
   return { prices, priceOf: createOrderPricer({ prices, now }) };
 }
 
+/** When the first of some names expires, as far as the watch list knows. */
+function firstExpiryOf({ watchList }: Stores): FirstExpiry {
+  return async (names) => {
+    const known = (await watchList.findMany(names)).flatMap(({ expiry }) => expiry?.at.getTime() ?? []);
+    return known.length === 0 ? undefined : new Date(Math.min(...known));
+  };
+}
+
 /** What the use cases of orders work with. */
 function buildOrders(
   { now }: Site,
@@ -374,6 +383,7 @@ function buildOrders(
     directory,
     now,
     priceOf,
+    firstExpiry: firstExpiryOf(stores),
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -553,6 +563,7 @@ function executionOf(site: Site, { stores, slack, accounts: { vault, accounts },
   return {
     store: stores.orders,
     vault,
+    settings: stores.settings,
     now: site.now,
     log: site.log,
     clientFor: accounts.clientFor,

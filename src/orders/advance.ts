@@ -2,11 +2,12 @@ import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.
 import { changeOrder } from './change.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
 import { dueAt, unfollowedItems } from './due.ts';
+import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import type { Order } from './order.ts';
 
-export interface AdvanceDeps extends ExecuteDeps {
+export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   /** Takes the success of an item into the watch list, once however often it is asked to. */
   readonly follow: (orderId: string, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
@@ -28,7 +29,9 @@ export async function advance(deps: AdvanceDeps, orderId: string): Promise<void>
     case 'DRAFT':
       return;
     case 'PENDING':
-      if (!(await expireOrder(deps, orderId)).ok) await remindApprovers(deps, orderId);
+      if ((await expireOrder(deps, orderId)).ok) return;
+      await remindApprovers(deps, orderId);
+      await escalateOrder(deps, orderId);
       return;
     case 'APPROVED':
       return executeOrder(deps, orderId, deps.stopSending);

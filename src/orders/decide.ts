@@ -54,6 +54,7 @@ export async function approveOrder(
   deps: DecideDeps,
   orderId: string,
   userId: string,
+  reason?: string,
 ): Promise<ChangeOutcome> {
   let isPart = false;
   const outcome = await changeOrder(deps, orderId, async (order) => {
@@ -83,10 +84,12 @@ export async function approveOrder(
     const { unreadableGroups } = policy;
     const names = order.items.map(({ name }) => name);
     const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    return { event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price } };
+    return {
+      event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, reason },
+    };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
-    ? approveOrder(deps, orderId, userId)
+    ? approveOrder(deps, orderId, userId, reason)
     : outcome;
 }
 
@@ -111,6 +114,16 @@ export async function refusalToDeny(
   userId: string,
 ): Promise<Refusal | undefined> {
   return refusalToDecide(order, userId, 'deny', await currentPolicy(deps, [userId]));
+}
+
+/** Why a person may not approve at this moment, asked before the form for a comment opens. */
+export async function refusalToApprove(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
+  return refusalToDecide(order, userId, 'approve', await currentPolicy(deps, [userId]));
 }
 
 /** The requester takes a waiting order back. */

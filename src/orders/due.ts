@@ -45,7 +45,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'DRAFT':
       return undefined;
     case 'PENDING':
-      return earliest([order.remindAt, order.expiresAt]);
+      return earliest([order.remindAt, order.escalateAt, order.expiresAt]);
     case 'APPROVED':
       return earliest(waitingItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
     case 'EXECUTING':

@@ -158,6 +158,10 @@ export interface Order {
   readonly expiresAt: Date | undefined;
   /** When approvers are nudged; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
+  /** When others are called because it still waits; undefined when they were, or need not be. */
+  readonly escalateAt: Date | undefined;
+  /** Asked for in a direct message: only who asked, approvers and admins see it. */
+  readonly isPrivate: boolean;
   /** The worker that carries it out; the store keeps until when its silence is taken for life. */
   readonly claim: { readonly workerId: string } | undefined;
   /** The order that this one asks for again, after that one failed. */
@@ -189,6 +193,7 @@ export type OrderEvent =
       readonly needsApproval: boolean;
       readonly expiresAt: Date;
       readonly remindAt: Date;
+      readonly escalateAt?: Date;
     }
   | {
       readonly type: 'approved';
@@ -199,11 +204,24 @@ export type OrderEvent =
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
       readonly price?: unknown;
+      /** What the approver says to it. */
+      readonly reason?: string | undefined;
+    }
+  /** An approver wants to know something first: the time that is left starts anew. */
+  | {
+      readonly type: 'asked';
+      readonly by: string;
+      readonly question: string;
+      readonly expiresAt: Date;
+      readonly remindAt: Date;
+      readonly escalateAt: Date;
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }
+  /** Others are called. @property to people and groups; empty: the admins */
+  | { readonly type: 'escalated'; readonly to: readonly string[] }
   | { readonly type: 'claimed'; readonly workerId: string }
   /** The request of item `n` is about to leave. */
   | {

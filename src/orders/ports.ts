@@ -39,6 +39,8 @@ export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
+  /** Without private orders that other people asked for. */
+  readonly visibleTo?: string;
   readonly name?: string;
   readonly limit: number;
 }
@@ -48,6 +50,9 @@ export interface OrderFilter {
  * or whose worker's, has run out; orders that are carried out; orders of which public records are asked.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
+
+/** When the first of some names expires, as far as the watch list knows. */
+export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
 /**
  * What an order costs by the team's price list, as JSON that is kept with what happens to the order; undefined where it has

@@ -2,7 +2,7 @@ import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
-export type ApproverRight = 'approve' | 'deny' | 'resolve' | 'retry' | 'stop';
+export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop';
 
 /** Why something is not done for a person. */
 export type Refusal =
@@ -17,6 +17,8 @@ export type Refusal =
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
   | { readonly code: 'approved_already' }
+  /** Nobody asks themselves. */
+  | { readonly code: 'own_question' }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | { readonly code: 'not_an_approver'; readonly wanted: ApproverRight }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }

@@ -6,11 +6,12 @@ import type { ServiceClient } from '../service/client.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { changeOrder } from './change.ts';
+import { waitingMoments } from './deadlines.ts';
 import type { InputIssue } from './input-issue.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
 import type { AvailableInterfaces, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
-import type { OrderStore, PriceOf } from './ports.ts';
+import type { FirstExpiry, OrderStore, PriceOf } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -23,6 +24,7 @@ export interface RequestDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
+  readonly firstExpiry?: FirstExpiry;
   /** The client of a linked account, for what its interface can do; sends nothing. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
 }
@@ -38,6 +40,8 @@ export interface OrderRequest {
   readonly account: Account | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
+  /** Asked for in a direct message: only who asked, approvers and admins see it. */
+  readonly isPrivate?: boolean;
   /** The order that is asked for again. */
   readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
   /** Names the command, form or click: delivered again, it is the same order. */
@@ -76,6 +80,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const id = newOrderId();
   const waits = needsApproval(task.name, settings.approvalTasks);
   const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const moments =
+    state === 'PENDING' ? waitingMoments(settings, now, await deps.firstExpiry?.(checked.names)) : undefined;
   const order: Order = {
     id,
     task: task.name,
@@ -102,11 +108,10 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     threadTs: request.threadTs,
     approvals: [],
     approvalsRequired: settings.approvalsRequired,
-    expiresAt:
-      state === 'APPROVED'
-        ? undefined
-        : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
-    remindAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
+    expiresAt: state === 'DRAFT' ? new Date(now.getTime() + DRAFT_LIFE_MS) : moments?.expiresAt,
+    remindAt: moments?.remindAt,
+    escalateAt: moments?.escalateAt,
+    isPrivate: request.isPrivate ?? false,
     claim: undefined,
     retryOf: retries?.id,
     earlierRequesters:
@@ -188,7 +193,7 @@ export async function confirmOrder(
   userId: string,
 ): Promise<ConfirmOutcome> {
   const settings = await deps.settings();
-  const outcome = await changeOrder(deps, orderId, (order) => {
+  const outcome = await changeOrder(deps, orderId, async (order) => {
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
@@ -197,8 +202,7 @@ export async function confirmOrder(
       event: {
         type: 'confirmed',
         needsApproval: needsApproval(order.task, settings.approvalTasks),
-        expiresAt: new Date(now.getTime() + settings.approvalTtl),
-        remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
+        ...waitingMoments(settings, now, await deps.firstExpiry?.(order.items.map(({ name }) => name))),
       },
     };
   });

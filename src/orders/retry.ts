@@ -41,6 +41,7 @@ export async function retryOrder(
     requesterId: userId,
     channelId: order.channelId,
     threadTs: order.threadTs,
+    isPrivate: order.isPrivate,
   };
   if (typed !== undefined && !asksForTheSame(order, typed, names.failed)) {
     return requestOrder(deps, { ...request, ...typed });

@@ -50,6 +50,8 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
   expired: { from: ['PENDING'], apply: expired },
   reminded: { from: ['PENDING'], apply: reminded },
+  escalated: { from: ['PENDING'], apply: escalated },
+  asked: { from: ['PENDING'], apply: asked },
   claimed: { from: ['APPROVED'], apply: claimed },
   sending: { from: ['EXECUTING'], apply: sending },
   retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
@@ -83,14 +85,14 @@ function applyRow<Type extends OrderEvent['type']>(
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
-  const { needsApproval, expiresAt, remindAt } = event;
+  const { needsApproval, expiresAt, remindAt, escalateAt } = event;
   return changedOrder(
     order,
     now,
     { kind: event.type, actor: order.requesterId },
     needsApproval
-      ? { state: 'PENDING', expiresAt, remindAt }
-      : { state: 'APPROVED', expiresAt: undefined, remindAt: undefined },
+      ? { state: 'PENDING', expiresAt, remindAt, escalateAt }
+      : { state: 'APPROVED', ...NO_DEADLINES },
   );
 }
 
@@ -116,12 +118,13 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
   };
   return changedOrder(
     order,
     now,
     { kind: event.type, actor: event.by, detail },
-    enough ? { approvals, state: 'APPROVED', expiresAt: undefined, remindAt: undefined } : { approvals },
+    enough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
   );
 }
 
@@ -142,6 +145,24 @@ function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition
 function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
   if (order.remindAt === undefined || order.remindAt > now) return undefined;
   return changedOrder(order, now, { kind: event.type }, { remindAt: undefined });
+}
+
+function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transition | undefined {
+  if (order.escalateAt === undefined || order.escalateAt > now) return undefined;
+  return changedOrder(order, now, { kind: event.type, detail: { to: event.to } }, { escalateAt: undefined });
+}
+
+function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    return { ok: false, refusal: { code: 'time_is_over' } };
+  }
+  const { by, question, expiresAt, remindAt, escalateAt } = event;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: by, detail: { question } },
+    { expiresAt, remindAt, escalateAt },
+  );
 }
 
 function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition {
@@ -516,9 +537,12 @@ function statusTextOf(result: ItemResult | undefined) {
 
 const SYSTEM = 'system';
 
+/** What no longer waits has no time that is left. */
+const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
+
 /** What closes an order. */
 function closedOrder(state: OrderState, now: Date): Partial<Order> {
-  return { state, closedAt: now, expiresAt: undefined, remindAt: undefined, claim: undefined };
+  return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
 /** The order with what has changed, and the line that says so in the audit log. */

@@ -99,6 +99,8 @@ export const orderColumns = z.object({
   delivery_id: z.string(),
   expires_at: optionalMoment,
   remind_at: optionalMoment,
+  escalate_at: optionalMoment,
+  is_private: z.boolean(),
   worker_id: z.string().nullable(),
   created_at: moment,
   closed_at: optionalMoment,
@@ -130,6 +132,8 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     approvalsRequired: row.approvals_required,
     expiresAt: row.expires_at,
     remindAt: row.remind_at,
+    escalateAt: row.escalate_at,
+    isPrivate: row.is_private,
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
@@ -150,7 +154,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.created_at, o.closed_at,
+  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
       'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
@@ -219,6 +223,8 @@ const KINDS = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'reminded',
+  escalated: 'escalated',
+  asked: 'asked',
   claimed: 'claimed',
   sending: 'sending',
   retry_scheduled: 'retry_scheduled',
@@ -286,11 +292,16 @@ export function selectAllEvents(
 }
 
 /** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
-export function whereFilter({ states, tasks, requesterId, name, limit }: OrderFilter): Prisma.Sql {
+export function whereFilter({ states, tasks, requesterId, visibleTo, name, limit }: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     ...(tasks === undefined ? [] : [Prisma.sql`o.task = ANY(${[...tasks]})`]),
     ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
+    ...(visibleTo === undefined
+      ? []
+      : [
+          Prisma.sql`(NOT o.is_private OR o.requester_id = ${visibleTo} OR ${visibleTo} = ANY(o.earlier_requesters))`,
+        ]),
     ...(name === undefined
       ? []
       : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),

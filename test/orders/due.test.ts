@@ -25,6 +25,11 @@ describe('something is to be done about', () => {
   test.each<[what: string, Order, Date | undefined]>([
     ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
     ['one that waits: when approvers are reminded', order('PENDING'), hoursLater(4)],
+    [
+      'one that is called about before: then',
+      order('PENDING', { remindAt: undefined, escalateAt: hoursLater(24) }),
+      hoursLater(24),
+    ],
     ['one of which they were: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
     ['one that expires before that: then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
     ['an approved one: at once', order('APPROVED'), START],

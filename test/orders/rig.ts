@@ -53,6 +53,10 @@ const TEAM: TeamSettings = {
   approvalTtl: 72 * HOUR_MS,
   approvalRemindAfter: 4 * HOUR_MS,
   allowSelfApproval: false,
+  approvalChannel: undefined,
+  approvalEscalateAfter: 24 * HOUR_MS,
+  approvalEscalateTo: [],
+  alertChannel: undefined,
   reminderChannel: undefined,
   reminderDays: [30],
   reminderCron: '0 9 * * *',
@@ -152,6 +156,7 @@ export async function startRig(
     const deps: AdvanceDeps = {
       store,
       vault,
+      settings: async () => state.team,
       now,
       log,
       clientFor,

@@ -2,9 +2,17 @@ import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
+import { askRequester, refusalToAsk } from '../../orders/ask.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
-import { approveOrder, cancelOrder, denyOrder, refusalToDeny } from '../../orders/decide.ts';
+import {
+  approveOrder,
+  cancelOrder,
+  denyOrder,
+  refusalToApprove,
+  refusalToDeny,
+} from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
+import type { Refusal } from '../../orders/refusal.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/request.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
@@ -267,6 +275,42 @@ const denyForm = reasonForm(
   (call, orderId, reason) => denyOrder(call.deps.orders, orderId, call.person.id, reason),
 );
 
+/** The same approval as by the button, with words for the thread. */
+const approveForm = reasonForm(
+  { name: 'approve', title: 'Approve this order', submit: 'Approve' },
+  (call, orderId, reason) => approveOrder(call.deps.orders, orderId, call.person.id, reason),
+);
+
+const ASK: Form = {
+  name: 'ask_back',
+  title: 'Ask back',
+  submit: 'Ask',
+  fields: [
+    {
+      name: 'question',
+      label: 'What do you want to know?',
+      kind: 'text',
+      hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
+    },
+  ],
+};
+
+/** The subject is the order's id. */
+const askForm: FormFeature = {
+  form: ASK,
+  needs: 'member',
+  render: async (_call, origin, values) => ({ form: ASK, origin, values }),
+  async submit(call): Promise<Submitted> {
+    const question = textOf(call.values, 'question') ?? '';
+    if (question === '') return { kind: 'errors', errors: { question: 'Type what you want to know.' } };
+    const { subject = '' } = call.origin;
+    const outcome = await askRequester(call.deps.orders, subject, call.person.id, question);
+    return outcome.ok
+      ? { kind: 'done' }
+      : { kind: 'errors', errors: { question: refusalText(outcome.refusal) } };
+  },
+};
+
 /** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
@@ -294,12 +338,22 @@ function originWith(call: ActionCall, subject: string) {
   };
 }
 
-async function openDeny(call: ActionCall): Promise<void> {
-  const order = await call.deps.orders.store.load(call.value);
-  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
-  const refusal = await refusalToDeny(call.deps.orders, order, call.person.id);
-  if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
-  await openForm(call, denyForm, originWith(call, order.id), {});
+/** A button that opens a form about its order, for those who may send that. */
+function openAbout(
+  form: FormFeature,
+  refusalFor: (
+    deps: Interaction['deps']['orders'],
+    order: Order,
+    userId: string,
+  ) => Promise<Refusal | undefined>,
+) {
+  return async (call: ActionCall): Promise<void> => {
+    const order = await call.deps.orders.store.load(call.value);
+    if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
+    const refusal = await refusalFor(call.deps.orders, order, call.person.id);
+    if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
+    await openForm(call, form, originWith(call, order.id), {});
+  };
 }
 
 function openResolve(found: 'done' | 'failed') {
@@ -329,7 +383,9 @@ function withCard({ run, ...action }: Action): Action {
 
 const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: approve },
-  { id: 'order_deny', needs: 'member', run: openDeny },
+  { id: 'order_approve_comment', needs: 'member', run: openAbout(approveForm, refusalToApprove) },
+  { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
+  { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
   { id: 'order_cancel', needs: 'member', run: cancel },
   { id: 'order_stop', needs: 'member', run: stop },
   { id: 'order_confirm', needs: 'member', run: confirm },
@@ -341,6 +397,6 @@ const BUTTONS: readonly Action[] = [
 ];
 
 export const approvals: Feature = {
-  forms: [confirmForm, denyForm, resolveForm],
+  forms: [confirmForm, approveForm, askForm, denyForm, resolveForm],
   actions: BUTTONS.map(withCard),
 };

@@ -27,6 +27,11 @@ export interface OrderInput {
   readonly reason: string | undefined;
 }
 
+/** Slack’s ids of direct messages begin with a D. */
+function isDirectMessage(channelId: string): boolean {
+  return channelId.startsWith('D');
+}
+
 /** Places an order for the person of an interaction, with the account that is active now. */
 export async function placeOrder(
   call: Interaction,
@@ -47,6 +52,7 @@ export async function placeOrder(
         requesterId: call.person.id,
         channelId: origin.channelId,
         threadTs: origin.threadTs,
+        isPrivate: isDirectMessage(origin.channelId),
       })
     : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
 }

@@ -98,6 +98,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       [
         stateLine(order, history),
         `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+        ...(pending ? questionLines(history) : []),
       ].join('\n'),
     ),
     ...facts([
@@ -115,6 +116,17 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     context(`Order ${code(order.id)} · asked ${moment(order.createdAt)}`),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
+}
+
+const questionDetail = z.object({ question: z.string() });
+
+/** What an approver wanted to know last. */
+function questionLines(history: readonly HistoryEvent[]): string[] {
+  const last = history.findLast(({ kind }) => kind === 'asked');
+  const detail = questionDetail.safeParse(last?.detail).data;
+  return last === undefined || detail === undefined
+    ? []
+    : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(detail.question, 500)}”`];
 }
 
 /** What hangs on the name, for who decides; and what has changed of it since it was asked for. */
@@ -331,6 +343,13 @@ function cardButtons(order: Order, now: Date | undefined) {
   if (order.state === 'PENDING') {
     return [
       ...decisionButtons(order),
+      button({
+        actionId: 'order_approve_comment',
+        text: 'Approve with a comment',
+        value,
+        label: `Approve with a comment: ${title}`,
+      }),
+      button({ actionId: 'order_ask', text: 'Ask back', value, label: `Ask back: ${title}` }),
       button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
     ];
   }

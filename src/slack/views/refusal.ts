@@ -32,6 +32,8 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'reminded',
+  escalated: 'escalated',
+  asked: 'asked about',
   claimed: 'carried out',
   sending: 'sent',
   retry_scheduled: 'held back',
@@ -61,6 +63,7 @@ const NEXT: Readonly<Record<OrderState, string>> = {
 
 const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   approve: 'Only approvers can approve orders. Ask one of them; the card names them.',
+  ask: 'Only approvers can ask back. Write into the thread what you want to say.',
   deny: 'Only approvers can deny orders. Ask one of them; the card names them.',
   resolve:
     'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.',
@@ -82,6 +85,7 @@ const PLAIN = {
   draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
   time_is_over: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
   approved_already: 'You have approved this already. It needs somebody else’s approval too.',
+  own_question: 'You asked for this yourself. Write into the thread what approvers should know.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
   retry_unanswered:
     'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',

@@ -60,7 +60,14 @@ export function orderReply(
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      return event.state === 'PENDING' ? approvedReply(order, event) : undefined;
+      if (event.state === 'PENDING') return approvedReply(order, event);
+      return reasonOf(event) === ''
+        ? undefined
+        : sentence(`:ballot_box_with_check: ${mention(event.actor)} approved:${reasonOf(event)}`);
+    case 'asked':
+      return askedReply(order, event);
+    case 'escalated':
+      return escalatedReply(order, event, approvers);
     case 'denied':
       return sentence(
         `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
@@ -141,6 +148,29 @@ function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
+const askedDetail = z.object({ question: z.string() });
+
+/** An approver’s question; who asked answers in the thread. */
+function askedReply(order: Order, event: HistoryEvent): Message | undefined {
+  const detail = askedDetail.safeParse(event.detail).data;
+  if (detail === undefined) return undefined;
+  return sentence(
+    `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(detail.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+  );
+}
+
+const escalatedDetail = z.object({ to: z.array(z.string()) });
+
+/** It has waited for long, and others are called. */
+function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message {
+  const to = escalatedDetail.safeParse(event.detail).data?.to ?? [];
+  const called = to.length === 0 ? 'I have told the admins' : `${approverList(to)} should know`;
+  const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
+  return sentence(
+    `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
+  );
+}
+
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
@@ -151,7 +181,7 @@ function approvedReply(order: Order, event: HistoryEvent): Message {
     : 'only approvers of this moment count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   return sentence(
-    `:ballot_box_with_check: ${mention(event.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+    `:ballot_box_with_check: ${mention(event.actor)} approved.${reasonOf(event)}${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
   );
 }
 
@@ -375,6 +405,8 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'approvers reminded',
+  escalated: 'others called, because it still waited',
+  asked: 'asked back',
   claimed: 'being carried out',
   sending: 'request sent',
   retry_scheduled: 'not carried out by the service, waiting to send again',
@@ -417,12 +449,13 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome, hint } = entry.detail;
+  const { ctid, reason, question, outcome, hint } = entry.detail;
   const why = storedRetryReason.safeParse(entry.detail['why']).data;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    typeof question === 'string' ? `“${quote(question)}”` : '',
     why === undefined ? '' : `(${escapeText(retryReasonText(why))})`,
     typeof hint === 'string' ? `“${quote(hint)}”` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
