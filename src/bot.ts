@@ -26,6 +26,7 @@ import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
+import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import type { SlackDeps } from './slack/feature.ts';
@@ -541,7 +542,7 @@ function startWork(site: Site, parts: WorkParts) {
 
 /** What shows orders in Slack. */
 function notifierOf(
-  { now, log, pace }: Site,
+  { config, now, log, pace }: Site,
   { stores, slack: { web, directory }, money, names }: WorkParts,
 ) {
   return {
@@ -552,6 +553,16 @@ function notifierOf(
     orders: stores.orders,
     messages: stores.orders,
     settings: stores.settings,
+    firstExpiry: firstExpiryOf(stores),
+    admins: config.admins,
+    approvalChannelAlert: createChannelAlert({
+      web,
+      directory,
+      admins: config.admins,
+      store: stores.saved,
+      now,
+      log,
+    }),
     now,
     log,
     leaseMs: pace.notificationLeaseMs,

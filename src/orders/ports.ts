@@ -125,7 +125,10 @@ export interface OrderStore {
 
 /** Where a message about an order stands. */
 export interface MessageRef {
-  /** `card`, `card:<ts>` for a copy of it, or `reply:<version>:<kind of event>`. */
+  /**
+   * `card`; `card:<ts>`, `card:in:<channel>` and `card:to:<person>` for copies of it; `reply:<version>:<kind of event>`, or
+   * `notice:…:<person or channel>` where that is told elsewhere.
+   */
   readonly purpose: string;
   readonly channelId: string;
   readonly ts: string;
@@ -157,9 +160,10 @@ export interface MessageStore {
   /**
    * Lets go if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
+   * @param again when there is more to show, though nothing has changed
    * @returns false when the order has moved on, or one of its messages was found since: show again
    */
-  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[]): Promise<boolean>;
+  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[], again?: Date): Promise<boolean>;
   /** The process is alive. */
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
   /** Slack is away or limits us: nobody tries before `until`. */

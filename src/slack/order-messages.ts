@@ -4,19 +4,20 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
-import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
+import type {
+  FirstExpiry,
+  HistoryEntry,
+  MessageRef,
+  MessageStore,
+  OrderStore,
+  UnnotifiedOrder,
+} from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
-import {
-  isTokenError,
-  isTransient,
-  okResponse,
-  postedResponse,
-  retryAfterOf,
-  SlackApiError,
-  type SlackWeb,
-} from './platform/web.ts';
+import { cannotPost, metadataOf, post } from './order-posts.ts';
+import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { repricedReply } from './views/price.ts';
@@ -32,6 +33,11 @@ export interface NotifierDeps {
   readonly priceOf?: PriceOrder;
   /** What hangs on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'>;
+  /** When the first of an order’s names expires. */
+  readonly firstExpiry?: FirstExpiry;
+  /** `ADMINS`: whom to call where nobody else is named. */
+  readonly admins: readonly string[];
+  readonly approvalChannelAlert: ChannelAlert;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -57,16 +63,17 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
-    let last: MessageRef | undefined;
+    let updated: Updated;
     try {
-      last = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
+      updated = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, shown.failedAttempts));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
       await messages.postponeNotification(orderId, again);
       return;
     }
-    if (await messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
+    const { last, again } = updated;
+    if (await messages.releaseNotification(shown, last === undefined ? [] : [last], again)) return;
     known = await messages.unnotified(orderId);
   }
 }
@@ -121,17 +128,25 @@ export async function refreshWaitingCards({
 const MAX_REFRESHED = 1_000;
 
 const CARD = 'card';
+/** A copy of the card where it was asked for: its thread may be gone on with. Copies elsewhere are no such place. */
+const OLD_COPY = /^card:\d/;
 
 function waitAfter(error: unknown, attempt: number): number {
   return retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
-/** @returns the message posted last, which is yet to be recorded: with letting go of all of them */
+interface Updated {
+  /** The message posted last, which is yet to be recorded: with letting go of all of them. */
+  readonly last?: MessageRef | undefined;
+  /** When somebody is to be told what they are not told at night. */
+  readonly again?: Date | undefined;
+}
+
 async function updateMessages(
   deps: NotifierDeps,
   { order, history, messages: refs }: UnnotifiedOrder,
-): Promise<MessageRef | undefined> {
-  if (!wasAskedFor(history)) return undefined;
+): Promise<Updated> {
+  if (!wasAskedFor(history)) return {};
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
   const { approvers } = await deps.settings();
   const now = deps.now();
@@ -157,6 +172,13 @@ async function updateMessages(
     if (!isFirst) await deps.messages.recordMessage(order.id, copy);
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
+  const copies = await copyCard(deps, {
+    order,
+    card,
+    refs,
+    message: () => orderCard(order, extras),
+    since,
+  });
   let last: MessageRef | undefined;
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
@@ -176,9 +198,11 @@ async function updateMessages(
     const at = await postReply(deps, shown, to, reply, since);
     last = { purpose, ...at };
   }
-  if (updated.problem === undefined) return last;
+  const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
+  const problem = updated.problem ?? copies.problem ?? people.problem;
+  if (problem === undefined) return { last, again: people.again };
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-  throw updated.problem;
+  throw problem;
 }
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
@@ -193,22 +217,6 @@ function wasAskedFor(history: readonly HistoryEntry[]): boolean {
   );
 }
 
-/** Codes with which Slack says that the bot cannot post in a channel. */
-const CANNOT_POST: ReadonlySet<string> = new Set([
-  'channel_not_found',
-  'not_in_channel',
-  'is_archived',
-  'restricted_action',
-  'restricted_action_read_only_channel',
-  'restricted_action_thread_only_channel',
-  'restricted_action_non_threadable_channel',
-  'restricted_action_thread_locked',
-  'cannot_reply_to_message',
-  'messages_tab_disabled',
-  'team_access_not_granted',
-  'thread_not_found',
-]);
-
 /** Codes with which Slack says that a message will never change again. */
 const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'channel_not_found',
@@ -218,18 +226,6 @@ const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'is_inactive',
   'not_in_channel',
 ]);
-
-/** After this a refusal with a code that is not known here counts as one for good. */
-const MAX_BLOCKED_MS = 60_000;
-
-/** @param since when that happened which is to be said */
-function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
-  if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
-  if (CANNOT_POST.has(error.code)) return true;
-  // No other place takes a refused token either: what is to be said waits for a good one.
-  if (isTokenError(error)) return false;
-  return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
-}
 
 async function postCard(
   deps: NotifierDeps,
@@ -242,7 +238,7 @@ async function postCard(
   } catch (error) {
     if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
-    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
+    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
     return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
   }
 }
@@ -287,7 +283,10 @@ async function updateCards(
       standing.push(card);
     }
   }
-  return { card: standing.find(({ purpose }) => purpose === CARD) ?? standing.at(-1), problem };
+  const card =
+    standing.find(({ purpose }) => purpose === CARD) ??
+    standing.findLast(({ purpose }) => OLD_COPY.test(purpose));
+  return { card, problem };
 }
 
 /** @returns false when somebody has deleted it */
@@ -319,41 +318,4 @@ async function updateCard(
     }
     throw error;
   }
-}
-
-function metadataOf(order: Order) {
-  return {
-    event_type: 'domain_order',
-    event_payload: {
-      order_id: order.id,
-      task: order.task,
-      names: order.items.map((item) => item.name).join(','),
-      state: order.state,
-    },
-  };
-}
-
-async function post(
-  deps: NotifierDeps,
-  channelId: string,
-  threadTs: string | undefined,
-  order: Order,
-  message: Message,
-): Promise<{ channelId: string; ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call(
-      'chat.postMessage',
-      {
-        channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text,
-        blocks,
-        metadata: metadataOf(order),
-        unfurl_links: false,
-        unfurl_media: false,
-      },
-      postedResponse,
-    ),
-  );
-  return { channelId: channel, ts };
 }

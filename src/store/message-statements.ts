@@ -94,12 +94,13 @@ function insertMessages(orderId: string, messages: readonly MessageRef[]): Prism
 export function releaseNotification(
   { order, shownVersion }: UnnotifiedOrder,
   posted: readonly MessageRef[],
+  again: Date | undefined,
 ): Statement {
   return named(
     'let go of a shown order',
     Prisma.sql`
       WITH kept AS (${insertMessages(order.id, posted)})
-      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = NULL,
+      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = ${again ?? null},
         tell_failed_attempts = 0
       WHERE id = ${order.id} AND version = ${order.version} AND shown_version = ${shownVersion}
       RETURNING id`,

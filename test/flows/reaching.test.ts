@@ -2,7 +2,7 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { ask, orderAfter, SeenOrder } from '../support/orders.ts';
 
 /*
  * How those who decide are reached, and how they talk with who asked.
@@ -17,6 +17,35 @@ afterEach(async () => {
   t.workspace.faults.clear();
 });
 afterAll(() => database.close());
+
+/** As `/domain settings` saves them. */
+async function settings(entries: Readonly<Record<string, string>>): Promise<void> {
+  for (const [key, value] of Object.entries(entries)) {
+    const saved = { value, updatedBy: 'U0ADA', updatedAt: new Date() };
+    await database.prisma.setting.upsert({ where: { key }, create: { key, ...saved }, update: saved });
+  }
+}
+
+/** Asks where the bot cannot answer: the card is in the direct message with who asks. */
+function askIn(channel: string, text: string): Promise<SeenOrder> {
+  return orderAfter(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
+}
+
+const GENERAL = 'C0GENERAL';
+
+/** The same order as it stands elsewhere, once it does. */
+function copyIn(order: SeenOrder, channel: string): Promise<SeenOrder> {
+  const copy = new SeenOrder(t.workspace, order.id, channel);
+  return t.workspace.waitFor(() => (copy.messages().length > 0 ? copy : undefined), {
+    what: `a card of ${order.id} in ${channel}`,
+  });
+}
+
+/** How many messages about an order stand in a channel, once nothing more is to be shown. */
+async function countIn(order: SeenOrder, channel: string): Promise<number> {
+  await t.demo.bot.catchUp();
+  return new SeenOrder(t.workspace, order.id, channel).messages().length;
+}
 
 const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
@@ -94,5 +123,91 @@ describe('asking back', () => {
       errors: { question: expect.stringContaining('It cannot be asked about: the order is done') },
     });
     await t.bob.close(form);
+  });
+});
+
+describe('the channel of the approvers', () => {
+  test('has every waiting card too, and both are kept in step', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const copy = await copyIn(order, GENERAL);
+    expect(textOf(copy.card)).toBe(textOf(order.card));
+    expect(buttonsOf(copy.card)).toEqual(buttonsOf(order.card));
+    await t.bob.click(copy.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await copy.becomes('SUCCEEDED');
+    expect(buttonsOf(copy.card)).toEqual([]);
+    expect(await countIn(order, GENERAL), 'everything else is said where it was asked for').toBe(1);
+    expect(await countIn(order, 'D0BOB'), 'nobody is written to').toBe(0);
+  });
+
+  test('has it once where it was asked for in that very channel', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await ask(t.workspace, t.alice, '/domain renew dessert.rest', GENERAL);
+    expect(await countIn(order, GENERAL)).toBe(1);
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('that cannot be posted in is told to admins once, and each approver is written to', async () => {
+    await settings({ approval_channel: 'C0NOBOT' });
+    const first = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
+    const second = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
+    for (const order of [first, second]) {
+      for (const channel of ['D0BOB', 'D0CAROL']) {
+        expect(buttonsOf((await copyIn(order, channel)).card)).toContain('order_approve');
+      }
+      expect(await countIn(order, 'D0ALICE'), 'who asked cannot approve').toBe(0);
+    }
+    const alarms = () =>
+      t.workspace
+        .messages('D0ADA')
+        .filter((message) => textOf(message).includes('I cannot post in <#C0NOBOT>'));
+    await t.workspace.waitFor(alarms, { what: 'the word to the admins' });
+    const copy = await copyIn(first, 'D0CAROL');
+    await t.carol.click(copy.card, 'order_approve');
+    await first.ends('SUCCEEDED');
+    await copy.becomes('SUCCEEDED');
+    await (await copyIn(first, 'D0BOB')).becomes('SUCCEEDED');
+    expect(alarms()).toHaveLength(1);
+    await t.alice.click(second.card, 'order_cancel');
+    await second.ends('CANCELLED');
+  });
+});
+
+describe('where the bot cannot post in the place it was asked for', () => {
+  test('each approver has the card by direct message, not only who asked', async () => {
+    const order = await askIn('C0NOBOT', '/domain renew gelato.rest');
+    expect(textOf(order.card)).toContain('approvers hear of it from me');
+    const bobs = await copyIn(order, 'D0BOB');
+    await copyIn(order, 'D0CAROL');
+    expect(textOf(bobs.card)).not.toContain('Invite me');
+    await t.bob.click(bobs.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await bobs.becomes('SUCCEEDED');
+  });
+
+  test('one approver who cannot be written to keeps nobody else from hearing of it', async () => {
+    t.workspace.faults.set({
+      method: 'chat.postMessage',
+      kind: 'error',
+      code: 'user_disabled',
+      channel: 'D0BOB',
+    });
+    const order = await askIn('C0NOBOT', '/domain renew grill.rest');
+    await t.carol.click((await copyIn(order, 'D0CAROL')).card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('the channel of the approvers has the card and its reminder', async () => {
+    await settings({ approval_channel: GENERAL, approval_remind_after: '1s' });
+    const order = await askIn('C0NOBOT', '/domain renew harvest.rest');
+    const copy = await copyIn(order, GENERAL);
+    const nudge = await t.workspace.waitFor(() => copy.replies()[0], { what: 'the reminder in the channel' });
+    expect(textOf(nudge)).toContain('still waits');
+    expect(nudge.thread_ts).toBe(copy.card.ts);
+    expect(await countIn(order, 'D0BOB')).toBe(0);
+    await t.bob.click(copy.card, 'order_approve');
+    await order.ends('SUCCEEDED');
   });
 });

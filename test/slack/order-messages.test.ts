@@ -52,6 +52,8 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
       reminderTimezone: 'UTC',
     }),
     impacts: { forCard: async () => 'none' },
+    admins: ['U0ADA'],
+    approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
     now: () => new Date(),
     log: pino({ level: 'silent' }),
     ...changes,

@@ -113,7 +113,9 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending ? [context(formatSending(order))] : []),
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
-    context(`Order ${code(order.id)} · asked ${moment(order.createdAt)}`),
+    context(
+      `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
+    ),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
 }
@@ -128,6 +130,8 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
     ? []
     : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(detail.question, 500)}”`];
 }
+
+const PRIVATE = 'private: only the person who asked, approvers and admins see it';
 
 /** What hangs on the name, for who decides; and what has changed of it since it was asked for. */
 function impactOf({ impact }: CardExtras): AnyBlock[] {
