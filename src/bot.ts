@@ -9,15 +9,18 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createOrderPricer } from './money/order-cost.ts';
+import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
+import { waitingDecision } from './orders/approvers.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import type { Order } from './orders/order.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
+import type { PolicySource } from './policy/ports.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
 import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
@@ -53,6 +56,7 @@ import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
 import { createSpendStore } from './store/spend.ts';
+import { createStandInStore } from './store/stand-ins.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
 /** How long things take, in milliseconds. */
@@ -87,6 +91,8 @@ export interface Seams {
   /** Commands that one person may use in a minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
+  /** The policy that is in force. */
+  readonly policy?: PolicySource;
   /** Stands between the orders and the database: tests learn here what is committed, and when. */
   readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
 }
@@ -153,7 +159,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const names = buildNames(site, { stores, slack, rdap, expiry });
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, money, expiry, names });
+    const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
     const people = watchPeople(site, stores, slack, accounts);
     const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
@@ -299,6 +305,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
+    standInsOf: (teamId: string) => createStandInStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -361,12 +368,13 @@ function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
 
 /** What the use cases of orders work with. */
 function buildOrders(
-  { now }: Site,
+  { config, now, seams }: Site,
   stores: Stores,
-  { directory }: Slack,
+  { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
   { priceOf }: Money,
 ) {
+  const standIns = stores.standInsOf(bot.teamId);
   return {
     store: stores.orders,
     vault,
@@ -374,10 +382,21 @@ function buildOrders(
     directory,
     now,
     priceOf,
+    policy: seams.policy ?? NO_RULES,
+    ruleFacts: {
+      currency: config.currency,
+      pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
+      // Names have no tags.
+      tagsOf: async (names: readonly string[]) => new Map(names.map((name) => [name, []])),
+    },
+    standIns,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
 }
+
+/** The settings alone say what waits for approval. */
+const NO_RULES: PolicySource = { current: async () => ({ version: 0, rules: [] }) };
 
 /** What asks the registries: one, so that none is asked more often than it likes. */
 function openRdap({ config, now, spacing, closers }: Site): RdapClient {
@@ -476,6 +495,7 @@ interface WorkParts {
   readonly slack: Slack;
   readonly accounts: OpenAccounts;
   readonly money: Money;
+  readonly orders: ReturnType<typeof buildOrders>;
   readonly expiry: Expiry;
   readonly names: Names;
 }
@@ -532,9 +552,10 @@ function startWork(site: Site, parts: WorkParts) {
 /** What shows orders in Slack. */
 function notifierOf(
   { now, log, pace }: Site,
-  { stores, slack: { web, directory }, money, names }: WorkParts,
+  { stores, slack: { web, directory }, money, orders, names }: WorkParts,
 ) {
   return {
+    decisionOf: (order: Order) => waitingDecision(orders, order),
     impacts: names.impacts,
     priceOf: money.priceOf,
     web,
@@ -585,7 +606,6 @@ function watchPeople(site: Site, stores: Stores, { directory }: Slack, { account
 }
 
 interface AppParts extends WorkParts {
-  readonly orders: ReturnType<typeof buildOrders>;
   readonly work: Work;
   readonly people: People;
 }

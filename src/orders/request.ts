@@ -2,14 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { type Account, accountName } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
 import { changeOrder } from './change.ts';
+import { approvalsRequiredBy, type EvaluatedOrder, evaluateOrder } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
-import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
+import {
+  accountOwner,
+  ctidOf,
+  type DecisionByPolicy,
+  isOpen,
+  type Order,
+  type OrderLogEntry,
+  type OrderTaskName,
+} from './order.ts';
 import type { AvailableInterfaces, OrderTask } from './order-task.ts';
-import { needsApproval } from './policy.ts';
-import type { OrderStore, PriceOf } from './ports.ts';
+import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -20,6 +29,10 @@ export interface RequestDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: PolicySource;
+  readonly ruleFacts: RuleFacts;
+  readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
   /** The client of a linked account, for what its interface can do; sends nothing. */
@@ -48,6 +61,7 @@ export type RequestOutcome =
   | { readonly kind: 'not_linked' }
   | { readonly kind: 'unsupported'; readonly why: string }
   | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
@@ -70,11 +84,19 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
   if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
 
-  const settings = await deps.settings();
+  const evaluated = await evaluateOrder(deps, {
+    task: task.name,
+    names: checked.names,
+    requesterId: request.requesterId,
+    input: checked.input,
+  });
+  const { demand } = evaluated;
+  if (demand.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const decision = decisionOf(evaluated);
   const now = deps.now();
   const id = newOrderId();
-  const waits = needsApproval(task.name, settings.approvalTasks);
-  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const state = task.confirmFirst ? 'DRAFT' : demand.outcome === 'approve' ? 'PENDING' : 'APPROVED';
   const order: Order = {
     id,
     task: task.name,
@@ -100,12 +122,14 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    approvalsRequired: settings.approvalsRequired,
+    approvalsRequired: decision.approvalsRequired,
+    policyVersion: decision.policyVersion,
+    demand,
     expiresAt:
       state === 'APPROVED'
         ? undefined
-        : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
-    remindAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
+        : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : demand.ttlMs)),
+    remindAt: state === 'PENDING' ? new Date(now.getTime() + demand.remindAfterMs) : undefined,
     claim: undefined,
     retryOf: retries?.id,
     earlierRequesters:
@@ -127,6 +151,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       input: order.input,
       account: accountName(account),
       reason: request.reason ?? null,
+      policyVersion: decision.policyVersion,
+      decidedBy: decision.decidedBy,
       ...(price === undefined ? {} : { price }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
@@ -141,6 +167,10 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
     : { kind: 'open_already', order: open };
+}
+
+function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+  return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
 }
 
 /** What the sealed input of an order is bound to. */
@@ -186,18 +216,25 @@ export async function confirmOrder(
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {
-  const settings = await deps.settings();
-  const outcome = await changeOrder(deps, orderId, (order) => {
+  const outcome = await changeOrder(deps, orderId, async (order) => {
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
     if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
+    if (order.state !== 'DRAFT')
+      return { refusal: { code: 'wrong_state', wanted: 'confirmed', state: order.state } };
+    const { task, requesterId, input } = order;
+    const names = order.items.map(({ name }) => name);
+    const evaluated = await evaluateOrder(deps, { task, names, requesterId, input });
+    const { demand } = evaluated;
+    if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
     return {
       event: {
         type: 'confirmed',
-        needsApproval: needsApproval(order.task, settings.approvalTasks),
-        expiresAt: new Date(now.getTime() + settings.approvalTtl),
-        remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
+        needsApproval: demand.outcome === 'approve',
+        expiresAt: new Date(now.getTime() + demand.ttlMs),
+        remindAt: new Date(now.getTime() + demand.remindAfterMs),
+        decision: decisionOf(evaluated),
       },
     };
   });

@@ -83,14 +83,26 @@ function applyRow<Type extends OrderEvent['type']>(
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
-  const { needsApproval, expiresAt, remindAt } = event;
+  const { needsApproval, expiresAt, remindAt, decision } = event;
+  const needs =
+    decision === undefined
+      ? {}
+      : {
+          policyVersion: decision.policyVersion,
+          demand: decision.demand,
+          approvalsRequired: decision.approvalsRequired,
+        };
+  const detail =
+    decision === undefined
+      ? {}
+      : { detail: { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy } };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: order.requesterId },
+    { kind: event.type, actor: order.requesterId, ...detail },
     needsApproval
-      ? { state: 'PENDING', expiresAt, remindAt }
-      : { state: 'APPROVED', expiresAt: undefined, remindAt: undefined },
+      ? { state: 'PENDING', expiresAt, remindAt, ...needs }
+      : { state: 'APPROVED', expiresAt: undefined, remindAt: undefined, ...needs },
   );
 }
 
@@ -105,7 +117,8 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
   const validCount = approvals.length - lapsed.length;
-  const enough = validCount >= order.approvalsRequired;
+  const { progress } = event;
+  const enough = validCount >= order.approvalsRequired && progress?.isApproved !== false;
   if (isRepeated && !enough) {
     return { ok: false, refusal: { code: 'approved_already' } };
   }
@@ -116,6 +129,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
+    ...(progress === undefined ? {} : { progress }),
   };
   return changedOrder(
     order,

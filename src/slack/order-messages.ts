@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
+import type { WaitingDecision } from '../orders/approvers.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
@@ -19,6 +20,7 @@ import {
 } from './platform/web.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
+import { decisionApprovers, isRuled } from './views/policy.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
@@ -32,6 +34,8 @@ export interface NotifierDeps {
   readonly priceOf?: PriceOrder;
   /** What hangs on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'>;
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -133,7 +137,11 @@ async function updateMessages(
 ): Promise<MessageRef | undefined> {
   if (!wasAskedFor(history)) return undefined;
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  const { approvers } = await deps.settings();
+  const decision = order.state === 'PENDING' ? await deps.decisionOf(order) : undefined;
+  const approvers =
+    decision === undefined
+      ? formerApprovers(order, (await deps.settings()).approvers)
+      : decisionApprovers(decision);
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
   const impact = await deps.impacts.forCard(order);
@@ -142,6 +150,7 @@ async function updateMessages(
     history,
     now,
     ...(cost === undefined ? {} : { cost }),
+    ...(decision === undefined ? {} : { decision }),
     ...(impact === 'none' ? {} : { impact }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
@@ -179,6 +188,12 @@ async function updateMessages(
   if (updated.problem === undefined) return last;
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw updated.problem;
+}
+
+/** Who decided about an order that no longer waits: those whom its rules name, or the settings. */
+function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
+  if (demand === undefined || !isRuled(demand)) return general;
+  return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
 }
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {

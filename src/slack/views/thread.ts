@@ -41,6 +41,7 @@ import {
   retryButtons,
   STATE_LINES,
 } from './order.ts';
+import { approverName, isRuled, lastProgress, missingLines } from './policy.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
@@ -144,14 +145,23 @@ function formatNames(order: Order, names: readonly string[]): string {
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
+  const progress = lastProgress([event]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
-  const missing = Math.max(order.approvalsRequired - given, 1);
+  const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'
     : 'only approvers of this moment count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
+  const more =
+    progress !== undefined && isRuled(progress)
+      ? `Still needed: ${missingLines(progress).join('; ')}.`
+      : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
+  const stricter =
+    progress?.isStricter === true
+      ? ' That is more than when this was asked for, for it has changed since.'
+      : '';
   return sentence(
-    `:ballot_box_with_check: ${mention(event.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${gone} ${more}${stricter}`,
   );
 }
 
