@@ -9,16 +9,20 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createOrderPricer } from './money/order-cost.ts';
+import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
+import { waitingDecision } from './orders/approvers.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import type { Order } from './orders/order.ts';
 import type { FirstExpiry } from './orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
+import { peopleWhoMayApprove } from './orders/visibility.ts';
+import type { PolicySource } from './policy/ports.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
 import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
@@ -55,6 +59,7 @@ import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
 import { createSpendStore } from './store/spend.ts';
+import { createStandInStore } from './store/stand-ins.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
 /** How long things take, in milliseconds. */
@@ -89,6 +94,8 @@ export interface Seams {
   /** Commands that one person may use in a minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
+  /** The policy that is in force. */
+  readonly policy?: PolicySource;
   /** Stands between the orders and the database: tests learn here what is committed, and when. */
   readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
 }
@@ -155,7 +162,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const names = buildNames(site, { stores, slack, rdap, expiry });
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, money, expiry, names });
+    const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
     const people = watchPeople(site, stores, slack, accounts);
     const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
@@ -301,6 +308,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
+    standInsOf: (teamId: string) => createStandInStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -371,12 +379,13 @@ function firstExpiryOf({ watchList }: Stores): FirstExpiry {
 
 /** What the use cases of orders work with. */
 function buildOrders(
-  { now }: Site,
+  { config, now, seams }: Site,
   stores: Stores,
-  { directory }: Slack,
+  { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
   { priceOf }: Money,
 ) {
+  const standIns = stores.standInsOf(bot.teamId);
   return {
     store: stores.orders,
     vault,
@@ -385,10 +394,21 @@ function buildOrders(
     now,
     priceOf,
     firstExpiry: firstExpiryOf(stores),
+    policy: seams.policy ?? NO_RULES,
+    ruleFacts: {
+      currency: config.currency,
+      pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
+      // Names have no tags.
+      tagsOf: async (names: readonly string[]) => new Map(names.map((name) => [name, []])),
+    },
+    standIns,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
 }
+
+/** The settings alone say what waits for approval. */
+const NO_RULES: PolicySource = { current: async () => ({ version: 0, rules: [] }) };
 
 /** What asks the registries: one, so that none is asked more often than it likes. */
 function openRdap({ config, now, spacing, closers }: Site): RdapClient {
@@ -487,6 +507,7 @@ interface WorkParts {
   readonly slack: Slack;
   readonly accounts: OpenAccounts;
   readonly money: Money;
+  readonly orders: ReturnType<typeof buildOrders>;
   readonly expiry: Expiry;
   readonly names: Names;
 }
@@ -543,9 +564,11 @@ function startWork(site: Site, parts: WorkParts) {
 /** What shows orders in Slack. */
 function notifierOf(
   { config, now, log, pace }: Site,
-  { stores, slack: { web, directory }, money, names }: WorkParts,
+  { stores, slack: { web, directory }, money, orders, names }: WorkParts,
 ) {
   return {
+    decisionOf: (order: Order) => waitingDecision(orders, order),
+    peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
     priceOf: money.priceOf,
     web,
@@ -570,11 +593,15 @@ function notifierOf(
 }
 
 /** What carries orders out. */
-function executionOf(site: Site, { stores, slack, accounts: { vault, accounts }, expiry }: WorkParts) {
+function executionOf(site: Site, parts: WorkParts) {
+  const { stores, slack, orders, expiry } = parts;
+  const { vault, accounts } = parts.accounts;
   return {
     store: stores.orders,
     vault,
     settings: stores.settings,
+    policy: orders.policy,
+    ruleFacts: orders.ruleFacts,
     now: site.now,
     log: site.log,
     clientFor: accounts.clientFor,
@@ -607,7 +634,6 @@ function watchPeople(site: Site, stores: Stores, { directory }: Slack, { account
 }
 
 interface AppParts extends WorkParts {
-  readonly orders: ReturnType<typeof buildOrders>;
   readonly work: Work;
   readonly people: People;
 }

@@ -28,12 +28,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns'],
   'settings.ts': ['config.ts', 'duration.ts'],
   accounts: ['service', 'log.ts'],
-  orders: ['accounts', 'service', 'zones', 'config.ts', 'log.ts'],
+  orders: ['accounts', 'policy', 'service', 'zones', 'config.ts', 'log.ts'],
   expiry: ['accounts', 'rdap', 'service', 'zones', 'orders', 'config.ts', 'log.ts'],
   names: ['dns', 'http', 'rdap', 'orders', 'expiry', 'log.ts'],
   'reconcile.ts': ['orders', 'log.ts'],
   // The use cases' edges: neither knows the other.
-  store: ['accounts', 'orders', 'expiry', 'money', 'names', 'settings.ts', 'log.ts'],
+  store: ['accounts', 'orders', 'expiry', 'money', 'names', 'policy', 'settings.ts', 'log.ts'],
   // What any bot would need of Slack: it knows nothing of ours but the log.
   'slack/platform': ['log.ts', 'http', 'service'],
   slack: [
@@ -59,6 +59,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'expiry',
     'money',
     'names',
+    'policy',
     'zones',
     'service',
     'config.ts',
@@ -73,6 +74,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'expiry',
     'money',
     'names',
+    'policy',
     'zones',
     'service',
     'settings.ts',
@@ -90,6 +92,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'metrics.ts',
     'money',
     'orders',
+    'policy',
     'reconcile.ts',
     'server.ts',
     'settings.ts',
@@ -131,6 +134,7 @@ const PURE = [
   /^money\/(amount|order-cost|prices)\.ts$/,
   /^names\/(facts|impact|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
+  /^policy\/(policy|stored-demand)\.ts$/,
   /^zones\//,
   /^slack\/views\//,
 ];

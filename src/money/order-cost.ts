@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isPricedTask, type OrderCost, type Price } from './prices.ts';
 
@@ -43,6 +44,13 @@ export function createOrderPricer(deps: {
     if (!isPricedTask(order.task)) return undefined;
     return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
   };
+}
+
+/** What an order costs for each of its names, for rules that look at amounts; names of unknown price are left out. */
+export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
+  const amounts = new Map<string, Amount>();
+  for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);
+  return amounts;
 }
 
 /** The day on which a price is looked up, in UTC. */

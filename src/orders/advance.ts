@@ -6,8 +6,10 @@ import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import type { Order } from './order.ts';
+import type { Directory } from './ports.ts';
 
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
+  readonly directory: Directory;
   /** Takes the success of an item into the watch list, once however often it is asked to. */
   readonly follow: (orderId: string, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;

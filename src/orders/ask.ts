@@ -1,6 +1,8 @@
+import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide.ts';
+import { currentDemand } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import type { FirstExpiry } from './ports.ts';
@@ -17,13 +19,13 @@ export async function askRequester(
   userId: string,
   question: string,
 ): Promise<ChangeOutcome> {
-  const settings = await deps.settings();
   return changeOrder(deps, orderId, async (order) => {
     const refusal = await refusalToAsk(deps, order, userId);
     if (refusal !== undefined) return { refusal };
     const now = deps.now();
     const firstExpiry = await deps.firstExpiry?.(order.items.map(({ name }) => name));
-    const moments = waitingMoments(settings, now, firstExpiry);
+    const { demand } = await currentDemand(deps, order);
+    const moments = waitingMoments(demand, now, firstExpiry);
     return { event: { type: 'asked', by: userId, question, ...moments } };
   });
 }
@@ -36,5 +38,5 @@ export async function refusalToAsk(
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'asked', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_question' };
-  return refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'ask');
+  return refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'ask');
 }

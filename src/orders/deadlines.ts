@@ -1,4 +1,4 @@
-import type { TeamSettings } from '../config.ts';
+import type { Demand } from '../policy/evaluate.ts';
 
 /*
  * How long an order waits: when approvers are reminded, when others are called, when it expires. Pure.
@@ -18,8 +18,8 @@ export interface WaitingMoments {
   readonly escalateAt: Date;
 }
 
-/** How long an order waits by the settings, in milliseconds. */
-export type Waits = Pick<TeamSettings, 'approvalTtl' | 'approvalRemindAfter' | 'approvalEscalateAfter'>;
+/** How long an order waits by what decides about it, in milliseconds. */
+export type Waits = Pick<Demand, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /**
  * The moments of an order that begins to wait now.
@@ -28,9 +28,9 @@ export type Waits = Pick<TeamSettings, 'approvalTtl' | 'approvalRemindAfter' | '
 export function waitingMoments(waits: Waits, now: Date, firstExpiry?: Date): WaitingMoments {
   const after = (ms: number) => new Date(now.getTime() + ms);
   return {
-    expiresAt: after(waits.approvalTtl),
-    remindAt: after(shortenedWait(waits.approvalRemindAfter, now, firstExpiry)),
-    escalateAt: after(shortenedWait(waits.approvalEscalateAfter, now, firstExpiry)),
+    expiresAt: after(waits.ttlMs),
+    remindAt: after(shortenedWait(waits.remindAfterMs, now, firstExpiry)),
+    escalateAt: after(shortenedWait(waits.escalateAfterMs, now, firstExpiry)),
   };
 }
 

@@ -1,10 +1,14 @@
 import type { TeamSettings } from '../config.ts';
+import { approvalProgress } from '../policy/approvals.ts';
+import type { PolicySource, StandInSource } from '../policy/ports.ts';
+import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, refusalToDecide, validApprovers } from './policy.ts';
-import type { Directory, OrderStore, PriceOf } from './ports.ts';
+import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
+import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
@@ -12,6 +16,10 @@ import { taskNamed } from './tasks.ts';
 export interface DecideDeps {
   readonly store: OrderStore;
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: PolicySource;
+  readonly ruleFacts: RuleFacts;
+  readonly standIns: StandInSource;
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
@@ -19,31 +27,33 @@ export interface DecideDeps {
   readonly findAccount: FindAccount;
 }
 
-/**
- * Which of some people may approve at this moment: those who are listed, and the members of the groups listed. Slack
- * allows few questions about groups, so it is asked only about people who are not listed themselves.
- * @param options.allGroups ask about the groups in any case, to know which cannot be read
- */
-export async function currentPolicy(
-  deps: Pick<DecideDeps, 'settings' | 'directory'>,
-  userIds: readonly string[],
-  { allGroups = false } = {},
-): Promise<ApprovalPolicy> {
-  const { directory } = deps;
+/** What a decision about an order rests on, read afresh. */
+interface Grounds {
+  readonly current: CurrentDemand;
+  readonly known: KnownPeople;
+  /** Which of the people concerned may decide. */
+  readonly policy: ApprovalPolicy;
+}
+
+/** @param userIds the people concerned */
+async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly string[]): Promise<Grounds> {
+  const current = await demandOf(deps, order);
+  const { settings } = current;
+  // Where a rule refuses it by now, those may deny it who could approve it when it was asked for.
+  const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
+  const demand = deciders(named, settings, order);
+  const known = await readPeople(deps, demand.requirements, userIds);
+  const requesters = requestersOf(order);
+  const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, deps.now());
+  return { current, known, policy };
+}
+
+/** Of an order that no longer waits nothing is evaluated anew. */
+async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
+  if (order.state === 'PENDING') return currentDemand(deps, order);
   const settings = await deps.settings();
-  const listed = new Set(settings.approvers.filter((id) => !id.startsWith('S')));
-  const needsGroups = allGroups || userIds.some((userId) => !listed.has(userId));
-  const groups = needsGroups ? settings.approvers.filter((id) => id.startsWith('S')) : [];
-  const members = await Promise.all(groups.map((group) => directory.membersOf(group)));
-  for (const member of members.flat()) if (member !== undefined) listed.add(member);
-  const entitled = userIds.filter((userId) => listed.has(userId));
-  const memberships = await Promise.all(entitled.map((userId) => directory.membership(userId)));
-  return {
-    approvers: new Set(entitled.filter((_, index) => memberships[index] === 'member')),
-    unconfirmed: new Set(entitled.filter((_, index) => memberships[index] === 'unknown')),
-    unreadableGroups: groups.filter((_, index) => members[index] === undefined),
-    allowSelfApproval: settings.allowSelfApproval,
-  };
+  const asked = askedDemand(order, settings);
+  return { settings, demand: asked, asked, policyVersion: order.policyVersion ?? 0, isStricter: false };
 }
 
 /**
@@ -60,8 +70,8 @@ export async function approveOrder(
   const outcome = await changeOrder(deps, orderId, async (order) => {
     isPart = false;
     const earlier = order.approvals.map((approval) => approval.userId);
-    const givers = [...earlier, userId];
-    const policy = await currentPolicy(deps, givers);
+    const grounds = await groundsOf(deps, order, [...earlier, userId]);
+    const { policy } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
     if (refusal !== undefined) return { refusal };
     if (order.state === 'PENDING') {
@@ -76,21 +86,54 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    const valid = validApprovers(order, givers, policy);
-    // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
-    const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
-    if (doubtful !== undefined && valid.length < order.approvalsRequired)
-      return { refusal: { code: 'membership_unknown', userId: doubtful } };
-    const { unreadableGroups } = policy;
-    const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    return {
-      event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, reason },
-    };
+    return approval(deps, order, userId, grounds, reason);
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId, reason)
     : outcome;
+}
+
+/** What the approval of somebody who may give one makes of an order. */
+async function approval(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+  { current, known, policy }: Grounds,
+  reason: string | undefined,
+): Promise<Decision> {
+  const { demand, policyVersion, isStricter } = current;
+  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const earlier = order.approvals.map((approval) => approval.userId);
+  const { isApproved, requirements } = approvalProgress(demand, {
+    requesters: requestersOf(order),
+    approvals: [...earlier, userId],
+    people: known.people,
+    allowSelfApproval: policy.allowSelfApproval,
+    now: deps.now(),
+  });
+  const valid = [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
+  // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
+  const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
+  if (doubtful !== undefined && !isApproved)
+    return { refusal: { code: 'membership_unknown', userId: doubtful } };
+  if (!valid.includes(userId)) return { refusal: { code: 'stand_in_not_needed' } };
+  const { unreadableGroups } = policy;
+  const names = order.items.map(({ name }) => name);
+  const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+  const progress = {
+    isApproved,
+    policyVersion,
+    isStricter,
+    requirements: requirements.map(({ requirement: { rule, needed, approvers }, counted }) => ({
+      rule,
+      needed,
+      approvers,
+      given: counted,
+    })),
+  };
+  return {
+    event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, progress, reason },
+  };
 }
 
 /** An approver says no. */
@@ -100,20 +143,20 @@ export async function denyOrder(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  const policy = await currentPolicy(deps, [userId]);
-  return changeOrder(deps, orderId, (order) => {
-    const refusal = refusalToDecide(order, userId, 'deny', policy);
+  return changeOrder(deps, orderId, async (order) => {
+    const refusal = await refusalToDeny(deps, order, userId);
     return refusal === undefined ? { event: { type: 'denied', by: userId, reason } } : { refusal };
   });
 }
 
-/** Why a person may not deny at this moment, asked before the form for the reason opens. */
+/** Why a person may not deny at this moment; asked before the form for the reason opens, too. */
 export async function refusalToDeny(
   deps: DecideDeps,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  return refusalToDecide(order, userId, 'deny', await currentPolicy(deps, [userId]));
+  const { policy } = await groundsOf(deps, order, [userId]);
+  return refusalToDecide(order, userId, 'deny', policy);
 }
 
 /** Why a person may not approve at this moment, asked before the form for a comment opens. */
@@ -123,7 +166,8 @@ export async function refusalToApprove(
   userId: string,
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
-  return refusalToDecide(order, userId, 'approve', await currentPolicy(deps, [userId]));
+  const { policy } = await groundsOf(deps, order, [userId]);
+  return refusalToDecide(order, userId, 'approve', policy);
 }
 
 /** The requester takes a waiting order back. */

@@ -1,10 +1,9 @@
-import type { TeamSettings } from '../config.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
+import { currentDemand, type DemandDeps } from './demand.ts';
 import type { OrderStore } from './ports.ts';
 
-export interface EscalateDeps {
+export interface EscalateDeps extends DemandDeps {
   readonly store: OrderStore;
-  readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
 }
 
@@ -13,8 +12,9 @@ export interface EscalateDeps {
  * order is no business of theirs, so admins are called.
  */
 export async function escalateOrder(deps: EscalateDeps, orderId: string): Promise<ChangeOutcome> {
-  const { approvalEscalateTo } = await deps.settings();
-  return changeOrder(deps, orderId, ({ isPrivate }) => ({
-    event: { type: 'escalated', to: isPrivate ? [] : approvalEscalateTo },
-  }));
+  return changeOrder(deps, orderId, async (order) => {
+    if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
+    const { escalateTo: to, escalateToAdmins } = (await currentDemand(deps, order)).demand;
+    return { event: { type: 'escalated', to, toAdmins: escalateToAdmins || to.length === 0 } };
+  });
 }

@@ -1,3 +1,6 @@
+import type { Seat } from '../policy/approvals.ts';
+import type { Demand, Requirement } from '../policy/evaluate.ts';
+import type { RuleReference } from '../policy/policy.ts';
 import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 
@@ -153,7 +156,12 @@ export interface Order {
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
+  /** The least number of people who have to approve. */
   readonly approvalsRequired: number;
+  /** The version of the policy that decided what it needs; undefined for an order from before there was one. */
+  readonly policyVersion?: number | undefined;
+  /** What it needed when it was asked for; undefined for an order from before there was a policy. */
+  readonly demand?: Demand | undefined;
   /** When a DRAFT is forgotten or a PENDING order expires. */
   readonly expiresAt: Date | undefined;
   /** When approvers are nudged; undefined when they were, or need not be. */
@@ -187,6 +195,26 @@ export interface OrderAccount {
 /** Stands in the place of a person where public records settle an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
+/** What an order needs by the policy, when it is asked for or confirmed. */
+export interface DecisionByPolicy {
+  readonly policyVersion: number;
+  readonly demand: Demand;
+  readonly approvalsRequired: number;
+  readonly decidedBy: readonly RuleReference[];
+}
+
+/** How far an order is with an approval. */
+export interface ApprovalsGiven {
+  readonly isApproved: boolean;
+  /** The version of the policy at this moment. */
+  readonly policyVersion: number;
+  /** It needs more by now than when it was asked for. */
+  readonly isStricter: boolean;
+  readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
+    readonly given: readonly Seat[];
+  })[];
+}
+
 export type OrderEvent =
   | {
       readonly type: 'confirmed';
@@ -194,12 +222,16 @@ export type OrderEvent =
       readonly expiresAt: Date;
       readonly remindAt: Date;
       readonly escalateAt?: Date;
+      /** What it needs at this moment, and by what. */
+      readonly decision?: DecisionByPolicy;
     }
   | {
       readonly type: 'approved';
       readonly by: string;
       /** Those of all who approved (with `by`) who may approve at this moment. */
       readonly validApprovers: readonly string[];
+      /** How far each of its requirements is; undefined where `approvalsRequired` approvals are all that is needed. */
+      readonly progress?: ApprovalsGiven;
       /** Approver groups whose members Slack did not tell, so that none of them counted. */
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
@@ -220,8 +252,8 @@ export type OrderEvent =
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }
-  /** Others are called. @property to people and groups; empty: the admins */
-  | { readonly type: 'escalated'; readonly to: readonly string[] }
+  /** Others are called: people and groups, and the admins. */
+  | { readonly type: 'escalated'; readonly to: readonly string[]; readonly toAdmins: boolean }
   | { readonly type: 'claimed'; readonly workerId: string }
   /** The request of item `n` is about to leave. */
   | {

@@ -1,4 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
 
@@ -63,6 +64,20 @@ export type PriceOf = (order: {
   readonly names: readonly string[];
   readonly input: unknown;
 }) => Promise<unknown>;
+
+/** What the rules of the policy look at besides the order itself. */
+export interface RuleFacts {
+  /** ISO 4217 code of the team's amounts. */
+  readonly currency: string;
+  /** The tags of each name. A name that is missing is one of which nobody knows. */
+  tagsOf(names: readonly string[]): Promise<PolicyFacts['tags']>;
+  /** What a task that may cost money costs for each name, as far as that is known. */
+  pricesOf(order: {
+    readonly task: OrderTaskName;
+    readonly names: readonly string[];
+    readonly input: unknown;
+  }): Promise<PolicyFacts['prices']>;
+}
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {

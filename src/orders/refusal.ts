@@ -1,3 +1,4 @@
+import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
@@ -20,7 +21,16 @@ export type Refusal =
   /** Nobody asks themselves. */
   | { readonly code: 'own_question' }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
-  | { readonly code: 'not_an_approver'; readonly wanted: ApproverRight }
+  | {
+      readonly code: 'not_an_approver';
+      readonly wanted: ApproverRight;
+      /** Ids of the people and groups who may, where a rule of the policy names others than the settings do. */
+      readonly approvers?: readonly string[];
+    }
+  /** A rule of the policy refuses what is asked for. */
+  | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
+  /** Whoever they stand in for has approved, or somebody else who stands in for them. */
+  | { readonly code: 'stand_in_not_needed' }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack does not tell whether the person who acts is still a member. */
   | { readonly code: 'own_membership_unknown' }

@@ -2,16 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { type Account, accountName } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
+import { approvalsRequiredBy, type EvaluatedOrder, evaluateOrder } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
-import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
+import {
+  accountOwner,
+  ctidOf,
+  type DecisionByPolicy,
+  isOpen,
+  type Order,
+  type OrderLogEntry,
+  type OrderTaskName,
+} from './order.ts';
 import type { AvailableInterfaces, OrderTask } from './order-task.ts';
-import { needsApproval } from './policy.ts';
-import type { FirstExpiry, OrderStore, PriceOf } from './ports.ts';
+import type { Directory, FirstExpiry, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -22,6 +31,10 @@ export interface RequestDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: PolicySource;
+  readonly ruleFacts: RuleFacts;
+  readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
   readonly firstExpiry?: FirstExpiry;
@@ -53,6 +66,7 @@ export type RequestOutcome =
   | { readonly kind: 'not_linked' }
   | { readonly kind: 'unsupported'; readonly issue: RequestIssue }
   | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
@@ -75,13 +89,21 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
   if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
 
-  const settings = await deps.settings();
+  const evaluated = await evaluateOrder(deps, {
+    task: task.name,
+    names: checked.names,
+    requesterId: request.requesterId,
+    input: checked.input,
+  });
+  const { demand } = evaluated;
+  if (demand.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const decision = decisionOf(evaluated);
   const now = deps.now();
   const id = newOrderId();
-  const waits = needsApproval(task.name, settings.approvalTasks);
-  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const state = task.confirmFirst ? 'DRAFT' : demand.outcome === 'approve' ? 'PENDING' : 'APPROVED';
   const moments =
-    state === 'PENDING' ? waitingMoments(settings, now, await deps.firstExpiry?.(checked.names)) : undefined;
+    state === 'PENDING' ? waitingMoments(demand, now, await deps.firstExpiry?.(checked.names)) : undefined;
   const order: Order = {
     id,
     task: task.name,
@@ -107,7 +129,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    approvalsRequired: settings.approvalsRequired,
+    approvalsRequired: decision.approvalsRequired,
+    policyVersion: decision.policyVersion,
+    demand,
     expiresAt: state === 'DRAFT' ? new Date(now.getTime() + DRAFT_LIFE_MS) : moments?.expiresAt,
     remindAt: moments?.remindAt,
     escalateAt: moments?.escalateAt,
@@ -133,6 +157,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       input: order.input,
       account: accountName(account),
       reason: request.reason ?? null,
+      policyVersion: decision.policyVersion,
+      decidedBy: decision.decidedBy,
       ...(price === undefined ? {} : { price }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
@@ -147,6 +173,10 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
     : { kind: 'open_already', order: open };
+}
+
+function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+  return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
 }
 
 /** What the sealed input of an order is bound to. */
@@ -192,17 +222,24 @@ export async function confirmOrder(
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {
-  const settings = await deps.settings();
   const outcome = await changeOrder(deps, orderId, async (order) => {
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
     if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
+    if (order.state !== 'DRAFT')
+      return { refusal: { code: 'wrong_state', wanted: 'confirmed', state: order.state } };
+    const { task, requesterId, input } = order;
+    const names = order.items.map(({ name }) => name);
+    const evaluated = await evaluateOrder(deps, { task, names, requesterId, input });
+    const { demand } = evaluated;
+    if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
     return {
       event: {
         type: 'confirmed',
-        needsApproval: needsApproval(order.task, settings.approvalTasks),
-        ...waitingMoments(settings, now, await deps.firstExpiry?.(order.items.map(({ name }) => name))),
+        needsApproval: demand.outcome === 'approve',
+        ...waitingMoments(demand, now, await deps.firstExpiry?.(order.items.map(({ name }) => name))),
+        decision: decisionOf(evaluated),
       },
     };
   });

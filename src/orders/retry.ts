@@ -1,4 +1,5 @@
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import { approversOf } from './approvers.ts';
+import type { DecideDeps } from './decide.ts';
 import { findEarlier } from './earlier.ts';
 import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
@@ -63,7 +64,7 @@ export async function retryOrder(
 
 async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'retry');
+    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = accountOwner(order);

@@ -85,14 +85,26 @@ function applyRow<Type extends OrderEvent['type']>(
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
-  const { needsApproval, expiresAt, remindAt, escalateAt } = event;
+  const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
+  const needs =
+    decision === undefined
+      ? {}
+      : {
+          policyVersion: decision.policyVersion,
+          demand: decision.demand,
+          approvalsRequired: decision.approvalsRequired,
+        };
+  const detail =
+    decision === undefined
+      ? {}
+      : { detail: { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy } };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: order.requesterId },
+    { kind: event.type, actor: order.requesterId, ...detail },
     needsApproval
-      ? { state: 'PENDING', expiresAt, remindAt, escalateAt }
-      : { state: 'APPROVED', ...NO_DEADLINES },
+      ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...needs }
+      : { state: 'APPROVED', ...NO_DEADLINES, ...needs },
   );
 }
 
@@ -107,7 +119,8 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
   const validCount = approvals.length - lapsed.length;
-  const enough = validCount >= order.approvalsRequired;
+  const { progress } = event;
+  const enough = validCount >= order.approvalsRequired && progress?.isApproved !== false;
   if (isRepeated && !enough) {
     return { ok: false, refusal: { code: 'approved_already' } };
   }
@@ -119,6 +132,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
+    ...(progress === undefined ? {} : { progress }),
   };
   return changedOrder(
     order,
@@ -149,7 +163,12 @@ function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transiti
 
 function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transition | undefined {
   if (order.escalateAt === undefined || order.escalateAt > now) return undefined;
-  return changedOrder(order, now, { kind: event.type, detail: { to: event.to } }, { escalateAt: undefined });
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail: { to: event.to, toAdmins: event.toAdmins } },
+    { escalateAt: undefined },
+  );
 }
 
 function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {

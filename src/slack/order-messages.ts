@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
+import type { WaitingDecision } from '../orders/approvers.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type {
   FirstExpiry,
@@ -20,6 +21,7 @@ import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platfo
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
+import { decisionApprovers, isRuled } from './views/policy.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
@@ -38,6 +40,10 @@ export interface NotifierDeps {
   /** `ADMINS`: whom to call where nobody else is named. */
   readonly admins: readonly string[];
   readonly approvalChannelAlert: ChannelAlert;
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -148,7 +154,11 @@ async function updateMessages(
 ): Promise<Updated> {
   if (!wasAskedFor(history)) return {};
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  const { approvers } = await deps.settings();
+  const decision = order.state === 'PENDING' ? await deps.decisionOf(order) : undefined;
+  const approvers =
+    decision === undefined
+      ? formerApprovers(order, (await deps.settings()).approvers)
+      : decisionApprovers(decision);
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
   const impact = await deps.impacts.forCard(order);
@@ -157,6 +167,7 @@ async function updateMessages(
     history,
     now,
     ...(cost === undefined ? {} : { cost }),
+    ...(decision === undefined ? {} : { decision }),
     ...(impact === 'none' ? {} : { impact }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
@@ -203,6 +214,12 @@ async function updateMessages(
   if (problem === undefined) return { last, again: people.again };
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw problem;
+}
+
+/** Who decided about an order that no longer waits: those whom its rules name, or the settings. */
+function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
+  if (demand === undefined || !isRuled(demand)) return general;
+  return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
 }
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { WaitingDecision } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
 import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
-import { approversOf, peopleAmong } from '../orders/visibility.ts';
+import { peopleAmong } from '../orders/visibility.ts';
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, post } from './order-posts.ts';
 import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
+import { decisionApprovers } from './views/policy.ts';
 import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
 /*
@@ -28,6 +30,10 @@ export interface ReachDeps {
   readonly messages: Pick<MessageStore, 'recordMessage'>;
   readonly settings: () => Promise<TeamSettings>;
   readonly firstExpiry?: FirstExpiry;
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly admins: readonly string[];
   readonly approvalChannelAlert: ChannelAlert;
   readonly now: () => Date;
@@ -94,7 +100,7 @@ async function copyToApprovers(
   deps: ReachDeps,
   { order, refs, message }: Waiting & { readonly message: () => Message },
 ): Promise<Copied> {
-  const approvers = (await approversOf(deps, order)).filter((userId) => userId !== order.requesterId);
+  const approvers = (await deps.peopleWhoMayApprove(order)).filter((userId) => userId !== order.requesterId);
   const posted: MessageRef[] = [];
   let problem: SlackApiError | undefined;
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
@@ -133,7 +139,7 @@ async function sendTo(
   }
 }
 
-const escalatedDetail = z.object({ to: z.array(z.string()) });
+const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
 
 /**
  * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
@@ -151,8 +157,10 @@ export async function remindPeople(
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
     const purposeFor = (to: string) => `notice:${entry.version}:${entry.kind}:${to}`;
     const isTold = (to: string) => refs.some(({ purpose }) => purpose === purposeFor(to));
-    const { approvers } = await deps.settings();
-    const notice = entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, approvers);
+    const notice =
+      entry.kind === 'reminded'
+        ? reminderNotice(order)
+        : escalationNotice(order, decisionApprovers(await deps.decisionOf(order)));
     for (const { to, thread } of await recipients(deps, { order, card, refs }, entry)) {
       if (isTold(to)) continue;
       const until = thread === undefined || isDirect(thread) ? await quietFor(deps, order, to) : undefined;
@@ -191,8 +199,8 @@ async function recipients(
         .map((thread) => ({ to: thread.purpose.slice(prefix.length), thread })),
     );
   }
-  const named = escalatedDetail.safeParse(detail).data?.to ?? [];
-  const people = await peopleAmong(deps, named.length === 0 ? deps.admins : named);
+  const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
+  const people = await peopleAmong(deps, [...to, ...(toAdmins ? deps.admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)

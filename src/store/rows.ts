@@ -4,6 +4,7 @@ import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { storedDemand } from '../policy/stored-demand.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -94,6 +95,8 @@ export const orderColumns = z.object({
   channel_id: z.string(),
   thread_ts: optionalText,
   approvals_required: z.number(),
+  policy_version: optionalNumber,
+  demand: storedDemand.nullable().transform((demand) => demand ?? undefined),
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),
@@ -130,6 +133,8 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     threadTs: row.thread_ts,
     approvals: row.approvals,
     approvalsRequired: row.approvals_required,
+    policyVersion: row.policy_version,
+    demand: row.demand,
     expiresAt: row.expires_at,
     remindAt: row.remind_at,
     escalateAt: row.escalate_at,
@@ -152,7 +157,8 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
-  o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
+  o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.policy_version,
+  o.demand, o.retry_of,
   o.earlier_requesters,
   o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.worker_id, o.created_at, o.closed_at,
   (

@@ -24,9 +24,9 @@ describe('a wait', () => {
 
 test('a name that expires soon shortens the way to the reminder and to the call, not the time to decide', () => {
   const waits = {
-    approvalTtl: 72 * HOUR_MS,
-    approvalRemindAfter: 4 * HOUR_MS,
-    approvalEscalateAfter: 24 * HOUR_MS,
+    ttlMs: 72 * HOUR_MS,
+    remindAfterMs: 4 * HOUR_MS,
+    escalateAfterMs: 24 * HOUR_MS,
   };
   expect(waitingMoments(waits, NOW)).toEqual({
     expiresAt: later(72 * HOUR_MS),

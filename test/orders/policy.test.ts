@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
-import { currentPolicy } from '../../src/orders/decide.ts';
-import { needsApproval, refusalToDecide, validApprovers } from '../../src/orders/policy.ts';
+import { generalApprovers } from '../../src/orders/approvers.ts';
+import { refusalToDecide } from '../../src/orders/policy.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
-import { ORDER_TASK_NAMES } from '../../src/orders/tasks.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import fc from '../support/properties.ts';
 import { newOrder } from './sample.ts';
 
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
@@ -14,14 +12,6 @@ const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
   unconfirmed: new Set<string>(),
   unreadableGroups: [],
   allowSelfApproval,
-});
-
-describe('a task waits for an approver', () => {
-  it('when the settings name it, and only then', () => {
-    const waiting = ORDER_TASK_NAMES.filter((task) => needsApproval(task, ['create', 'renew']));
-    expect(waiting).toEqual(['create', 'renew']);
-    expect(ORDER_TASK_NAMES.filter((task) => needsApproval(task, []))).toEqual([]);
-  });
 });
 
 const said = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
@@ -59,34 +49,6 @@ describe('who may decide', () => {
       if (expected === undefined) expect(refusal, decision).toBeUndefined();
       else expect(said(refusal), decision).toMatch(expected);
     }
-  });
-});
-
-describe('approvals that stand', () => {
-  it('are those of people who may approve at this moment, each counted once', () => {
-    const given = ['U0BOB', 'U0CAROL', 'U0BOB', 'U0ALICE'];
-    expect(validApprovers(order, given, policyOf(['U0BOB', 'U0CAROL', 'U0ALICE']))).toEqual([
-      'U0BOB',
-      'U0CAROL',
-    ]);
-    expect(validApprovers(order, given, policyOf(['U0CAROL'])), 'with Bob removed').toEqual(['U0CAROL']);
-    expect(validApprovers(order, given, policyOf(['U0ALICE'], true)), 'own one allowed').toEqual(['U0ALICE']);
-    expect(validApprovers(order, given, policyOf([]))).toEqual([]);
-  });
-
-  it('never hold somebody who is no approver, gave none, or is the requester without leave', () => {
-    const person = fc.constantFrom('U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0EVE');
-    const people = fc.array(person, { maxLength: 8 });
-    fc.assert(
-      fc.property(people, people, fc.boolean(), (given, approvers, selfAllowed) => {
-        const standing = validApprovers(order, given, policyOf(approvers, selfAllowed));
-        expect(new Set(standing).size).toBe(standing.length);
-        const entitled = given.filter(
-          (userId) => approvers.includes(userId) && (selfAllowed || userId !== 'U0ALICE'),
-        );
-        expect(new Set(standing)).toEqual(new Set(entitled));
-      }),
-    );
   });
 });
 
@@ -129,6 +91,14 @@ describe('the policy of the moment', () => {
       },
     } as const;
   };
+  const currentPolicy = (
+    deps: Pick<Parameters<typeof generalApprovers>[0], 'settings' | 'directory'>,
+    userIds: readonly string[],
+  ) =>
+    generalApprovers(
+      { ...deps, standIns: { current: async () => new Map() }, now: () => new Date() },
+      userIds,
+    );
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
   it('takes people and the members of groups, and no group for a person', async () => {

@@ -108,8 +108,14 @@ describe('which event applies in which state', () => {
       {},
       hoursLater(72),
     ],
-    ['escalated', { type: 'escalated', to: [] }, 'system', { PENDING: 'PENDING' }, hoursLater(24)],
-    ['escalated too early', { type: 'escalated', to: [] }, 'system', {}, hoursLater(23)],
+    [
+      'escalated',
+      { type: 'escalated', to: [], toAdmins: true },
+      'system',
+      { PENDING: 'PENDING' },
+      hoursLater(24),
+    ],
+    ['escalated too early', { type: 'escalated', to: [], toAdmins: true }, 'system', {}, hoursLater(23)],
     ['approved', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', { PENDING: 'APPROVED' }],
     [
       'approved just in time',

@@ -1,5 +1,5 @@
 import { newReference } from '../../log.ts';
-import { currentPolicy } from '../../orders/decide.ts';
+import { generalApprovers } from '../../orders/approvers.ts';
 import { isRequester } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
@@ -33,7 +33,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
   const [account, policy, open, next, months] = await Promise.all([
     deps.accounts.active(userId),
     // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
-    currentPolicy(deps.orders, [userId], { allGroups: admin }),
+    generalApprovers(deps.orders, [userId], { allGroups: admin }),
     deps.orders.store.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],

@@ -3,6 +3,7 @@ import { isDemoContext } from '../../accounts/account.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { OrderImpact } from '../../names/ports.ts';
+import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -54,6 +55,16 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
+import {
+  approvalsNeeded,
+  approverName,
+  changedDemandLine,
+  isRuled,
+  requirementLines,
+  ruleNames,
+  rulesOf,
+  standInLines,
+} from './policy.ts';
 import { costFact, costsInHistory, quoteCell } from './price.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
@@ -65,6 +76,8 @@ import { formatTaskNote } from './task-notes.ts';
 export interface CardExtras {
   /** People and user groups who may approve, as set now. */
   readonly approvers: readonly string[];
+  /** What it needs at this moment, while it waits. */
+  readonly decision?: WaitingDecision;
   /** What has happened so far. */
   readonly history?: readonly HistoryEvent[];
   /** What it costs by the price list of this moment, while it waits. */
@@ -96,7 +109,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     header(title),
     section(
       [
-        stateLine(order, history),
+        stateLine(order, history, extras.decision),
         `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
         ...(pending ? questionLines(history) : []),
       ].join('\n'),
@@ -104,14 +117,16 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...facts([
       ...moneyFacts(order, extras),
       ...(pending ? decisionFacts(order, extras) : []),
+      ...ruleFacts(extras),
       ...inputsShown(order, title),
     ]),
     ...(order.items.length > 1 ? itemTable(order, extras.cost) : []),
+    ...(pending ? lines(changedDemand(extras)) : []),
     ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    ...(pending ? [context(formatSending(order))] : []),
+    ...(pending ? [context(formatSending(order, extras))] : []),
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
     context(
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
@@ -150,8 +165,8 @@ function impactOf({ impact }: CardExtras): AnyBlock[] {
   ]);
 }
 
-function formatSending(order: Order): string {
-  const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
+function formatSending(order: Order, { decision }: CardExtras): string {
+  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
   const { context: number } = order.account;
@@ -177,11 +192,28 @@ function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
 }
 
 /** Until when it can be decided, and by whom. */
-function decisionFacts({ expiresAt }: Order, { approvers }: CardExtras): Fact[] {
+function decisionFacts({ expiresAt }: Order, { approvers, decision, history = [] }: CardExtras): Fact[] {
+  const away = decision === undefined ? [] : standInLines(decision);
   return [
     ...(expiresAt === undefined ? [] : [['Open until', moment(expiresAt)] as const]),
-    ...(approvers.length === 0 ? [] : [['Can approve', approverList(approvers)] as const]),
+    ...(decision !== undefined && isRuled(decision.demand)
+      ? [['Needs', requirementLines(decision.demand, history).join('\n')] as const]
+      : approvers.length === 0
+        ? []
+        : [['Can approve', approverList(approvers)] as const]),
+    ...(away.length === 0 ? [] : [['Away', away.join('\n')] as const]),
   ];
+}
+
+/** The rules of the policy that decided, where any did. */
+function ruleFacts({ decision, history = [] }: CardExtras): Fact[] {
+  const rules = rulesOf(decision, history);
+  return rules.length === 0 ? [] : [['Decided by', ruleNames(rules)]];
+}
+
+function changedDemand({ decision }: CardExtras): string[] {
+  const line = decision === undefined ? undefined : changedDemandLine(decision);
+  return line === undefined ? [] : [line];
 }
 
 /** With what it goes out, and all that goes out that the title does not say. */
@@ -223,16 +255,15 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 }
 
 /** Where the order stands, since when, and through whom. */
-function stateLine(order: Order, history: readonly HistoryEvent[]): string {
+function stateLine(
+  order: Order,
+  history: readonly HistoryEvent[],
+  decision: WaitingDecision | undefined,
+): string {
   const state = `${ICONS[order.state]} *${formatStateShort(order, history)}*${formatPart(order)}`;
   switch (order.state) {
     case 'PENDING':
-      return [
-        state,
-        ...(order.approvalsRequired > 1 || order.approvals.length > 0
-          ? [formatApprovals(order, history)]
-          : []),
-      ].join(' · ');
+      return [state, ...formatApprovals(order, history, decision)].join(' · ');
     case 'DENIED': {
       const denied = history.findLast(({ kind }) => kind === 'denied');
       if (denied === undefined) return state;
@@ -240,7 +271,7 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
     }
     case 'APPROVED':
     case 'EXECUTING':
-      return [state, ...formatWait(order, history), ...formatApproved(order)].join(' · ');
+      return [state, ...formatWait(order, history), ...formatApproved(order, history)].join(' · ');
     case 'CANCELLED': {
       const stop = stopOf(history);
       return stop === undefined ? state : `${state} · by ${mention(stop.actor)}`;
@@ -248,7 +279,7 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
     case 'EXPIRED':
       return state;
     default:
-      return [state, ...formatApproved(order)].join(' · ');
+      return [state, ...formatApproved(order, history)].join(' · ');
   }
 }
 
@@ -266,10 +297,10 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
   return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
 }
 
-function formatApproved({ approvals }: Order): string[] {
+function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]): string[] {
   return approvals.length === 0
     ? []
-    : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
+    : [`approved by ${approvals.map(({ userId }) => approverName(userId, history)).join(', ')}`];
 }
 
 const retryScheduledDetail = z.object({ why: storedRetryReason });
@@ -291,12 +322,23 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
-function formatApprovals(order: Order, history: readonly HistoryEvent[]): string {
+function formatApprovals(
+  order: Order,
+  history: readonly HistoryEvent[],
+  decision: WaitingDecision | undefined,
+): string[] {
+  const needed = approvalsNeeded(order, decision);
   const lapsed = lapsedApprovals(history);
   const counting = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId));
-  const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
+  const by =
+    counting.length === 0
+      ? ''
+      : ` (${counting.map(({ userId }) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
-  return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
+  // Where several requirements each need some, the card lists them.
+  if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
+  if (needed === 1 && order.approvals.length === 0) return [];
+  return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
 }
 
 /** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */

@@ -1,5 +1,7 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { mentionApprover } from './mrkdwn.ts';
+import { ruleNames } from './policy.ts';
 import { summaryText } from './summary.ts';
 
 /*
@@ -72,6 +74,16 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
 };
 
+/** Stands before the names of those who may, where a rule of the policy names them. */
+const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
+  approve: 'You cannot approve this. By the policy these can:',
+  ask: 'Only who could approve this can ask back. By the policy these can:',
+  deny: 'You cannot deny this. By the policy these can:',
+  resolve: 'You cannot settle this. By the policy these can:',
+  retry: 'Only the person who asked, or who could approve it, can retry. By the policy these can:',
+  stop: 'Only the person who asked, or who could approve it, can stop this. By the policy these can:',
+};
+
 const NOT_THE_REQUESTER = {
   cancel: 'Only the person who asked can cancel. An approver can deny it.',
   confirm: 'Only the person who asked can confirm.',
@@ -84,6 +96,8 @@ const PLAIN = {
   not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
   draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
   time_is_over: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+  stand_in_not_needed:
+    'The approval that you could give in somebody else’s place is there already. It needs somebody else’s approval too.',
   approved_already: 'You have approved this already. It needs somebody else’s approval too.',
   own_question: 'You asked for this yourself. Write into the thread what approvers should know.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
@@ -104,6 +118,10 @@ const PLAIN = {
     'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
 };
 
+function approverNames(ids: readonly string[]): string {
+  return ids.map(mentionApprover).join(', ');
+}
+
 /** Why something is not done for a person and what to do instead, in sentences with markup. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
@@ -116,7 +134,11 @@ export function refusalText(refusal: Refusal): string {
         ? 'You asked for this, so somebody else has to approve it.'
         : 'You asked for this, so an approver has to approve it. The card names them.';
     case 'not_an_approver':
-      return NOT_AN_APPROVER[refusal.wanted];
+      return refusal.approvers === undefined
+        ? NOT_AN_APPROVER[refusal.wanted]
+        : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${approverNames(refusal.approvers)}.`;
+    case 'policy_refuses':
+      return `The policy does not allow this: ${ruleNames(refusal.rules)}. Nothing was sent. If it is needed all the same, ask an admin.`;
     case 'not_the_requester':
       return NOT_THE_REQUESTER[refusal.wanted];
     case 'membership_unknown':

@@ -41,6 +41,7 @@ import {
   retryButtons,
   STATE_LINES,
 } from './order.ts';
+import { approverName, isRuled, lastProgress, missingLines } from './policy.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
@@ -159,12 +160,15 @@ function askedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-const escalatedDetail = z.object({ to: z.array(z.string()) });
+const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
 
 /** It has waited for long, and others are called. */
 function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message {
-  const to = escalatedDetail.safeParse(event.detail).data?.to ?? [];
-  const called = to.length === 0 ? 'I have told the admins' : `${approverList(to)} should know`;
+  const { to, toAdmins } = escalatedDetail.safeParse(event.detail).data ?? { to: [], toAdmins: true };
+  const called = [
+    ...(to.length === 0 ? [] : [`${approverList(to)} should know`]),
+    ...(toAdmins ? ['I have told the admins'] : []),
+  ].join(', and ');
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return sentence(
     `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
@@ -174,14 +178,23 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
+  const progress = lastProgress([event]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
-  const missing = Math.max(order.approvalsRequired - given, 1);
+  const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'
     : 'only approvers of this moment count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
+  const more =
+    progress !== undefined && isRuled(progress)
+      ? `Still needed: ${missingLines(progress).join('; ')}.`
+      : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
+  const stricter =
+    progress?.isStricter === true
+      ? ' That is more than when this was asked for, for it has changed since.'
+      : '';
   return sentence(
-    `:ballot_box_with_check: ${mention(event.actor)} approved.${reasonOf(event)}${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}`,
   );
 }
 
