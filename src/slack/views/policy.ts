@@ -5,7 +5,7 @@ import type { Demand, Requirement } from '../../policy/evaluate.ts';
 import type { RuleReference } from '../../policy/policy.ts';
 import { storedRule } from '../../policy/stored-demand.ts';
 import { count } from './blocks.ts';
-import { mention, mentionApprover, quote } from './mrkdwn.ts';
+import { mention, mentionApprover, moment, quote } from './mrkdwn.ts';
 import type { HistoryEvent } from './order.ts';
 
 /*
@@ -122,8 +122,8 @@ export function changedDemandLine({
   if (!isStricter) return undefined;
   if (demand.outcome === 'refuse')
     return `:warning: The policy has changed and does not allow this any more: ${ruleNames(demand.refusedBy)}. It cannot be approved.`;
-  const what = isRuled(demand) ? `Policy version ${policyVersion}` : 'The settings';
-  return `:warning: More is needed than when this was asked for: ${what} ${isRuled(demand) ? 'asks' : 'ask'} for it.`;
+  const asks = isRuled(demand) ? `Policy version ${policyVersion} asks` : 'The settings ask';
+  return `:warning: ${asks} for more than when this was asked for.`;
 }
 
 /** How many approvals a waiting order needs; undefined where several requirements each need some. */
@@ -150,7 +150,9 @@ export function decisionApprovers({ demand, standIns }: WaitingDecision): string
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
 }
 
-/** `@Carol stands in for @Bob`, for each. */
+/** `@Carol for @Bob until 24 Dec`, for each. */
 export function standInLines({ standIns }: WaitingDecision): string[] {
-  return [...standIns].map(([away, { userId }]) => `${mention(userId)} stands in for ${mention(away)}`);
+  return [...standIns].map(
+    ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,
+  );
 }
