@@ -13,7 +13,7 @@ import type { HistoryEvent } from './order.ts';
  */
 
 /** `rule “transfers of the brand” of policy version 3`; what stands behind every policy by the settings that say it. */
-export function ruleName(rule: RuleReference): string {
+function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
       return `rule “${quote(rule.name, 100)}” of policy version ${rule.version}`;
@@ -34,7 +34,7 @@ export function ruleNames(rules: readonly RuleReference[]): string {
 const decidedDetail = z.object({ decidedBy: z.array(storedRule) });
 
 /** The rules that decided what an order needs when it was asked for; none where only the settings did. */
-export function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
+function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
   const asked = history.findLast(({ kind }) => kind === 'requested' || kind === 'confirmed');
   const rules = decidedDetail.safeParse(asked?.detail).data?.decidedBy ?? [];
   return rules.some(({ kind }) => kind === 'rule') ? rules : [];
@@ -73,7 +73,7 @@ export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | 
 }
 
 /** Who approved, each in a mention, with whose place they took: `@Carol for @Bob`. */
-export function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
+function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
