@@ -74,7 +74,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const workspace = await startWorkspace({
     port: options.port,
     now: () => Date.now(),
-    bot: { scopes: BOT_SCOPES },
+    bot: { scopes: BOT_SCOPES, escapeEntities: true },
     seed: { teamName: 'Steward & Co', appName: 'Domain Steward' },
     stateFile: join(options.dataDir, 'workspace.json'),
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({

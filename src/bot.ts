@@ -676,6 +676,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     names,
     audit: stores.orders,
     prices: money.prices,
+    standIns: orders.standIns,
     spending: stores.spending,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),

@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'expiry',
     'money',
     'names',
+    'policy',
     'service',
     'config.ts',
     'settings.ts',

@@ -4,7 +4,7 @@ import type { Demand, Requirement } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
 import { askedDemand, currentDemand, type DemandDeps, implicitRequirement } from './demand.ts';
-import type { Order } from './order.ts';
+import { isRequester, type Order } from './order.ts';
 import type { ApprovalPolicy } from './policy.ts';
 import type { Directory } from './ports.ts';
 
@@ -198,17 +198,56 @@ export async function waitingDecision(
   return { demand, isStricter, policyVersion, standIns: new Map(standIns) };
 }
 
-/** Which of some people the settings name as approvers. */
-export async function generalApprovers(
+/** What waits for one person. */
+export interface WaitingFor {
+  /** The settings name them, or one of the orders waits for them. */
+  readonly isApprover: boolean;
+  /** The orders that they can approve. */
+  readonly toDecide: readonly Order[];
+  /** The orders of unknown outcome that they can settle. */
+  readonly toResolve: readonly Order[];
+  /** Groups whose members Slack does not tell, as far as they matter to the person. */
+  readonly unreadableGroups: readonly string[];
+}
+
+/**
+ * Which orders wait for a person. What they needed when they were asked for decides; a click looks at the policy anew.
+ * @param orders those that wait, and those of unknown outcome
+ * @param options.allGroups tell of every group that cannot be read
+ */
+export async function waitingFor(
   deps: ApproverDeps,
-  userIds: readonly string[],
+  userId: string,
+  orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
-): Promise<ApprovalPolicy> {
+): Promise<WaitingFor> {
   const settings = await deps.settings();
-  const requirement = implicitRequirement(settings, []);
-  const known = await readPeople(deps, [requirement], userIds, options);
-  const demand = generalDemand(requirement);
-  return approvalPolicyOf({ demand, requesters: new Set(), userIds }, known, settings, deps.now());
+  const general = generalDemand(implicitRequirement(settings, []));
+  const asked = orders.map((order) => {
+    const also = order.state === 'UNKNOWN' ? 'general' : undefined;
+    return { order, demand: deciders(askedDemand(order, settings), settings, order, also) };
+  });
+  const requirements = [general, ...asked.map(({ demand }) => demand)].flatMap((each) => each.requirements);
+  const known = await readPeople(deps, requirements, [userId], options);
+  const may = (demand: Demand, requesters: ReadonlySet<string>) =>
+    approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, deps.now()).approvers.has(
+      userId,
+    );
+  const found = asked
+    .filter(({ order, demand }) => may(demand, requestersOf(order)))
+    .map(({ order }) => order);
+  const toDecide = found.filter(
+    (order) =>
+      order.state === 'PENDING' &&
+      (settings.allowSelfApproval || !isRequester(order, userId)) &&
+      order.approvals.every((approval) => approval.userId !== userId),
+  );
+  return {
+    isApprover: found.length > 0 || may(general, new Set()),
+    toDecide,
+    toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
+    unreadableGroups: known.unreadableGroups,
+  };
 }
 
 function generalDemand(requirement: Requirement): Demand {

@@ -9,6 +9,7 @@ import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
+import type { StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
@@ -30,6 +31,8 @@ export interface SlackDeps {
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** Who stands in for whom. */
+  readonly standIns: StandInStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */

@@ -1,7 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
-import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
@@ -13,7 +12,6 @@ import type {
   OrderStore,
   UnnotifiedOrder,
 } from '../orders/ports.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { cannotPost, metadataOf, post } from './order-posts.ts';
@@ -117,14 +115,13 @@ export async function adoptCard(
   await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
-/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices has changed. */
+/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices or people has changed. */
 export async function refreshWaitingCards({
   orders,
   now,
 }: Pick<NotifierDeps, 'orders' | 'now'>): Promise<void> {
   const waiting = await orders.list({
     states: ['PENDING'],
-    tasks: ORDER_TASK_NAMES.filter((task) => isPricedTask(task)),
     limit: MAX_REFRESHED,
   });
   for (const { id } of waiting) await orders.requestTelling(id, now());

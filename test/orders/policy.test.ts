@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
-import { generalApprovers } from '../../src/orders/approvers.ts';
+import { type ApproverDeps, approvalPolicyOf, readPeople } from '../../src/orders/approvers.ts';
+import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
 import { refusalToDecide } from '../../src/orders/policy.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
@@ -91,14 +92,17 @@ describe('the policy of the moment', () => {
       },
     } as const;
   };
-  const currentPolicy = (
-    deps: Pick<Parameters<typeof generalApprovers>[0], 'settings' | 'directory'>,
+  const currentPolicy = async (
+    { settings, directory }: Pick<ApproverDeps, 'settings' | 'directory'>,
     userIds: readonly string[],
-  ) =>
-    generalApprovers(
-      { ...deps, standIns: { current: async () => new Map() }, now: () => new Date() },
-      userIds,
-    );
+  ) => {
+    const now = new Date();
+    const requirement = implicitRequirement(await settings(), ['cafe.rest']);
+    const demand = askedDemand(order, await settings());
+    const standIns = { current: async () => new Map() };
+    const known = await readPeople({ directory, standIns, now: () => now }, [requirement], userIds);
+    return approvalPolicyOf({ demand, requesters: new Set(), userIds }, known, await settings(), now);
+  };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
   it('takes people and the members of groups, and no group for a person', async () => {

@@ -1,6 +1,5 @@
 import { newReference } from '../../log.ts';
-import { generalApprovers } from '../../orders/approvers.ts';
-import { isRequester } from '../../orders/order.ts';
+import { waitingFor } from '../../orders/approvers.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { okResponse, type SlackWeb } from '../platform/web.ts';
@@ -30,10 +29,11 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, policy, open, next, months] = await Promise.all([
+  const [account, pending, unknown, standIns, open, next, months] = await Promise.all([
     deps.accounts.active(userId),
-    // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
-    generalApprovers(deps.orders, [userId], { allGroups: admin }),
+    deps.orders.store.list({ states: ['PENDING'], limit: READ }),
+    deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
+    deps.standIns.current(deps.now()),
     deps.orders.store.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
@@ -42,25 +42,19 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     deps.expiry.expiringNext(HOME_LENGTH),
     deps.expiry.countsByMonth(),
   ]);
-  const approves = policy.approvers.has(userId);
-  const [pending, toSettle] = approves
-    ? await Promise.all([
-        deps.orders.store.list({ states: ['PENDING'], limit: READ }),
-        deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
-      ])
-    : [[], []];
-  const mayDecide = pending.filter(
-    (order) =>
-      (!isRequester(order, userId) || policy.allowSelfApproval) &&
-      order.approvals.every((approval) => approval.userId !== userId),
-  );
+  // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
+  const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   return {
     account,
     isAdmin: admin,
-    unreadableGroups: policy.unreadableGroups,
+    unreadableGroups: waiting.unreadableGroups,
     // The one that has waited longest first.
-    toDecide: approves ? mayDecide.reverse() : undefined,
-    toResolve: toSettle,
+    toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
+    toResolve: waiting.toResolve,
+    standIn: standIns.get(userId),
+    standsInFor: [...standIns]
+      .filter(([, standIn]) => standIn.userId === userId)
+      .map(([away, { until }]) => ({ userId: away, until })),
     open,
     next,
     months,

@@ -5,13 +5,14 @@ import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { StandInChange } from '../../policy/ports.ts';
 import type { SettingChanged } from '../../settings.ts';
 import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting
- * and price.
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
+ * price and stand-in.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -133,6 +134,24 @@ export async function priceRow({ before, after, by, at }: PriceChange, nameOf: N
     task: 'prices',
     names: after.zone,
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
+  });
+}
+
+/** Somebody is away, or back, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function standInRow(
+  { userId, standIn, by, at }: StandInChange,
+  nameOf: NameOf,
+): Promise<string[]> {
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'stand_in_changed',
+    by: await nameOf(by),
+    task: 'away',
+    names: await nameOf(userId),
+    result:
+      standIn === undefined
+        ? 'nobody stands in any more'
+        : `${await nameOf(standIn.userId)} stands in until ${standIn.until.toISOString()}`,
   });
 }
 

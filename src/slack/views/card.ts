@@ -201,7 +201,7 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history = []
       : approvers.length === 0
         ? []
         : [['Can approve', approverList(approvers)] as const]),
-    ...(away.length === 0 ? [] : [['Away', away.join('\n')] as const]),
+    ...(away.length === 0 ? [] : [['Stands in', away.join('\n')] as const]),
   ];
 }
 

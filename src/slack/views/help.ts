@@ -32,7 +32,10 @@ export const HELP_GROUPS: readonly { readonly title: string; readonly names: rea
   { title: EVERYDAY, names: [] },
   { title: 'Look up', names: ['name', 'rules', 'orders', 'order', 'prereg', 'help'] },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
-  { title: 'People and money', names: ['link', 'whoami', 'use', 'unlink', 'prices', 'spend'] },
+  {
+    title: 'People and money',
+    names: ['link', 'whoami', 'use', 'unlink', 'away', 'back', 'prices', 'spend'],
+  },
   { title: 'Admin', names: ['settings', 'audit'] },
 ];
 

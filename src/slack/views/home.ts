@@ -3,6 +3,7 @@ import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { StandIn } from '../../policy/approvals.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -50,6 +51,10 @@ export interface HomeData {
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
+  /** Who stands in for the person, who is away. */
+  readonly standIn: StandIn | undefined;
+  /** For whom the person stands in. */
+  readonly standsInFor: readonly StandIn[];
   /** The person's own open orders. */
   readonly open: readonly Order[];
   /** What expires next, soonest first. */
@@ -71,6 +76,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ),
     ...actions('home', data.isAdmin ? [SETTINGS_BUTTON] : []),
     ...unreadablePart(data),
+    ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...openPart(data.open),
@@ -91,6 +97,7 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
   return [
     header('Domain Steward'),
     ...unreadablePart(data),
+    ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...(data.open.length > 0 ? openPart(data.open) : []),
@@ -133,6 +140,18 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
       `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
     ),
   ];
+}
+
+/** Who stands in for whom, as far as it concerns the person. */
+function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
+  return lines([
+    ...(standIn === undefined
+      ? []
+      : [
+          `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
+        ]),
+    ...standsInFor.map(({ userId, until }) => `You stand in for ${mention(userId)} until ${moment(until)}.`),
+  ]);
 }
 
 /** Says what is missing, and to whom it matters also why. */

@@ -5,7 +5,7 @@ import type { Demand, Requirement } from '../../policy/evaluate.ts';
 import type { RuleReference } from '../../policy/policy.ts';
 import { storedRule } from '../../policy/stored-demand.ts';
 import { count } from './blocks.ts';
-import { mention, mentionApprover, quote } from './mrkdwn.ts';
+import { mention, mentionApprover, moment, quote } from './mrkdwn.ts';
 import type { HistoryEvent } from './order.ts';
 
 /*
@@ -13,7 +13,7 @@ import type { HistoryEvent } from './order.ts';
  */
 
 /** `rule “transfers of the brand” of policy version 3`; what stands behind every policy by the settings that say it. */
-export function ruleName(rule: RuleReference): string {
+function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
       return `rule “${quote(rule.name, 100)}” of policy version ${rule.version}`;
@@ -34,7 +34,7 @@ export function ruleNames(rules: readonly RuleReference[]): string {
 const decidedDetail = z.object({ decidedBy: z.array(storedRule) });
 
 /** The rules that decided what an order needs when it was asked for; none where only the settings did. */
-export function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
+function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
   const asked = history.findLast(({ kind }) => kind === 'requested' || kind === 'confirmed');
   const rules = decidedDetail.safeParse(asked?.detail).data?.decidedBy ?? [];
   return rules.some(({ kind }) => kind === 'rule') ? rules : [];
@@ -73,7 +73,7 @@ export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | 
 }
 
 /** Who approved, each in a mention, with whose place they took: `@Carol for @Bob`. */
-export function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
+function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
@@ -122,8 +122,8 @@ export function changedDemandLine({
   if (!isStricter) return undefined;
   if (demand.outcome === 'refuse')
     return `:warning: The policy has changed and does not allow this any more: ${ruleNames(demand.refusedBy)}. It cannot be approved.`;
-  const what = isRuled(demand) ? `Policy version ${policyVersion}` : 'The settings';
-  return `:warning: More is needed than when this was asked for: ${what} ${isRuled(demand) ? 'asks' : 'ask'} for it.`;
+  const asks = isRuled(demand) ? `Policy version ${policyVersion} asks` : 'The settings ask';
+  return `:warning: ${asks} for more than when this was asked for.`;
 }
 
 /** How many approvals a waiting order needs; undefined where several requirements each need some. */
@@ -150,7 +150,9 @@ export function decisionApprovers({ demand, standIns }: WaitingDecision): string
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
 }
 
-/** `@Carol stands in for @Bob`, for each. */
+/** `@Carol for @Bob until 24 Dec`, for each. */
 export function standInLines({ standIns }: WaitingDecision): string[] {
-  return [...standIns].map(([away, { userId }]) => `${mention(userId)} stands in for ${mention(away)}`);
+  return [...standIns].map(
+    ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,
+  );
 }

@@ -47,6 +47,8 @@ const FULL: HomeData = {
   unreadableGroups: [],
   toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
   toResolve: [sampleOrder('UNKNOWN')],
+  standIn: undefined,
+  standsInFor: [],
   open: [sampleOrder('EXECUTING')],
   next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
   months: [
@@ -68,6 +70,8 @@ it('the Home tab of somebody new', () => {
     unreadableGroups: [],
     toDecide: undefined,
     toResolve: [],
+    standIn: undefined,
+    standsInFor: [],
     open: [],
     next: [],
     months: [],
