@@ -1,7 +1,7 @@
 import { currentPolicy, type DecideDeps } from './decide.ts';
 import { isRequester, type Order } from './order.ts';
 import { refusalToDecide } from './policy.ts';
-import type { OrderFilter } from './ports.ts';
+import type { OrderFilter, OrderStore } from './ports.ts';
 
 /*
  * Who sees an order, and who is to hear of one that waits.
@@ -19,9 +19,17 @@ async function seesAll(deps: ReachDeps, { id, isAdmin }: Viewer): Promise<boolea
   return isAdmin || (await currentPolicy(deps, [id])).approvers.has(id);
 }
 
-/** What a list for a person leaves out. */
-export async function visibleTo(deps: ReachDeps, viewer: Viewer): Promise<Pick<OrderFilter, 'visibleTo'>> {
-  return (await seesAll(deps, viewer)) ? {} : { visibleTo: viewer.id };
+/** The orders of a filter that a person may see. Whether they are an approver is asked only where that matters. */
+export async function visibleOrders(
+  deps: ReachDeps & { readonly store: Pick<OrderStore, 'list'> },
+  viewer: Viewer,
+  filter: Omit<OrderFilter, 'visibleTo'>,
+): Promise<readonly Order[]> {
+  const all = await deps.store.list(filter);
+  const matters = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  return !matters || (await seesAll(deps, viewer))
+    ? all
+    : deps.store.list({ ...filter, visibleTo: viewer.id });
 }
 
 /** Whether a person may see an order. */
