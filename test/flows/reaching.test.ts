@@ -278,3 +278,44 @@ describe('an order asked for in a direct message with the bot', () => {
     await order.ends('CANCELLED');
   });
 });
+
+describe('an order that waits for long', () => {
+  /** Watches a name that expires in some days by its registry. */
+  async function watch(name: string, days: number): Promise<void> {
+    const expires = new Date(t.service.clock.registry() + days * 86_400_000).setUTCHours(12, 0, 0, 0);
+    t.service.state.addDomain({ name, context: 4, expires });
+    await told(t.alice, () => t.alice.command(DOMAINS, `/domain watch ${name}`));
+  }
+
+  test('is called about once, in the thread and by direct message, and can still be approved', async () => {
+    await settings({ approval_escalate_after: '1s', approval_escalate_to: 'U0ADA' });
+    // Tomorrow, so that nobody is left alone because it is night where they live.
+    await watch('called.rest', 1);
+    const order = await ask(t.workspace, t.alice, '/domain renew called.rest');
+    const called = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('<@U0ADA> should know')),
+      { what: 'the call in the thread' },
+    );
+    expect(called.notifies).toContain('U0ADA');
+    const direct = () => new SeenOrder(t.workspace, order.id, 'D0ADA').messages();
+    await t.workspace.waitFor(() => direct()[0], { what: 'the call by direct message' });
+    expect(direct().map(textOf).join()).toContain(`/domain order ${order.id}`);
+    expect(order.state).toBe('PENDING');
+    expect(await told(t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`))).toContain(
+      'others called, because it still waited',
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(await countIn(order, 'D0ADA')).toBe(1);
+  });
+
+  test('is reminded of sooner when a name of it expires soon', async () => {
+    await watch('sooner.rest', 5);
+    const order = await ask(t.workspace, t.alice, '/domain renew sooner.rest');
+    const row = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
+    const hoursTo = (moment: Date | null) => (Number(moment) - Number(row.createdAt)) / 3_600_000;
+    expect([row.remindAt, row.escalateAt, row.expiresAt].map(hoursTo)).toEqual([2, 12, 72]);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+});
