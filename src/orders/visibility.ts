@@ -1,8 +1,8 @@
-import { type ApproverDeps, approversOf, generalApprovers, waitingDecision } from './approvers.ts';
-import type { DecideDeps } from './decide.ts';
+import { type ApproverDeps, approversOf, waitingDecision, waitingFor } from './approvers.ts';
+import type { DemandDeps } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
 import { refusalToDecide } from './policy.ts';
-import type { OrderFilter } from './ports.ts';
+import type { OrderFilter, OrderStore } from './ports.ts';
 
 /*
  * Who sees an order, and who is to hear of one that waits.
@@ -13,13 +13,25 @@ export interface Viewer {
   readonly isAdmin: boolean;
 }
 
-/** What a list for a person leaves out: private orders of others, unless an admin or an approver of the settings looks. */
-export async function visibleTo(
-  deps: ApproverDeps,
-  { id, isAdmin }: Viewer,
-): Promise<Pick<OrderFilter, 'visibleTo'>> {
-  // Who cannot be confirmed as an approver sees no more than others.
-  return isAdmin || (await generalApprovers(deps, [id])).approvers.has(id) ? {} : { visibleTo: id };
+/**
+ * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
+ * confirmed as an approver does not.
+ */
+async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Promise<boolean> {
+  return isAdmin || (await waitingFor(deps, id, [])).isApprover;
+}
+
+/** The orders of a filter that a person may see. Whether they are an approver is asked only where that matters. */
+export async function visibleOrders(
+  deps: ApproverDeps & { readonly store: Pick<OrderStore, 'list'> },
+  viewer: Viewer,
+  filter: Omit<OrderFilter, 'visibleTo'>,
+): Promise<readonly Order[]> {
+  const all = await deps.store.list(filter);
+  const matters = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  return !matters || (await seesAll(deps, viewer))
+    ? all
+    : deps.store.list({ ...filter, visibleTo: viewer.id });
 }
 
 /** Whether a person may see an order. */
@@ -31,7 +43,7 @@ export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: 
 
 /** People and the members of groups, each once; a group that Slack does not tell adds nobody. */
 export async function peopleAmong(
-  { directory }: Pick<DecideDeps, 'directory'>,
+  { directory }: Pick<ApproverDeps, 'directory'>,
   ids: readonly string[],
 ): Promise<readonly string[]> {
   const people = await Promise.all(
@@ -41,7 +53,10 @@ export async function peopleAmong(
 }
 
 /** The people who may approve a waiting order at this moment, those who stand in for others among them. */
-export async function peopleWhoMayApprove(deps: DecideDeps, order: Order): Promise<readonly string[]> {
+export async function peopleWhoMayApprove(
+  deps: ApproverDeps & DemandDeps,
+  order: Order,
+): Promise<readonly string[]> {
   const { demand, standIns } = await waitingDecision(deps, order);
   const listed = await peopleAmong(
     deps,

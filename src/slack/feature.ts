@@ -9,6 +9,7 @@ import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
+import type { Viewer } from '../orders/visibility.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
@@ -178,6 +179,11 @@ export interface Feature {
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+}
+
+/** An interaction's person, as far as what they may see goes. */
+export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): Viewer {
+  return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 
 /** The account that an interaction's person works with. */

@@ -1,7 +1,8 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { buttonsOf, DOMAINS, link, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, SeenOrder } from '../support/orders.ts';
 
 /*
@@ -209,5 +210,112 @@ describe('where the bot cannot post in the place it was asked for', () => {
     expect(await countIn(order, 'D0BOB')).toBe(0);
     await t.bob.click(copy.card, 'order_approve');
     await order.ends('SUCCEEDED');
+  });
+});
+
+describe('an order asked for in a direct message with the bot', () => {
+  const asked = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
+
+  /** What a person finds of an order in lists and by its id. */
+  async function found(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
+    const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
+    const shown: string[] = [];
+    for (const command of commands) {
+      const answer = await told(person, () => person.command('C0GENERAL', `/domain ${command}`));
+      if (answer.includes(order.id) && !answer.includes('There is no order')) shown.push(command);
+    }
+    return shown;
+  }
+
+  test('stands there and with the approvers, and in no channel', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await asked('/domain renew juice.rest');
+    expect(textOf(order.card)).toContain('private: only the person who asked, approvers and admins see it');
+    const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => copyIn(order, channel)));
+    expect(await countIn(order, GENERAL)).toBe(0);
+    expect(await countIn(order, DOMAINS)).toBe(0);
+    for (const copy of copies) expect(buttonsOf(copy.card)).toContain('order_approve');
+    await t.bob.click(copies[0]?.card ?? order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    for (const copy of copies) await copy.becomes('SUCCEEDED');
+    expect(await countIn(order, GENERAL)).toBe(0);
+  });
+
+  test('is found by who asked, approvers and admins alone', async () => {
+    await settings({ approvers: 'U0BOB' });
+    const order = await asked('/domain renew kitchen.rest');
+    const everywhere = [
+      'orders',
+      'orders pending',
+      'orders kitchen.rest',
+      `order ${order.id}`,
+      'name kitchen.rest',
+    ];
+    expect(await found(t.carol, order, 'kitchen.rest'), 'somebody else').toEqual([]);
+    for (const person of [t.alice, t.bob, t.ada]) {
+      expect(await found(person, order, 'kitchen.rest')).toEqual(everywhere);
+    }
+    await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
+    const refused = await told(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
+    expect(refused).toContain('It is private');
+    expect(refused).not.toContain('U0ALICE');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+    expect(await found(t.carol, order, 'kitchen.rest'), 'after its end').toEqual([]);
+  });
+
+  test('is asked about by approvers, who are answered in a direct message', async () => {
+    const order = await asked('/domain renew ladle.rest');
+    const copy = await copyIn(order, 'D0BOB');
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
+    await t.bob.submit(form, { question: 'Which client?' });
+    const question = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('Which client?')),
+      { what: 'the question where it was asked for' },
+    );
+    expect(textOf(question)).toContain('Write <@U0BOB> a direct message');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+});
+
+describe('an order that waits for long', () => {
+  /** Watches a name that expires in some days by its registry. */
+  async function watch(name: string, days: number): Promise<void> {
+    const expires = new Date(t.service.clock.registry() + days * 86_400_000).setUTCHours(12, 0, 0, 0);
+    t.service.state.addDomain({ name, context: 4, expires });
+    await told(t.alice, () => t.alice.command(DOMAINS, `/domain watch ${name}`));
+  }
+
+  test('is called about once, in the thread and by direct message, and can still be approved', async () => {
+    await settings({ approval_escalate_after: '1s', approval_escalate_to: 'U0ADA' });
+    // Tomorrow, so that nobody is left alone because it is night where they live.
+    await watch('called.rest', 1);
+    const order = await ask(t.workspace, t.alice, '/domain renew called.rest');
+    const called = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('<@U0ADA> should know')),
+      { what: 'the call in the thread' },
+    );
+    expect(called.notifies).toContain('U0ADA');
+    const direct = () => new SeenOrder(t.workspace, order.id, 'D0ADA').messages();
+    await t.workspace.waitFor(() => direct()[0], { what: 'the call by direct message' });
+    expect(direct().map(textOf).join()).toContain(`/domain order ${order.id}`);
+    expect(order.state).toBe('PENDING');
+    expect(await told(t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`))).toContain(
+      'others called, because it still waited',
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(await countIn(order, 'D0ADA')).toBe(1);
+  });
+
+  test('is reminded of sooner when a name of it expires soon', async () => {
+    await watch('sooner.rest', 5);
+    const order = await ask(t.workspace, t.alice, '/domain renew sooner.rest');
+    const row = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
+    const hoursTo = (moment: Date | null) => (Number(moment) - Number(row.createdAt)) / 3_600_000;
+    expect([row.remindAt, row.escalateAt, row.expiresAt].map(hoursTo)).toEqual([2, 12, 72]);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
   });
 });

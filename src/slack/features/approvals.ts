@@ -18,6 +18,7 @@ import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { maySee } from '../../orders/visibility.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
   type Action,
@@ -29,6 +30,7 @@ import {
   reasonOf,
   type Submitted,
   textOf,
+  viewerOf,
 } from '../feature.ts';
 import { uploadText } from '../platform/upload.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
@@ -219,7 +221,8 @@ async function showAnswers(call: ActionCall): Promise<void> {
     orders.store.load(call.value),
     orders.store.answers(call.value),
   ]);
-  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
+  if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
+    return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
   if (answers.length === 0)
     return call.respond(textMessage('Nothing more was kept of what the service said.'));
   const title = orderTitle(order);

@@ -1,5 +1,6 @@
+import { visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import type { CommandCall, Feature } from '../feature.ts';
+import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
@@ -23,7 +24,7 @@ async function runName(call: CommandCall): Promise<void> {
   const [listed, known, found, { reminderDays }] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
-    orders.store.list({ name: ascii, limit: ORDERS_SHOWN }),
+    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
   ]);
   await call.respond(
