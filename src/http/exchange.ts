@@ -157,8 +157,8 @@ export function exchange(
 const DEADLINE_PASSED = new Error('the exchange is over');
 
 /**
- * Sends one request on a connection of its own: one that was used before may be closed by the server while the request goes
- * out, and nobody could tell whether it was carried out. The client closes the connection by itself, because with
+ * Sends one request on a connection of its own: one that was used before may be closed by the server while the request
+ * goes out, and nobody could tell whether it was carried out. The client closes the connection by itself, because with
  * `Connection: close` undici makes an error with a stack for every answer, which is slow.
  */
 export async function exchangeOnFreshConnection(

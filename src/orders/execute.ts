@@ -55,7 +55,7 @@ export interface ExecuteDeps {
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
-/** A request that has not left this long after its mark is kept back: once the lease ends, somebody may settle the order. */
+/** A request that has not left this long after its mark is kept back: after the lease somebody may settle the order. */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Extensions of the lease within one lease. */
 const HEARTBEATS = 4;
@@ -72,8 +72,8 @@ interface Worker extends ExecuteDeps {
 }
 
 /**
- * Changes the order of a claim; it is read again only when somebody else has changed it. Every change renews the lease, so
- * that an item that is marked as sent has the whole of it to be answered in.
+ * Changes the order of a claim; it is read again only when somebody else has changed it. Every change renews the lease,
+ * so that an item that is marked as sent has the whole of it to be answered in.
  */
 async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
   const { leaseMs = LEASE_MS } = worker;
@@ -196,9 +196,9 @@ async function sendItems(
 }
 
 /**
- * Whether the people of an order are still members. This is asked before each item, because an order of many names takes
- * long. When somebody has left, the items that have not been sent are stopped; while Slack does not tell, they are left for
- * another claim.
+ * Whether the people of an order are still members. This is asked before each item, because an order of many names
+ * takes long. When somebody has left, the items that have not been sent are stopped; while Slack does not tell, they
+ * are left for another claim.
  */
 async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<boolean> {
   const members = await checkMembers(worker.directory, worker.people);

@@ -219,8 +219,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and sending the task once more is safe. It is safe when the answer
- * proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and sending the task once more is safe. It is safe when the
+ * answer proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
  */
 function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

@@ -254,8 +254,8 @@ export async function send<I, O>(
 }
 
 /**
- * The envelope of a failure, of a task whose answers hold secrets. The failure may hold one too, so whatever the task would
- * read as a secret is masked, and everything that stands in no documented place is left out.
+ * The envelope of a failure, of a task whose answers hold secrets. The failure may hold one too, so whatever the task
+ * would read as a secret is masked, and everything that stands in no documented place is left out.
  */
 function withoutReadSecrets<O>(
   read: () => Reading<O>,

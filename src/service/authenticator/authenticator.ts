@@ -18,7 +18,10 @@ export interface Authenticator {
   invalidateSession(session: Session): void;
   /** Checks the credential at the service. */
   verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
-  /** Ends the sessions; those that were handed in or out only with `all`. Failures are ignored: sessions end by themselves. */
+  /**
+   * Ends the sessions; those that were handed in or out only with `all`. Failures are ignored: sessions end by
+   * themselves.
+   */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
@@ -39,7 +42,9 @@ export type Verification =
       /** When that session runs out, as far as is known. */
       readonly sessionEndsAt?: number | undefined;
     }
-  /** The document shows no check of a trusted application; a session that was handed in was checked when it was opened. */
+  /**
+   * The document shows no check of a trusted application; a session that was handed in was checked when it was opened.
+   */
   | { readonly verified: false; readonly reason: 'no_check_documented' | 'session_handed_in' };
 
 /** Waits so many milliseconds, or rejects as soon as it is given up. */
