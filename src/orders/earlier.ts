@@ -59,7 +59,8 @@ export async function findEarlier(
 }
 
 /**
- * The event that stops the names that the first order found names. Those of another order get an event of their own.
+ * The event that stops the names that belong to the order of the first finding. Those of another order get an event of
+ * their own.
  */
 export function stopForEarlier(
   order: Order,
