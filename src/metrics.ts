@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ORDER_STATES } from './orders/order.ts';
 
-/** What operators watch. Nothing in it is personal: no names, no people, no contexts. */
+/** The figures that operators watch. None of them is personal: there are no names, no people and no contexts in them. */
 export interface Metrics {
   /** Prometheus' text format. */
   text(): Promise<string>;
@@ -31,7 +31,7 @@ export interface MetricsSources {
   >;
 }
 
-/** Prometheus waits 10 s for a scrape. */
+/** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
 /** @param sources asked at every scrape */
@@ -87,7 +87,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database the rest is told all the same; old figures would mislead.
+      // Without the database the other figures are still served. Its old figures would mislead, so they are left out.
       const figures = await Promise.race([
         sources.orders().catch(() => undefined),
         sleep(SOURCES_MS, undefined, { ref: false }),

@@ -31,8 +31,10 @@ const REASONS_FOR_THE_LOG =
   /^(another database,|its heartbeat|nobody was at work|the server|a redirect,|contradicts itself,|answered with|has nothing) /;
 
 /** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
-const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|fault|super)$/;
-/** What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors. */
+const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super)$/;
+/**
+ * What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors.
+ */
 const PROPERTIES_FOR_THE_LOG = /^(?:activity|name|unreadable|what)$/;
 
 const node = z.looseObject({ type: z.string(), start: z.number(), end: z.number() });

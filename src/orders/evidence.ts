@@ -12,7 +12,7 @@ export type Evidence =
   | ({ readonly kind: 'hint' } & Omit<Hint, 'seenAt'>)
   | { readonly kind: 'nothing' };
 
-/** Looks at public records. Implemented by expiry. */
+/** Asks public records about an item. Implemented by expiry. */
 export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
 interface EvidenceDeps {
@@ -53,7 +53,7 @@ async function resolveAsDone(
   if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
 }
 
-/** A hint that is there already is refused by the order, and nothing is written. */
+/** Keeps a hint with the item. The order refuses a hint that it has already, and then nothing is written. */
 async function keepHint(
   deps: EvidenceDeps,
   { id }: Order,

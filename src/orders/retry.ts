@@ -19,8 +19,8 @@ export type TypedAgain = Pick<OrderRequest, 'input' | 'secret' | 'reason' | 'acc
 type RetryDeps = RequestDeps & DecideDeps;
 
 /**
- * A new order of the names that failed, with the same account. Who presses is asking: neither their approval nor that of
- * anybody who asked for it before counts.
+ * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester; their
+ * approval does not count, nor does that of anybody who asked for it before.
  */
 export async function retryOrder(
   deps: RetryDeps,
@@ -57,7 +57,7 @@ export async function retryOrder(
     ...request,
     ...content,
     retries: order,
-    // However often it is pressed, one order is retried once; the new one can be retried in its turn.
+    // An order is retried once, however often the button is pressed. The new order can be retried in its turn.
     deliveryId: `retry:${order.id}`,
   });
 }
@@ -76,7 +76,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
 async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
-  // Its card was shown while there was time: this takes the button off.
+  // The card still has its button from when there was time; telling takes it off.
   await deps.store.requestTelling(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
@@ -94,13 +94,13 @@ async function namesToRetry(
   return failed.length > 0 ? { failed } : { refusal: nothingToRetry(order) };
 }
 
-/** Why nothing of a failed order is left to ask for again. A request whose answer never came proves nothing. */
+/** Why nothing of a failed order is left to retry. A request without an answer proves nothing. */
 function nothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
-/** Whether what was typed is the order again, and not another one. */
+/** Whether what was typed asks for the same as the order. */
 function asksForTheSame(order: Order, typed: TypedAgain, failed: readonly string[]): boolean {
   const checked = taskNamed(order.task).check(typed.input);
   return (

@@ -8,7 +8,8 @@ import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 
 /**
- * The requester or an approver stops what waits to be sent. What is being sent goes on: its answer is kept as it comes.
+ * Stops the items that wait to be sent, for the requester or an approver. A request under way goes on, and its answer is
+ * kept.
  */
 export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {

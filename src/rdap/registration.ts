@@ -18,7 +18,7 @@ export interface RdapRegistration {
   readonly statuses: readonly string[];
 }
 
-/** An answer that is none: the reason completes “the registry's record cannot be read: …”. */
+/** An answer that cannot be used; the reason completes “the registry's record cannot be read: …”. */
 export interface RdapUnreadable {
   readonly kind: 'unreadable';
   readonly reason: string;

@@ -35,7 +35,7 @@ export interface ServiceClientOptions {
   readonly credential: Credential;
   /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
   readonly jsonAuth: 'basic' | 'session';
-  /** Budget of one call in milliseconds, over everything from opening a session to the answer's last byte. */
+  /** Time limit of one call in milliseconds, from opening a session to the answer's last byte. */
   readonly timeoutMs: number;
   /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
   readonly replyTo?: string | undefined;
@@ -86,7 +86,7 @@ export interface CallOptions {
 
 export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** One credential's way to the service. Immutable; sessions are its own and shared by its concurrent calls. */
+/** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.
@@ -124,7 +124,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     secrets: credentialSecrets(credential),
   };
   const authenticator = createAuthenticator(clientContext, options);
-  // Counted, not collected: a set of results would keep large ones alive long after their calls are over.
+  // The calls are only counted: a set of their promises would keep large results in memory after the calls are over.
   let underWay = 0;
   let onIdle = (): void => undefined;
   let closed = false;
@@ -160,12 +160,13 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     }
     const via = support.interface;
     const deadline = deadlineOf(call);
-    const prepared = prepare(clientContext, task, input, via, { replyTo, ctid, keys });
+    const sendOptions = { deadline, beforeFirstByte: call.beforeFirstByte };
+    const prepared = prepare(clientContext, { task, input, via, general: { replyTo, ctid, keys } });
     const first = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.();
     let refusal: ServiceError;
     try {
-      return await send(clientContext, prepared, first, deadline, call.beforeFirstByte);
+      return await send(clientContext, prepared, first, sendOptions);
     } catch (error) {
       if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
       authenticator.invalidateSession(first.session);
@@ -173,7 +174,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     }
     const second = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.(refusal);
-    return send(clientContext, prepared, second, deadline, call.beforeFirstByte);
+    return send(clientContext, prepared, second, sendOptions);
   }
 
   return {
@@ -211,15 +212,15 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         if (underWay === 0) resolve();
       });
       await authenticator.logout(sessions);
-      // Not `close`: that would wait for connections that a call in vain has long given up.
+      // `close` would wait for connections that calls have given up already.
       await agent.destroy();
     },
   };
 }
 
 /**
- * Whether a refusal may be the session's fault and a second try with a new one is safe: it is when the answer proves
- * that the task was not carried out. For a task that charges only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and sending the task once more is safe. It is safe when the
+ * answer proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
  */
 function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

@@ -8,8 +8,8 @@ import { storedDemand } from '../policy/stored-demand.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
- * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like everything else
- * that comes from outside; what every order needs is compiled, which takes a third off the time.
+ * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
+ * The schemas that every order needs are compiled, because they run often.
  */
 
 /** A moment, as a column (`Date`) or within an aggregate (ISO 8601). */
@@ -111,7 +111,7 @@ export const orderColumns = z.object({
   approvals: z.array(z.object({ userId: z.string(), at: moment })),
 });
 
-/** An order out of its row. */
+/** Reads an order from its row. */
 export function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
@@ -187,7 +187,7 @@ export function selectById(ids: readonly string[]): Statement {
   return selectColumnsById('by id', ORDER_COLUMNS, ids);
 }
 
-/** One order alone has a plan that is kept, where that for many is made each time. @param what names the statement */
+/** A statement of its own for one order lets PostgreSQL keep its plan. @param what part of the statement's name */
 function selectColumnsById(what: string, columns: Prisma.Sql, ids: readonly string[]): Statement {
   const [id, ...more] = ids;
   return more.length === 0
@@ -220,7 +220,7 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** Every kind of event once: the compiler misses none. */
+/** Every kind of event; the compiler reports one that is missing. */
 const KINDS = {
   requested: 'requested',
   confirmed: 'confirmed',
@@ -245,7 +245,7 @@ const KINDS = {
   finished: 'finished',
 } as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
 
-/** What a line of the audit log says. */
+/** The columns of a line of the audit log. */
 export const event = {
   version: z.number(),
   at: moment,
@@ -297,7 +297,7 @@ export function selectAllEvents(
     ORDER BY e.at, e.id LIMIT ${limit}`;
 }
 
-/** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
+/** What follows `FROM orders o` for a filter, the newest first; drafts only when it names them. */
 export function whereFilter({ states, tasks, requesterId, visibleTo, name, limit }: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,

@@ -20,7 +20,7 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
           where: {
             state: 'SUCCEEDED',
             order: { task: { in: tasks } },
-            // What a person settled without an answer counts on the day on which its order ended.
+            // An item that a person settled without an answer counts on the day on which its order ended.
             OR: [{ answeredAt: span }, { answeredAt: null, order: { closedAt: span } }],
           },
           select: {

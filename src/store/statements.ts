@@ -7,11 +7,11 @@ import { named, Prisma, type Statement } from './database.ts';
 import { LOG_POSITION } from './session.ts';
 
 /*
- * Changing orders: all changes of a moment are one SQL statement, so one round trip and one transaction by itself. With a
- * call of Prisma's a table it takes three times the processor time.
+ * Changing orders: all changes of a moment are one SQL statement, and so one round trip and one transaction. Calls of
+ * Prisma for each table would take much more processor time.
  */
 
-/** In these states the sealed input may still be sent; in all others it is wiped. */
+/** The states in which the sealed input may still be sent; in all others it is wiped. */
 const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 'APPROVED', 'EXECUTING']);
 
 /** Whether an item holds its task and name: while its order is open, unless it was stopped and is free again. */
@@ -19,15 +19,14 @@ function holdsKey(order: Order, item: OrderItem): boolean {
   return isOpen(order.state) && !(item.state === 'FAILED' && item.result?.stoppedBy !== undefined);
 }
 
-/** What an item holds while its order is open: unique, so that a task and name have one open order. */
+/** The key that an item holds while its order is open. It is unique, so that a task and name have one open order. */
 export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'>): string {
   return `${order.task}:${item.name}`;
 }
 
 /**
- * Keeps a new order, or one that the database has lost: answers with a row, or fails by a unique key that another
- * order holds. All orders take their open keys in the same sequence, so that of two for the same names one waits for
- * the other, and not each for each.
+ * Inserts a new order, or one that the database has lost. Answers with a row, or fails by a unique key that another order
+ * holds. All orders take their open keys in the same sequence, so that two orders for the same names cannot deadlock.
  */
 export function insertOrder(
   order: Order,
@@ -69,10 +68,10 @@ export function insertOrder(
 }
 
 /**
- * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
- * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written. A
- * lease ends with the change, but for that of a worker, which the change of a worker extends. Slack is to be told since the
- * first change that it does not show; while it is away, no change brings the next try forward.
+ * Commits changes of different orders. Answers with a row for each, except for those that somebody else has changed
+ * since they were read, and with the end of the server's log. Only the columns that a transition can change are
+ * written. A change ends the order's lease; a change by its worker extends it. `tell_due_at` is that of the first
+ * change that Slack does not show; while Slack is away, no change brings the next try forward.
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
@@ -186,9 +185,8 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
 }
 
 /**
- * Locks an order and all that it asks for again, directly or through others: nothing of them changes until the
- * transaction ends. Answers with their ids. In one sequence, so that two of a kind wait for each other and not each for
- * each.
+ * Locks an order and all orders that it asks for again, directly or through others, until the transaction ends. Answers
+ * with their ids. All such statements lock in the same sequence, so that two of them cannot deadlock.
  */
 export function lockRetried(orderId: string): Prisma.Sql {
   return Prisma.sql`
@@ -200,14 +198,16 @@ export function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** Nothing but what waits for people is due further ahead: what is, was noted by a clock that was put back since. */
+/**
+ * Except for orders that wait for people, nothing is due later: a later moment is from a clock that was set back since.
+ */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   deadlines: FARTHEST_MS,
   execution: FARTHEST_MS,
   observation: 2 * 60 * 60_000,
 };
 
-/** Whether a lease of the database's clock is over; one that a clock has noted that was put back since counts as over. */
+/** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
 export const isLeaseOver = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
@@ -216,7 +216,7 @@ export const isLeaseOver = (
 /** The end of a lease that begins now, by the database's clock. */
 export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
-/** Claims orders of a lane that are due by `until` and that nobody is at; their workers, if any, have fallen silent. */
+/** Claims orders of a lane that are due by `until` and have no lease, or whose lease is over. */
 export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
   const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
   return named(
@@ -239,7 +239,7 @@ export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limi
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Leaves an order alone that nobody carries out, for a pause that doubles from try to try. */
+/** Puts an order off that has no worker. The pause doubles with each try. */
 export function putOffOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
@@ -247,7 +247,7 @@ export function putOffOrder(id: string): Prisma.Sql {
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
-/** Says when an order is due next that nobody has changed, and ends the lease of who looked at it. */
+/** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
 export function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
   return named(
     'reschedule an order',
@@ -257,12 +257,12 @@ export function rescheduleOrder(id: string, version: number, due: Date | undefin
   );
 }
 
-/** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */
+/** Deletes expired drafts with all that belongs to them. Answers with a row for each. */
 export function deleteExpiredDrafts(now: Date): Prisma.Sql {
   return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
 }
 
-/** Forgets the drafts of a person. */
+/** Deletes the drafts of a person. */
 export function deleteDraftsOf(requesterId: string): Prisma.Sql {
   return deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`);
 }
@@ -279,7 +279,7 @@ function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
     DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
 }
 
-/** Answers with what was sealed to exactly one of all who ask, and wipes it. */
+/** Wipes a secret and answers with it. Of several that ask at once, exactly one gets it. */
 export function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
   return Prisma.sql`
     WITH kept AS (
@@ -306,12 +306,12 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     answered_at: item.answeredAt,
     result: item.result,
     open_key: holdsKey(order, item) ? openKey(order, item) : undefined,
-    // A draft, or an order that was lost, turns out to have been sent: another one may hold the name by now.
+    // A draft, or an order that was lost, may turn out to have been sent. Another order may hold the name by then.
     yields: order.state === 'UNKNOWN',
   }));
 }
 
-/** What an item of {@link asItems} holds while its order is open. */
+/** The open key of an item of {@link asItems}; none when it yields to another order that holds it. */
 const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
   SELECT FROM order_items other WHERE other.open_key = i.open_key AND other.order_id <> i.order_id
 ) THEN NULL ELSE i.open_key END`;
@@ -352,12 +352,12 @@ function insertEvents(events: readonly (OrderLogEntry & { readonly order_id: str
 }
 
 /**
- * JSON that PostgreSQL keeps. It cannot hold NUL and lone surrogates, which a service's answer may bring: they
- * become U+FFFD, for an outcome that could not be kept would be lost.
+ * JSON that PostgreSQL can store. It takes no NUL and no lone surrogates, which an answer of the service may contain.
+ * They become U+FFFD, because an outcome that cannot be stored would be lost.
  */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // Both are escaped; a text that spells such an escape out only takes the longer way.
+  // Both are escaped in JSON. A text that merely looks like such an escape is only checked more closely.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,

@@ -78,8 +78,8 @@ export function parseHostName(text: string): Parsed<HostName> {
 }
 
 /**
- * The zone that a text names which is no domain name, as far as its ending can be read: `rest` of `under_score.rest`.
- * What else was given for such a name is checked against the rules of its zone all the same.
+ * The zone of a text that is no domain name, read from its ending: `rest` of `under_score.rest`. The other fields of such
+ * a request are checked against the rules of that zone, so that its writer hears of everything at once.
  */
 export function zoneOfUnreadable(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
@@ -112,7 +112,7 @@ function decodePercent(text: string): string {
 }
 
 function readHost(text: string): Parsed<HostName> {
-  // IDNA sees these as dots too (UTS 46), and people type them with Asian keyboards.
+  // IDNA takes these for dots too (UTS 46), and Asian keyboards type them.
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')

@@ -7,9 +7,9 @@ export interface ZoneTask {
   readonly listedAs: string | undefined;
   /** The subject of "… is not possible", for `slack/views/zone-issue.ts`. */
   readonly words: string;
-  /** Costs money whatever a profile says, so that a gap in one never lets money out without an approval. */
+  /** Costs money whatever a profile says: an error in a profile must not let a charge go out without an approval. */
   readonly alwaysChargeable?: true;
-  /** What it is called when the zone locks transfers after it. */
+  /** What the task is called where people read of the transfer lock that it begins; undefined when it begins none. */
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
@@ -68,7 +68,7 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/** Whether something costs money; where the document does not say, it is not known to be free. */
+/** Whether something costs money. Where the document does not say, it is not called free. */
 export type Charge = 'yes' | 'no' | 'not_stated';
 
 /** Whether a task costs money in a zone, as far as anybody knows. */

@@ -112,7 +112,7 @@ describe('what an answer means for a charge', () => {
     const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
     for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
       expect(
-        classifyResponse({ effect: 'charge' }, httpStatus, done, '', undefined).kind,
+        classifyResponse({ effect: 'charge' }, { status: httpStatus, envelope: done, unreadable: '' }).kind,
         String(httpStatus),
       ).toBe('unknown_outcome');
     }

@@ -23,7 +23,7 @@ test('a name is governed by the profile of its zone, any other by the general ru
   expect(zoneFor('.rest')).toBe(rest);
   expect(zoneFor('cafe.forest')).toBe(general);
   expect(zoneFor('rest.com')).toBe(general);
-  expect(documentedZones()).toEqual([rest]);
+  expect(documentedZones()).toContain(rest);
 });
 
 describe('names in .rest', () => {

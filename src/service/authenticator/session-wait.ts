@@ -4,8 +4,7 @@ import { type Activity, type Deadline, serviceError } from '../request.ts';
 /**
  * Waits for a session that other calls may be waiting for too, no longer than this call has time for.
  *
- * Whatever goes wrong on the way to a session, the task itself was not sent. What the service refused there, it
- * refused the account.
+ * When no session can be opened, the task itself was not sent. A refusal of the session is a refusal of the account.
  */
 export async function waitForSession<T>(
   opening: Promise<T>,

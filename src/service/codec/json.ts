@@ -11,7 +11,7 @@ export interface Decoded {
   readonly envelope: Envelope;
   /** The answer as it came, to see quickly whether it may echo a secret. */
   readonly text: string;
-  /** Whether a look at the text is not enough: characters stand for others, or a key is `__proto__`. */
+  /** Whether the text may not show what the values hold: characters are escaped, or a key is `__proto__`. */
   readonly opaque: boolean;
 }
 

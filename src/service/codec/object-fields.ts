@@ -4,10 +4,9 @@ import { InvalidInputError } from './errors.ts';
 import type { JsonValue, XmlElement } from './wire.ts';
 
 /**
- * How the fields of the service's objects are called on each interface: the one place where JSON and XML names
- * meet. Inputs use the JSON names. A list gives the order in which the fields go out; a field that is missing from
- * an interface's list is one that the interface does not document. Service API, section "Resources and their
- * fields".
+ * How the fields of the service's objects are called on each interface; nothing else knows both names. Inputs use the
+ * JSON names. A list gives the order in which the fields go out; a field that is missing from an interface's list is
+ * one that the interface does not document. Service API, section "Resources and their fields".
  */
 interface WireField {
   /** Name in the input. */

@@ -214,14 +214,14 @@ function readRecord(wire: Wire): Preregistration {
     recommended: flag(wire['recommended']),
     more,
   };
-  // Most records hold nothing else: each field that was taken stands for one name.
-  let untold = -takenFields(record);
-  for (const _ in wire) untold += 1;
-  if (untold > 0) withUndocumentedFields(wire, record);
+  // Most records hold documented fields alone, and then they have as many names as fields were taken.
+  let undocumented = -takenFields(record);
+  for (const _ in wire) undocumented += 1;
+  if (undocumented > 0) withUndocumentedFields(wire, record);
   return record;
 }
 
-/** How many fields of a record are there. Written out, because it is asked of every record of a search. */
+/** How many fields a record has. Written out for speed: this runs for every record of a search. */
 function takenFields(record: Preregistration): number {
   const { name, created, updated, owner, ownerc, zonec, adminc, techc } = record;
   const { nameServers, status, phase, orderReference, preregConfig, recommended } = record;
