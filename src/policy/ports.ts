@@ -61,12 +61,12 @@ export interface PolicyStore extends PolicySource {
   draft(): Promise<PolicyDraft | undefined>;
   /**
    * Puts rules in the place of the draft's.
-   * @param expected the revision that the change was made on; undefined where there was no draft
+   * @param expected the revision of what the change was made on, see `draftBase`
    * @returns undefined when somebody else has changed it meanwhile: nothing is saved then
    */
   saveDraft(
     rules: readonly PolicyRule[],
-    expected: string | undefined,
+    expected: string,
     by: string,
     at: Date,
   ): Promise<PolicyDraft | undefined>;

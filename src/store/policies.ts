@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type LoggedChange, loggedChange, loggedChanges } from '../policy/change-log.ts';
+import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
 import {
   POLICY_EVENTS,
@@ -167,9 +168,9 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
 
     saveDraft: (rules, expected, by, at) =>
       exclusively('saving the draft of the policy', async (tx) => {
-        const before = await readDraft(tx);
-        if (before?.revision !== expected) return undefined;
-        const changes = loggedChanges((before ?? (await readCurrent(tx))).rules, rules);
+        const base = draftBase(await readCurrent(tx), await readDraft(tx));
+        if (base.revision !== expected) return undefined;
+        const changes = loggedChanges(base.rules, rules);
         const saved = {
           revision: randomUUID(),
           rules: storable(rules),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { draftBase } from '../../src/policy/drafts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import type { PolicyDraft, PolicyLogEntry, PolicyStore } from '../../src/policy/ports.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -44,7 +45,8 @@ const large = rule({
 const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
 
 async function drafted(rules: readonly PolicyRule[]): Promise<PolicyDraft> {
-  const saved = await store.saveDraft(rules, (await store.draft())?.revision, 'U0ADA', AT);
+  const { revision } = draftBase(await store.current(), await store.draft());
+  const saved = await store.saveDraft(rules, revision, 'U0ADA', AT);
   if (saved === undefined) throw new Error('the draft was not saved');
   return saved;
 }
@@ -86,8 +88,14 @@ test('of two changes made on the same draft the second is not saved', async () =
     store.saveDraft([free], revision, 'U0BOB', AT),
   ]);
   expect(both.filter((saved) => saved === undefined)).toHaveLength(1);
-  expect(await store.saveDraft([], undefined, 'U0BOB', AT)).toBeUndefined();
+  expect(await store.saveDraft([], 'version 0', 'U0BOB', AT)).toBeUndefined();
   expect((await logged()).map(({ kind }) => kind)).toEqual(['draft_changed', 'draft_changed']);
+});
+
+test('a change that was made on a version is not saved over a newer one', async () => {
+  await inForce([large]);
+  expect(await store.saveDraft([free], 'version 0', 'U0BOB', AT)).toBeUndefined();
+  expect(await store.saveDraft([free], 'version 1', 'U0BOB', AT)).toMatchObject({ rules: [free] });
 });
 
 describe('publishing', () => {
