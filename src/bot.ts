@@ -48,6 +48,7 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPolicyStore } from './store/policies.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -298,6 +299,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
+    policiesOf: (teamId: string) => createPolicyStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
@@ -628,6 +630,9 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     names,
     audit: stores.orders,
     prices: money.prices,
+    policies: stores.policiesOf(slack.bot.teamId),
+    // Names have no tags yet: what looks at them counts as not known.
+    tagsOf: async () => new Map(),
     spending: stores.spending,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),

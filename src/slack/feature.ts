@@ -9,6 +9,8 @@ import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
+import type { FactSources } from '../policy/facts.ts';
+import type { PolicyStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
@@ -30,6 +32,10 @@ export interface SlackDeps {
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** Who decides what: the versions and the draft. */
+  readonly policies: PolicyStore;
+  /** The tags of names; a name whose tags are not known is left out. */
+  readonly tagsOf: FactSources['tagsOf'];
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */
