@@ -80,7 +80,7 @@ type ReadLine = { readonly order: FactOrder } | { readonly problem: string };
 const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
 /** Reads what stands after `policy test`. */
-export function readTrialLine(words: readonly string[], asker: string): ReadLine {
+function readTrialLine(words: readonly string[], asker: string): ReadLine {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
   if (task === undefined) {

@@ -1,6 +1,5 @@
 import { formatAmount } from '../../money/amount.ts';
-import type { OrderTaskName } from '../../orders/order.ts';
-import { ORDER_TASK_NAMES } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import { describeRule, type NamePart, type PersonPart, type RuleDescription } from '../../policy/describe.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
@@ -11,21 +10,6 @@ import { code, count, mentionApprover, quote } from './blocks.ts';
 /*
  * Rules of the policy as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.”
  */
-
-/** What is decided about, in the plural. */
-const TASKS: Readonly<Record<OrderTaskName, string>> = {
-  create: 'registrations',
-  transfer: 'transfers',
-  renew: 'renewals',
-  restore: 'restores',
-  delete: 'deletions',
-  nameservers: 'nameserver changes',
-  authcode: 'auth codes',
-  'owner-change': 'owner changes',
-  redirect: 'redirects',
-  'ssl-contact': 'SSL contacts',
-  user: 'users',
-};
 
 /** Groups of tasks, in the singular. */
 const SELECTORS = {
@@ -40,7 +24,7 @@ const SHOWN = 8;
 /** The plural noun of a task; of one that this release does not know, its name. */
 export function taskNoun(task: string): string {
   const known = ORDER_TASK_NAMES.find((name) => name === task);
-  return known === undefined ? code(task) : TASKS[known];
+  return known === undefined ? code(task) : taskNamed(known).words.plural;
 }
 
 function joined(parts: readonly string[], last = 'and'): string {

@@ -48,7 +48,7 @@ export interface ShownPolicy {
 }
 
 /** What a button about a rule carries: where it stood and its name, so that a click on an old list moves no other rule. */
-export function ruleValue(position: number, name: string): string {
+function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
