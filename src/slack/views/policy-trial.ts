@@ -39,6 +39,9 @@ export interface TriedLine {
 
 /** Names whose reasons are shown. */
 const SHOWN_NAMES = 5;
+/** Rules that did not decide, with why, of the only name and of each of several. */
+const MAX_REASONS = 40;
+const MAX_REASONS_OF_SEVERAL = 8;
 const SHOWN_ORDERS = 12;
 
 const MISFITS: Readonly<Record<Condition, string>> = {
@@ -86,11 +89,15 @@ function skippedText({ rule, because, unknowns }: SkippedRule): string {
   return `• ${reference.charAt(0).toUpperCase()}${reference.slice(1)}, ${why}.`;
 }
 
+/** The rule that decides stands first: it is what was asked for, and it is never cut. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
+  const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
+  const left = skipped.length - shown.length;
   return [
     ...(isOnly ? [] : [`*${escapeText(displayName(name))}*`]),
-    ...skipped.map(skippedText),
     ...decidedBy.map(decidedText),
+    ...shown.map(skippedText),
+    ...(left === 0 ? [] : [`• … and ${count(left, 'more rule')} before it.`]),
   ];
 }
 
