@@ -54,6 +54,7 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPolicyStore } from './store/policies.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -307,6 +308,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
+    policiesOf: (teamId: string) => createPolicyStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     standInsOf: (teamId: string) => createStandInStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
@@ -386,6 +388,7 @@ function buildOrders(
   { priceOf }: Money,
 ) {
   const standIns = stores.standInsOf(bot.teamId);
+  const policies = stores.policiesOf(bot.teamId);
   return {
     store: stores.orders,
     vault,
@@ -394,7 +397,8 @@ function buildOrders(
     now,
     priceOf,
     firstExpiry: firstExpiryOf(stores),
-    policy: seams.policy ?? NO_RULES,
+    policy: seams.policy ?? policies,
+    policies,
     ruleFacts: {
       currency: config.currency,
       pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
@@ -406,9 +410,6 @@ function buildOrders(
     findAccount: accounts.find,
   };
 }
-
-/** The settings alone say what waits for approval. */
-const NO_RULES: PolicySource = { current: async () => ({ version: 0, rules: [] }) };
 
 /** What asks the registries: one, so that none is asked more often than it likes. */
 function openRdap({ config, now, spacing, closers }: Site): RdapClient {
@@ -677,6 +678,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     audit: stores.orders,
     prices: money.prices,
     standIns: orders.standIns,
+    policies: orders.policies,
     spending: stores.spending,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),

@@ -135,7 +135,7 @@ const PURE = [
   /^money\/(amount|order-cost|prices)\.ts$/,
   /^names\/(facts|impact|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
-  /^policy\/(policy|stored-demand)\.ts$/,
+  /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
   /^zones\//,
   /^slack\/views\//,
 ];

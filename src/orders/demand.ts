@@ -3,15 +3,15 @@ import {
   type Demand,
   type Evaluation,
   evaluate,
-  type PolicyFacts,
   type PolicySettings,
   type Requirement,
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
-import { isGroup, type Policy, type RuleReference } from '../policy/policy.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../policy/facts.ts';
+import type { RuleReference } from '../policy/policy.ts';
 import type { PolicySource } from '../policy/ports.ts';
-import type { Order } from './order.ts';
+import type { Order, OrderTaskName } from './order.ts';
 import type { Directory, RuleFacts } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -29,7 +29,7 @@ export interface DemandDeps {
 }
 
 /** What stands behind every policy. */
-function policySettings(settings: TeamSettings): PolicySettings {
+export function policySettings(settings: TeamSettings): PolicySettings {
   return {
     approvalTasks: settings.approvalTasks,
     approvers: settings.approvers,
@@ -61,13 +61,8 @@ export interface EvaluatedOrder {
 /** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
 export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
-  const facts = await factsOf(deps, policy, order);
-  const asked = {
-    task: order.task,
-    names: order.names,
-    requester: order.requesterId,
-    usesTeamAccount: false,
-  };
+  const asked = factOrderOf(order);
+  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
   const evaluation = evaluate(policy, policySettings(settings), asked, facts);
   return {
     settings,
@@ -77,31 +72,30 @@ export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Prom
   };
 }
 
-type Prices = PolicyFacts['prices'];
-
-async function factsOf(deps: DemandDeps, policy: Policy, order: DecidedOrder): Promise<PolicyFacts> {
-  const { effect, risk } = taskNamed(order.task);
-  const usesTags = policy.rules.some(({ names }) => names.some((name) => name.startsWith('tag:')));
-  const usesPrices = policy.rules.some(({ over }) => over !== undefined);
-  const groupIds = [...new Set(policy.rules.flatMap(({ by }) => by.filter(isGroup)))];
-  const [tags, prices, members] = await Promise.all([
-    usesTags ? deps.ruleFacts.tagsOf(order.names) : new Map<string, readonly string[]>(),
-    usesPrices ? pricesOf(deps, order) : Promise.resolve<Prices>(new Map()),
-    Promise.all(groupIds.map((id) => deps.directory.membersOf(id))),
-  ]);
-  const groups = new Map<string, ReadonlySet<string>>();
-  for (const [index, id] of groupIds.entries()) {
-    const known = members[index];
-    if (known !== undefined) groups.set(id, new Set(known));
-  }
-  return { task: { effect, risk }, tags, prices, groups };
+/** What rules look at of an order. */
+export function factOrderOf({ task, names, requesterId, input }: DecidedOrder): FactOrder<OrderTaskName> {
+  const { effect, risk, charge } = taskNamed(task);
+  return {
+    task,
+    names,
+    input,
+    requester: requesterId,
+    usesTeamAccount: false,
+    facts: { effect, risk },
+    isFree: (name) => charge([name]) === 'no',
+  };
 }
 
-/** What the service's document calls free costs nothing. */
-async function pricesOf({ ruleFacts }: DemandDeps, order: DecidedOrder): Promise<Prices> {
-  if (taskNamed(order.task).charge(order.names) !== 'no') return ruleFacts.pricesOf(order);
-  const nothing = { currency: ruleFacts.currency, minor: 0 };
-  return new Map(order.names.map((name) => [name, nothing]));
+/** Where what rules look at comes from. */
+export function factSourcesOf({
+  directory,
+  ruleFacts,
+}: Pick<DemandDeps, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
+  return {
+    groupsOf: (groupId) => directory.membersOf(groupId),
+    pricesOf: (order) => ruleFacts.pricesOf(order),
+    tagsOf: (names) => ruleFacts.tagsOf(names),
+  };
 }
 
 function decidingRules({ names }: Evaluation): RuleReference[] {

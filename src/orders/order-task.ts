@@ -54,6 +54,8 @@ export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_reco
 export interface TaskWords {
   /** Stands before the name, the same everywhere: `Renew`. */
   readonly verb: string;
+  /** What several of its orders are, inside a sentence: `renewals`. */
+  readonly plural: string;
   /** Above its form, and in menus of tasks. */
   readonly title: string;
   /** Its line of the help. */

@@ -10,7 +10,7 @@ import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
 import type { Viewer } from '../orders/visibility.ts';
-import type { StandInStore } from '../policy/ports.ts';
+import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
@@ -34,6 +34,8 @@ export interface SlackDeps {
   readonly prices: PriceStore;
   /** Who stands in for whom. */
   readonly standIns: StandInStore;
+  /** Who decides what: the versions and the draft. */
+  readonly policies: PolicyStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */

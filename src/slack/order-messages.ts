@@ -19,7 +19,7 @@ import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platfo
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
-import { decisionApprovers, isRuled } from './views/policy.ts';
+import { decisionApprovers, isRuled } from './views/decision.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 

@@ -10,7 +10,7 @@ import { cannotPost, post } from './order-posts.ts';
 import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
-import { decisionApprovers } from './views/policy.ts';
+import { decisionApprovers } from './views/decision.ts';
 import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
 /*

@@ -10,7 +10,15 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
-import { AUDIT_COLUMNS, type NameOf, orderRow, priceRow, settingRow, standInRow } from '../views/audit.ts';
+import {
+  AUDIT_COLUMNS,
+  type NameOf,
+  orderRow,
+  policyRow,
+  priceRow,
+  settingRow,
+  standInRow,
+} from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
@@ -76,18 +84,26 @@ async function* csvOf(
     onRow(entry.at);
     yield csvLine(await orderRow(order, entry, nameOf));
   }
-  for await (const change of deps.settingsStore.changes(from, to)) {
-    onRow(change.at);
-    yield csvLine(await settingRow(change, nameOf));
+  const changes = [
+    rowsOf(deps.settingsStore.changes(from, to), settingRow),
+    rowsOf(deps.prices.changes(from, to), priceRow),
+    rowsOf(deps.standIns.changes(from, to), standInRow),
+    rowsOf(deps.policies.changes(from, to), policyRow),
+  ];
+  for (const rows of changes) {
+    for await (const { at, cells } of rows) {
+      onRow(at);
+      yield csvLine(await cells(nameOf));
+    }
   }
-  for await (const change of deps.prices.changes(from, to)) {
-    onRow(change.at);
-    yield csvLine(await priceRow(change, nameOf));
-  }
-  for await (const change of deps.standIns.changes(from, to)) {
-    onRow(change.at);
-    yield csvLine(await standInRow(change, nameOf));
-  }
+}
+
+/** Changes of one kind, each with how its row is written. */
+async function* rowsOf<Change extends { readonly at: Date }>(
+  changes: AsyncIterable<Change>,
+  toCells: (change: Change, nameOf: NameOf) => Promise<string[]>,
+): AsyncGenerator<{ readonly at: Date; readonly cells: (nameOf: NameOf) => Promise<string[]> }> {
+  for await (const change of changes) yield { at: change.at, cells: (nameOf) => toCells(change, nameOf) };
 }
 
 async function runAudit(call: CommandCall): Promise<void> {

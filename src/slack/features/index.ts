@@ -10,6 +10,7 @@ import { importing } from './import.ts';
 import { link } from './link.ts';
 import { name } from './name.ts';
 import { orders } from './orders.ts';
+import { policy } from './policy.ts';
 import { prereg } from './prereg.ts';
 import { prices } from './prices.ts';
 import { redirects } from './redirects.ts';
@@ -45,6 +46,7 @@ const SUBJECTS: readonly Feature[] = [
   prices,
   spend,
   reminders,
+  policy,
   settings,
   audit,
 ];

@@ -217,7 +217,7 @@ function isGroup(id: string): boolean {
 }
 
 /** The workspace's groups by name, those that are set first; a group that Slack does not name is its id. */
-async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
+export async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;

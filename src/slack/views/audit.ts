@@ -5,14 +5,15 @@ import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import type { StandInChange } from '../../policy/ports.ts';
+import type { LoggedChange } from '../../policy/change-log.ts';
+import type { PolicyLogEntry, StandInChange } from '../../policy/ports.ts';
 import type { SettingChanged } from '../../settings.ts';
 import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
- * price and stand-in.
+ * price and stand-in, and for whatever was done to the policy.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -153,6 +154,36 @@ export async function standInRow(
         ? 'nobody stands in any more'
         : `${await nameOf(standIn.userId)} stands in until ${standIn.until.toISOString()}`,
   });
+}
+
+const POLICY_EVENTS: Readonly<Record<PolicyLogEntry['kind'], string>> = {
+  draft_changed: 'policy_draft_changed',
+  draft_discarded: 'policy_draft_discarded',
+  published: 'policy_published',
+  confirmed: 'policy_confirmed',
+};
+
+/** Something that was done to the policy, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function policyRow(entry: PolicyLogEntry, nameOf: NameOf): Promise<string[]> {
+  const { kind, version, changes, by, at } = entry;
+  return cells({
+    time_utc: at.toISOString(),
+    event: POLICY_EVENTS[kind],
+    by: await nameOf(by),
+    task: 'policy',
+    names: version === undefined ? 'draft' : `version ${version}`,
+    result: changes.map(policyChangeText).join('; '),
+  });
+}
+
+function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): string {
+  const values = fields.map(({ field, before, after }) =>
+    kind === 'changed'
+      ? `${field} from "${before.join(' ')}" to "${after.join(' ')}"`
+      : `${field} "${[...before, ...after].join(' ')}"`,
+  );
+  const places = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
+  return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
 }
 
 function cells(row: Row): string[] {

@@ -30,6 +30,16 @@ import {
   table,
   truncate,
 } from './blocks.ts';
+import {
+  approvalsNeeded,
+  approverName,
+  changedDemandLine,
+  isRuled,
+  requirementLines,
+  ruleNames,
+  rulesOf,
+  standInLines,
+} from './decision.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
   approverList,
@@ -55,16 +65,6 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
-import {
-  approvalsNeeded,
-  approverName,
-  changedDemandLine,
-  isRuled,
-  requirementLines,
-  ruleNames,
-  rulesOf,
-  standInLines,
-} from './policy.ts';
 import { costFact, costsInHistory, quoteCell } from './price.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';

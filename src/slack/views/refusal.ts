@@ -1,7 +1,7 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { ruleNames } from './decision.ts';
 import { mentionApprover } from './mrkdwn.ts';
-import { ruleNames } from './policy.ts';
 import { summaryText } from './summary.ts';
 
 /*

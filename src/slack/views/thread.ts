@@ -22,6 +22,7 @@ import {
   section,
   truncateMarkup,
 } from './blocks.ts';
+import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
 import {
   approverList,
   formatLapsed,
@@ -41,7 +42,6 @@ import {
   retryButtons,
   STATE_LINES,
 } from './order.ts';
-import { approverName, isRuled, lastProgress, missingLines } from './policy.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
