@@ -192,6 +192,7 @@ function createSite(config: Config, options: BotOptions) {
   const late: {
     probe?: DatabaseProbe;
     expiry?: Expiry;
+    names?: Names;
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
@@ -368,7 +369,7 @@ function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
 
 /** What the use cases of orders work with. */
 function buildOrders(
-  { config, now, seams }: Site,
+  { config, now, seams, late }: Site,
   stores: Stores,
   { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
@@ -390,6 +391,7 @@ function buildOrders(
       tagsOf: async (names: readonly string[]) => new Map(names.map((name) => [name, []])),
     },
     standIns,
+    isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -465,10 +467,10 @@ interface NamesParts {
 
 /** What registries and the DNS show of names. */
 function buildNames(
-  { config, now, log, stopExpiry }: Site,
+  { config, now, log, late, stopExpiry }: Site,
   { stores, slack, rdap, expiry }: NamesParts,
 ): Names {
-  return createNames({
+  const names = createNames({
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
@@ -479,6 +481,8 @@ function buildNames(
     log,
     signal: stopExpiry.signal,
   });
+  late.names = names;
+  return names;
 }
 
 /** Learns whether the database has lost anything since it was last used; nothing is sent before that. */

@@ -23,6 +23,8 @@ export interface DecideDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
+  /** Whether what hangs on an order’s name has been seen; waits a moment for it. Always, when left out. */
+  readonly isImpactKnown?: (order: Order) => Promise<boolean>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -69,6 +71,8 @@ export async function approveOrder(
   const outcome = await changeOrder(deps, orderId, async (order) => {
     isPart = false;
     const earlier = order.approvals.map((approval) => approval.userId);
+    // It may take a moment, so that what decides is read after it.
+    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
     const grounds = await groundsOf(deps, order, [...earlier, userId]);
     const { policy } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
@@ -85,7 +89,7 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    return approval(deps, order, userId, grounds);
+    return approval(deps, order, userId, { ...grounds, isImpactUnknown });
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId)
@@ -97,7 +101,7 @@ async function approval(
   deps: DecideDeps,
   order: Order,
   userId: string,
-  { current, known, policy }: Grounds,
+  { current, known, policy, isImpactUnknown }: Grounds & { readonly isImpactUnknown: boolean },
 ): Promise<Decision> {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
@@ -130,7 +134,15 @@ async function approval(
     })),
   };
   return {
-    event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, progress },
+    event: {
+      type: 'approved',
+      by: userId,
+      validApprovers: valid,
+      unreadableGroups,
+      price,
+      progress,
+      isImpactUnknown,
+    },
   };
 }
 

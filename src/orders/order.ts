@@ -231,6 +231,8 @@ export type OrderEvent =
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
       readonly price?: unknown;
+      /** Nobody has seen yet what hangs on the name. */
+      readonly isImpactUnknown?: boolean;
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }

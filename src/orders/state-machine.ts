@@ -130,6 +130,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
     ...(progress === undefined ? {} : { progress }),
+    ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
   };
   return changedOrder(
     order,

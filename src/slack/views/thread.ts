@@ -61,7 +61,7 @@ export function orderReply(
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      return event.state === 'PENDING' ? approvedReply(order, event) : undefined;
+      return event.state === 'PENDING' ? approvedReply(order, event) : unseenReply(event);
     case 'denied':
       return sentence(
         `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
@@ -142,6 +142,20 @@ function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
+/** The card says who approved, but not what they could not see. */
+function unseenReply(event: HistoryEvent): Message | undefined {
+  const unseen = unseenAtApproval(event);
+  return unseen === ''
+    ? undefined
+    : sentence(`:grey_question: ${approverName(event.actor, [event])} approved.${unseen}`);
+}
+
+function unseenAtApproval({ detail }: HistoryEvent): string {
+  return detail['isImpactUnknown'] === true
+    ? ' What hangs on the name was not known yet at this approval.'
+    : '';
+}
+
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
@@ -161,7 +175,7 @@ function approvedReply(order: Order, event: HistoryEvent): Message {
       ? ' That is more than when this was asked for, for it has changed since.'
       : '';
   return sentence(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${gone} ${more}${stricter}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
