@@ -196,6 +196,7 @@ function createSite(config: Config, options: BotOptions) {
   const late: {
     probe?: DatabaseProbe;
     expiry?: Expiry;
+    names?: Names;
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
@@ -381,7 +382,7 @@ function firstExpiryOf({ watchList }: Stores): FirstExpiry {
 
 /** What the use cases of orders work with. */
 function buildOrders(
-  { config, now, seams }: Site,
+  { config, now, seams, late }: Site,
   stores: Stores,
   { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
@@ -406,6 +407,7 @@ function buildOrders(
       tagsOf: async (names: readonly string[]) => new Map(names.map((name) => [name, []])),
     },
     standIns,
+    isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -478,10 +480,10 @@ interface NamesParts {
 
 /** What registries and the DNS show of names. */
 function buildNames(
-  { config, now, log, stopExpiry }: Site,
+  { config, now, log, late, stopExpiry }: Site,
   { stores, slack, rdap, expiry }: NamesParts,
 ): Names {
-  return createNames({
+  const names = createNames({
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
@@ -492,6 +494,8 @@ function buildNames(
     log,
     signal: stopExpiry.signal,
   });
+  late.names = names;
+  return names;
 }
 
 /** Learns whether the database has lost anything since it was last used; nothing is sent before that. */

@@ -38,6 +38,8 @@ export interface Impacts {
    * @returns `none`: nothing is lost by it
    */
   forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
+  /** Whether what hangs on an order can be seen by who approves it; waits a moment for a look that is under way. */
+  isKnown(order: Order): Promise<boolean>;
 }
 
 const DAY_MS = 86_400_000;
@@ -48,6 +50,8 @@ const QUICK_MS = 1_200;
 /** What an approver reads is not older than this when the card is shown. */
 const FRESH_MS = 10 * 60_000;
 const THOROUGH_MS = 30_000;
+/** Who approves waits for it, and Slack for them. */
+const APPROVAL_WAIT_MS = 1_500;
 
 interface Question {
   readonly name: string;
@@ -58,7 +62,7 @@ interface Question {
 export function createImpacts(deps: ImpactDeps): Impacts {
   const { impacts, now, log } = deps;
   /** Orders that are being looked at. */
-  const underWay = new Set<string>();
+  const underWay = new Map<string, Promise<void>>();
 
   async function find({ name, task, newNameServers }: Question, dns: DnsClient, ms: number): Promise<Impact> {
     const [history, dependents] = await Promise.all([deps.historyOf(name), dependentsOf(name)]);
@@ -103,9 +107,13 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     }
   }
 
-  async function lookThoroughly(order: Order, question: Question): Promise<void> {
-    if (underWay.has(order.id)) return;
-    underWay.add(order.id);
+  function lookThoroughly(order: Order, question: Question): Promise<void> {
+    const look = underWay.get(order.id) ?? saveImpact(order, question);
+    underWay.set(order.id, look);
+    return look;
+  }
+
+  async function saveImpact(order: Order, question: Question): Promise<void> {
     try {
       const impact = await find(question, deps.dns, THOROUGH_MS);
       await impacts.saveImpact(order.id, impact, now(), 'thorough');
@@ -137,6 +145,18 @@ export function createImpacts(deps: ImpactDeps): Impacts {
         found === undefined || !found.isThorough || now().getTime() - found.seenAt.getTime() > FRESH_MS;
       if (order.state === 'PENDING' && isOld) void lookThoroughly(order, question);
       return found ?? 'unseen';
+    },
+
+    async isKnown(order) {
+      const question = questionOf(order);
+      if (question === undefined || (await impacts.impactOf(order.id)) !== undefined) return true;
+      const waited = new AbortController();
+      await Promise.race([
+        lookThoroughly(order, question),
+        sleep(APPROVAL_WAIT_MS, undefined, { ref: false, signal: waited.signal }).catch(() => undefined),
+      ]);
+      waited.abort();
+      return (await impacts.impactOf(order.id)) !== undefined;
     },
   };
 }

@@ -23,6 +23,8 @@ export interface DecideDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
+  /** Whether what hangs on an order’s name has been seen; waits a moment for it. Always, when left out. */
+  readonly isImpactKnown?: (order: Order) => Promise<boolean>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -70,6 +72,8 @@ export async function approveOrder(
   const outcome = await changeOrder(deps, orderId, async (order) => {
     isPart = false;
     const earlier = order.approvals.map((approval) => approval.userId);
+    // It may take a moment, so that what decides is read after it.
+    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
     const grounds = await groundsOf(deps, order, [...earlier, userId]);
     const { policy } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
@@ -86,11 +90,18 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    return approval(deps, order, userId, grounds, reason);
+    return approval(deps, order, userId, { ...grounds, isImpactUnknown, reason });
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId, reason)
     : outcome;
+}
+
+interface ApprovalGrounds extends Grounds {
+  /** Nobody has seen yet what hangs on the name. */
+  readonly isImpactUnknown: boolean;
+  /** What the approver says to it. */
+  readonly reason: string | undefined;
 }
 
 /** What the approval of somebody who may give one makes of an order. */
@@ -98,8 +109,7 @@ async function approval(
   deps: DecideDeps,
   order: Order,
   userId: string,
-  { current, known, policy }: Grounds,
-  reason: string | undefined,
+  { current, known, policy, isImpactUnknown, reason }: ApprovalGrounds,
 ): Promise<Decision> {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
@@ -132,7 +142,16 @@ async function approval(
     })),
   };
   return {
-    event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, progress, reason },
+    event: {
+      type: 'approved',
+      by: userId,
+      validApprovers: valid,
+      unreadableGroups,
+      price,
+      progress,
+      isImpactUnknown,
+      reason,
+    },
   };
 }
 

@@ -238,6 +238,8 @@ export type OrderEvent =
       readonly price?: unknown;
       /** What the approver says to it. */
       readonly reason?: string | undefined;
+      /** Nobody has seen yet what hangs on the name. */
+      readonly isImpactUnknown?: boolean;
     }
   /** An approver wants to know something first: the time that is left starts anew. */
   | {

@@ -133,6 +133,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...(event.price === undefined ? {} : { price: event.price }),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(progress === undefined ? {} : { progress }),
+    ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
   };
   return changedOrder(
     order,

@@ -40,7 +40,7 @@ export interface SlackDeps {
   readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
-  /** Has the cards of orders that wait for approval show the price list as it is now. */
+  /** Has the cards of orders that wait for approval show prices and approvers as they are now. */
   readonly refreshWaitingCards: () => Promise<void>;
   /** Takes up a card of an order that nobody knew of. */
   readonly adoptCard: (

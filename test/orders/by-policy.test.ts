@@ -6,6 +6,7 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -180,6 +181,24 @@ describe('deciding', () => {
     await approve(order.id, 'U0CAROL');
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
+});
+
+test('an approval before anybody saw what hangs on the name says so', async () => {
+  rig.setPolicy(1, { ...FINANCE, needed: 2 });
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const seen: string[] = [];
+  const isImpactKnown = async ({ id }: { readonly id: string }) => {
+    seen.push(id);
+    return seen.length > 1;
+  };
+  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FAY');
+  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FRED');
+  const approved = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'approved');
+  expect(seen).toEqual([order.id, order.id]);
+  expect(approved.map(({ detail }) => detail['isImpactUnknown'])).toEqual([true, undefined]);
+  const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
+  expect(said[0]).toContain('What hangs on the name was not known yet at this approval.');
+  expect(said[1]).toBe('');
 });
 
 describe('a policy that changes while an order waits', () => {

@@ -61,10 +61,7 @@ export function orderReply(
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      if (event.state === 'PENDING') return approvedReply(order, event);
-      return reasonOf(event) === ''
-        ? undefined
-        : sentence(`:ballot_box_with_check: ${mention(event.actor)} approved:${reasonOf(event)}`);
+      return event.state === 'PENDING' ? approvedReply(order, event) : lastApprovalReply(event);
     case 'asked':
       return askedReply(order, event);
     case 'escalated':
@@ -175,6 +172,23 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
   );
 }
 
+/** The card says who approved, but neither what they said to it nor what they could not see. */
+function lastApprovalReply(event: HistoryEvent): Message | undefined {
+  const said = reasonOf(event);
+  const unseen = unseenAtApproval(event);
+  return said === '' && unseen === ''
+    ? undefined
+    : sentence(
+        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${said === '' ? '.' : `:${said}`}${unseen}`,
+      );
+}
+
+function unseenAtApproval({ detail }: HistoryEvent): string {
+  return detail['isImpactUnknown'] === true
+    ? ' What hangs on the name was not known yet at this approval.'
+    : '';
+}
+
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
@@ -194,7 +208,7 @@ function approvedReply(order: Order, event: HistoryEvent): Message {
       ? ' That is more than when this was asked for, for it has changed since.'
       : '';
   return sentence(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
