@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { buttonsOf, DOMAINS, link, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, SeenOrder } from '../support/orders.ts';
+import { auditLog } from '../support/people.ts';
 
 /*
  * How those who decide are reached, and how they talk with who asked.
@@ -104,6 +105,9 @@ describe('asking back', () => {
     );
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
+    const { csv } = await auditLog(t.workspace);
+    expect(csv).toMatch(/,approved,Bob .*The \*client\* pays/);
+    expect(csv).toMatch(/,asked,Bob .*Who pays for <this>\?/);
   });
 
   test('is for approvers, about orders that wait', async () => {

@@ -278,6 +278,8 @@ describe('settings', () => {
     const view = await settingsForm();
     const typed: Record<string, string> = {
       approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
+      approval_escalate_to: '<@U0CAROL|carol>; U0ADA',
+      approval_channel: '<#C0GENERAL|general>',
       reminder_channel: 'C0GENERAL',
     };
     const values = Object.fromEntries(
@@ -298,6 +300,8 @@ describe('settings', () => {
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
     expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
+    expect(told).toContain('Who is called then: empty → <@U0CAROL>, <@U0ADA>');
+    expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
     await t.ada.close(view);
   });
 
