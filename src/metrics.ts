@@ -34,10 +34,8 @@ export interface MetricsSources {
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
-/** @param sources asked at every scrape */
-export function createMetrics(sources: MetricsSources): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+/** The figures of the bot's own; Node's are collected by themselves. */
+function createInstruments(registry: Registry) {
   const registers = [registry];
   // What cannot be committed in time is acknowledged after 2 s, and Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
@@ -77,13 +75,19 @@ export function createMetrics(sources: MetricsSources): Metrics {
     help: 'How long the oldest approved order has waited to be carried out',
     registers,
   });
-
   const database = new Gauge({
     name: 'domain_steward_database_up',
     help: 'Whether the database told the figures of this scrape (1) or not (0)',
     registers,
   });
+  return { service, slack, acks, unknownKeys, states, age, database };
+}
 
+/** @param sources asked at every scrape */
+export function createMetrics(sources: MetricsSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { service, slack, acks, unknownKeys, states, age, database } = createInstruments(registry);
   return {
     contentType: registry.contentType,
     async text() {

@@ -1,7 +1,7 @@
 import type { Answer } from 'dns-packet';
-import { EXCHANGE_FAILURES, exchange } from './exchange.ts';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
+import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 
 /** Why a question got no answer. It says nothing about the name. */

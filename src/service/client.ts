@@ -8,7 +8,7 @@ import {
 import { type Credential, credentialSecrets, type SessionPlace } from './authenticator/signature.ts';
 import type { TokenSteps } from './authenticator/token-steps.ts';
 import { isSessionError } from './classify-response.ts';
-import { InvalidInputError } from './codec/errors.ts';
+import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
 import { MAX_BYTES } from './redact.ts';
@@ -137,18 +137,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  function supports(task: TaskOutline, wanted?: Interface): InterfaceChoice {
-    const json = task.json !== undefined && credential.method !== 'two_factor';
-    if (json && wanted !== 'xml') return { interface: 'json' };
-    if (task.xml !== undefined && wanted !== 'json') {
-      if (clientContext.xmlAddress !== undefined) return { interface: 'xml' };
-      return { unsupported: { code: 'xml_address_missing' } };
-    }
-    if (wanted === 'xml' || task.json === undefined) {
-      return { unsupported: { code: 'other_interface_needed' } };
-    }
-    return { unsupported: { code: 'json_takes_no_two_factor' } };
-  }
+  const has = { json: credential.method !== 'two_factor', xml: clientContext.xmlAddress !== undefined };
+  const supports = (task: TaskOutline, wanted?: Interface) => chooseInterface(task, wanted, has);
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
     refuseClosed(task.name);
@@ -216,6 +206,22 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       await agent.destroy();
     },
   };
+}
+
+/** @param has the interfaces that the client can use: a two-factor account has no JSON, and XML needs an address */
+function chooseInterface(
+  task: TaskOutline,
+  wanted: Interface | undefined,
+  has: Readonly<Record<Interface, boolean>>,
+): InterfaceChoice {
+  if (task.json !== undefined && has.json && wanted !== 'xml') return { interface: 'json' };
+  if (task.xml !== undefined && wanted !== 'json') {
+    return has.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
+  }
+  if (wanted === 'xml' || task.json === undefined) {
+    return { unsupported: { code: 'other_interface_needed' } };
+  }
+  return { unsupported: { code: 'json_takes_no_two_factor' } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidResponseError } from './codec/errors.ts';
+import { InvalidResponseError } from './codec/codec-errors.ts';
 import { isRecord } from './record.ts';
 
 /** An object that a message or the status refers to. */

@@ -1,4 +1,4 @@
-import { InvalidResponseError } from './codec/errors.ts';
+import { InvalidResponseError } from './codec/codec-errors.ts';
 import type { Envelope } from './envelope.ts';
 import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';

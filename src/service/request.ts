@@ -14,7 +14,7 @@ import {
   xmlSignatureElement,
 } from './authenticator/signature.ts';
 import { classifyResponse } from './classify-response.ts';
-import { InvalidInputError, InvalidResponseError } from './codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec/codec-errors.ts';
 import {
   type Decoded,
   decodeJson,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
-import { DURABLE_COMMITS, SERVER } from './session.ts';
+import { DURABLE_COMMITS, SERVER } from './session-settings.ts';
 
 export { Prisma } from './generated/client.ts';
 export { DatabaseUnverifiedError } from './known-server.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, withStoreError } from './database.ts';
-import { SERVER } from './session.ts';
+import { SERVER } from './session-settings.ts';
 
 /** The only row. */
 const ID = 1;

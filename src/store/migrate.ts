@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
-import { DURABLE_COMMITS } from './session.ts';
+import { DURABLE_COMMITS } from './session-settings.ts';
 
 /** Why the database could not be brought to this release's schema. */
 export type MigrationIssue = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';

@@ -4,7 +4,7 @@ import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
-import { LOG_POSITION } from './session.ts';
+import { LOG_POSITION } from './session-settings.ts';
 
 /*
  * Changing orders: all changes of a moment are one SQL statement, and so one round trip and one transaction. Calls of
@@ -75,70 +75,17 @@ export function insertOrder(
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
-  const orders = commits.map(({ before, after, log, leaseMs }) => {
-    const at = log.at(-1)?.at;
-    if (at === undefined) throw new Error('a change needs a line in the audit log');
-    return {
-      id: before.id,
-      was: before.version,
-      was_state: before.state,
-      was_worker: before.claim?.workerId,
-      version: after.version,
-      state: after.state,
-      expires_at: after.expiresAt,
-      remind_at: after.remindAt,
-      escalate_at: after.escalateAt,
-      closed_at: after.closedAt,
-      // Decided when it is asked for, and again when it is confirmed.
-      ...(after.demand === before.demand
-        ? {}
-        : {
-            approvals_required: after.approvalsRequired,
-            policy_version: after.policyVersion,
-            demand: after.demand,
-          }),
-      updated_at: at,
-      worker_id: after.claim?.workerId,
-      lease_ms: leaseMs,
-      due_at: dueAt(after, at),
-      tell_due_at: tellDueAt(after, at),
-      keeps_input: STATES_WITH_INPUT.has(after.state),
-    };
-  });
+  const orders = commits.map(orderChangeRow);
   const events = commits.flatMap(({ after, log }) => log.map((entry) => ({ order_id: after.id, ...entry })));
-  const items = commits.flatMap(({ before, after }) => {
-    const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-    const changed = after.items.filter((item, index) => opensOrCloses || item !== before.items[index]);
-    return itemRows(after, changed);
-  });
+  const items = commits.flatMap(({ before, after }) => itemRows(after, changedItems(before, after)));
   const approvals = commits.flatMap(({ before, after }) =>
     approvalRows(
       after.id,
       after.approvals.filter((approval) => !before.approvals.includes(approval)),
     ),
   );
-  const secrets = commits.flatMap(({ after, revealable }) =>
-    revealable === undefined
-      ? []
-      : {
-          order_id: after.id,
-          n: revealable.n,
-          sealed: Buffer.from(revealable.sealed.bytes).toString('base64'),
-          key_id: revealable.sealed.keyId,
-          expires_at: revealable.expiresAt,
-        },
-  );
-  const answers = commits.flatMap(({ after, log, answer }) =>
-    answer === undefined
-      ? []
-      : {
-          order_id: after.id,
-          n: answer.n,
-          version: after.version,
-          at: log.at(-1)?.at,
-          answer: storableJson(answer.answer),
-        },
-  );
+  const secrets = commits.flatMap(secretRows);
+  const answers = commits.flatMap(answerRows);
   return named(
     'change orders',
     Prisma.sql`
@@ -182,6 +129,69 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
       )
       SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`,
   );
+}
+
+/**
+ * A change of an order as a row of `c`.
+ * @throws when the change has no line in the audit log
+ */
+function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
+  const at = log.at(-1)?.at;
+  if (at === undefined) throw new Error('a change needs a line in the audit log');
+  return {
+    id: before.id,
+    was: before.version,
+    was_state: before.state,
+    was_worker: before.claim?.workerId,
+    version: after.version,
+    state: after.state,
+    expires_at: after.expiresAt,
+    remind_at: after.remindAt,
+    escalate_at: after.escalateAt,
+    closed_at: after.closedAt,
+    // Decided when it is asked for, and again when it is confirmed.
+    ...(after.demand === before.demand
+      ? {}
+      : {
+          approvals_required: after.approvalsRequired,
+          policy_version: after.policyVersion,
+          demand: after.demand,
+        }),
+    updated_at: at,
+    worker_id: after.claim?.workerId,
+    lease_ms: leaseMs,
+    due_at: dueAt(after, at),
+    tell_due_at: tellDueAt(after, at),
+    keeps_input: STATES_WITH_INPUT.has(after.state),
+  };
+}
+
+/** The items that a change has to write: all of them when the order opens or closes, because of their open keys. */
+function changedItems(before: Order, after: Order): readonly OrderItem[] {
+  const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
+  return after.items.filter((item, index) => opensOrCloses || item !== before.items[index]);
+}
+
+function secretRows({ after, revealable }: OrderCommit) {
+  if (revealable === undefined) return [];
+  return {
+    order_id: after.id,
+    n: revealable.n,
+    sealed: Buffer.from(revealable.sealed.bytes).toString('base64'),
+    key_id: revealable.sealed.keyId,
+    expires_at: revealable.expiresAt,
+  };
+}
+
+function answerRows({ after, log, answer }: OrderCommit) {
+  if (answer === undefined) return [];
+  return {
+    order_id: after.id,
+    n: answer.n,
+    version: after.version,
+    at: log.at(-1)?.at,
+    answer: storableJson(answer.answer),
+  };
 }
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readRetryAfter } from '../../src/http/retry-after.ts';
 import { classifyResponse } from '../../src/service/classify-response.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { InvalidResponseError } from '../../src/service/codec/errors.ts';
+import { InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
 import { decodeJson } from '../../src/service/codec/json.ts';
 import { decodeXml } from '../../src/service/codec/xml.ts';
 import type { Envelope } from '../../src/service/envelope.ts';

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../codec/errors.ts';
+import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
 import { deadlineAfter, type SessionCalls } from './session-calls.ts';
 import { type Session, type SharedSession, shareSession } from './shared-session.ts';

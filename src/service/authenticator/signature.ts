@@ -1,5 +1,5 @@
 import { Secret as OtpSecret, TOTP } from 'otpauth';
-import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { XmlElement } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 

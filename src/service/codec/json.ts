@@ -3,7 +3,7 @@ import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize, MAX_BYTES } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { JsonShape } from '../task.ts';
-import { InvalidInputError, InvalidResponseError } from './errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { JsonValue } from './wire.ts';
 
 /** An answer that could be read. */

@@ -1,6 +1,6 @@
 import { Secret } from '../secret.ts';
 import type { Interface } from '../task.ts';
-import { InvalidInputError } from './errors.ts';
+import { InvalidInputError } from './codec-errors.ts';
 import type { JsonValue, XmlElement } from './wire.ts';
 
 /**

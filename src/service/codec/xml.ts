@@ -3,7 +3,7 @@ import { readEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { assertSize, MAX_BYTES, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
-import { InvalidInputError, InvalidResponseError } from './errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
 import type { XmlElement } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidInputError } from '../codec/errors.ts';
+import { InvalidInputError } from '../codec/codec-errors.ts';
 import { RECORD_NAMES } from '../codec/object-fields.ts';
 import type { XmlElement } from '../codec/wire.ts';
 import { isRecord } from '../record.ts';

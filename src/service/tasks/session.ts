@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readSessionCookie } from '../authenticator/signature.ts';
-import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { DescribedObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { findText } from '../redact.ts';
