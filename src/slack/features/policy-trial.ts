@@ -72,7 +72,7 @@ function factOrder(order: {
   };
 }
 
-const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by <@U024BE7LH>`';
+const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by U024BE7LH`';
 
 type ReadLine = { readonly order: FactOrder } | { readonly problem: string };
 
@@ -203,8 +203,7 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
   for await (const { order, entry } of deps.audit.auditTrail(from, new Date(to.getTime() + 1))) {
-    // A draft that nobody confirmed was never asked for.
-    if (entry.kind !== 'requested' || order.state === 'DRAFT') continue;
+    if (entry.kind !== 'requested') continue;
     const { id, task, input, requesterId: requester } = order;
     const asked = factOrder({ task, names: order.items.map(({ name }) => name), input, requester });
     const pricesOf = async () => costInDetail(entry.detail);
