@@ -34,7 +34,7 @@ const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
 /** Orders that one replay holds in memory; of more the newest are looked at. */
 const MAX_PAST_ORDERS = 20_000;
-const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by <@U024BE7LH>`';
+const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
 type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
@@ -165,8 +165,7 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
   for await (const { order, entry } of deps.audit.auditTrail(from, new Date(to.getTime() + 1))) {
-    // A draft that nobody confirmed was never asked for.
-    if (entry.kind !== 'requested' || order.state === 'DRAFT') continue;
+    if (entry.kind !== 'requested') continue;
     const { id, task, input, requesterId } = order;
     const asked = factOrderOf({ task, names: order.items.map(({ name }) => name), input, requesterId });
     const pricesOf = async () => amountsByName(costInDetail(entry.detail));
