@@ -9,6 +9,7 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createBudgetLook, type TagsOf } from './money/budget-look.ts';
 import { createOrderPricer } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
@@ -27,7 +28,7 @@ import { createGroupAlert } from './slack/admins.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import type { SlackDeps } from './slack/feature.ts';
+import { isAdmin, type SlackDeps } from './slack/feature.ts';
 import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
@@ -42,6 +43,7 @@ import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
+import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
@@ -299,6 +301,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
+    budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -353,10 +356,30 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** The team's price list, and what orders cost by it. */
-function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
-  const prices = stores.pricesOf(bot.teamId);
-  return { prices, priceOf: createOrderPricer({ prices, now }) };
+/** The tags of names. None has one until names are kept with their tags. */
+const tagsOf: TagsOf = async () => new Map();
+
+/** The team's price list and budgets, and what orders cost and take out of them. */
+function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
+  const { teamId } = bot;
+  const prices = stores.pricesOf(teamId);
+  const budgets = stores.budgetsOf(teamId);
+  return {
+    prices,
+    budgets,
+    priceOf: createOrderPricer({ prices, now }),
+    lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
+    /** Whether a person is an admin at this moment; nobody is while Slack does not tell. */
+    isAdmin: async (userId: string) => {
+      try {
+        return isAdmin(config, await directory.person(userId, undefined));
+      } catch (error) {
+        if (!(error instanceof SlackApiError)) throw error;
+        log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+        return false;
+      }
+    },
+  };
 }
 
 /** What the use cases of orders work with. */
@@ -365,7 +388,7 @@ function buildOrders(
   stores: Stores,
   { directory }: Slack,
   { vault, accounts }: OpenAccounts,
-  { priceOf }: Money,
+  { priceOf, lookAtBudgets, isAdmin }: Money,
 ) {
   return {
     store: stores.orders,
@@ -374,6 +397,8 @@ function buildOrders(
     directory,
     now,
     priceOf,
+    lookAtBudgets,
+    isAdmin,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -531,12 +556,14 @@ function startWork(site: Site, parts: WorkParts) {
 
 /** What shows orders in Slack. */
 function notifierOf(
-  { now, log, pace }: Site,
+  { config, now, log, pace }: Site,
   { stores, slack: { web, directory }, money, names }: WorkParts,
 ) {
   return {
     impacts: names.impacts,
     priceOf: money.priceOf,
+    lookAtBudgets: money.lookAtBudgets,
+    admins: config.admins,
     web,
     directory,
     orders: stores.orders,
@@ -628,6 +655,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     names,
     audit: stores.orders,
     prices: money.prices,
+    budgets: money.budgets,
     spending: stores.spending,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),

@@ -1,3 +1,4 @@
+import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price } from './prices.ts';
 import type { Purchase, RenewalCount } from './spend.ts';
 
@@ -32,6 +33,32 @@ export interface PriceStore {
   replace(id: string, price: Price, by: string, at: Date): Promise<'saved' | 'same' | 'gone' | 'taken'>;
   /** Every change from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<PriceChange>;
+}
+
+/** A change of the budgets, as the audit log has it. */
+export interface BudgetChange {
+  /** Undefined for a new budget. */
+  readonly before: Budget | undefined;
+  /** Undefined for a budget that was removed. */
+  readonly after: Budget | undefined;
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Where budgets are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
+export interface BudgetStore {
+  /** That of all names first, then by tag; of each the month before the year. */
+  list(): Promise<readonly Budget[]>;
+  /** How the budgets stand in the month and year of a day (YYYY-MM-DD), in the sequence of {@link list}. */
+  standings(day: string): Promise<readonly BudgetStanding[]>;
+  /** @returns `taken` when there is one of the same tag and span */
+  add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
+  /** Gives a budget another amount, in its currency. */
+  setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
+  remove(id: string, by: string, at: Date): Promise<'removed' | 'gone'>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<BudgetChange>;
 }
 
 /** What was bought and what is ahead. Implemented by the store. */

@@ -1,4 +1,5 @@
 import type { TeamSettings } from '../config.ts';
+import { type BudgetDeps, checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
@@ -9,7 +10,7 @@ import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
-export interface DecideDeps {
+export interface DecideDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly settings: () => Promise<TeamSettings>;
   readonly directory: Directory;
@@ -62,7 +63,10 @@ export async function approveOrder(
     const givers = [...earlier, userId];
     const policy = await currentPolicy(deps, givers);
     const refusal = refusalToDecide(order, userId, 'approve', policy);
-    if (refusal !== undefined) return { refusal };
+    const names = order.items.map(({ name }) => name);
+    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    const { reservation, ...budget } = await checkBudgets(deps, order, price, givers);
+    if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
     if (order.state === 'PENDING') {
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
@@ -81,9 +85,10 @@ export async function approveOrder(
     if (doubtful !== undefined && valid.length < order.approvalsRequired)
       return { refusal: { code: 'membership_unknown', userId: doubtful } };
     const { unreadableGroups } = policy;
-    const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    return { event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price } };
+    return {
+      event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price, budget },
+      extra: { reservation },
+    };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId)

@@ -1,3 +1,4 @@
+import type { Shortfall } from '../money/budget.ts';
 import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 
@@ -199,6 +200,8 @@ export type OrderEvent =
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
       readonly price?: unknown;
+      /** The budgets that it exceeds, and the admins among those who approved: without one it goes on waiting. */
+      readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }

@@ -1,3 +1,4 @@
+import type { Shortfall } from '../money/budget.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
@@ -17,6 +18,8 @@ export type Refusal =
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
   | { readonly code: 'approved_already' }
+  /** Everybody agreed who has to, and an admin has to agree to the budgets that it exceeds. */
+  | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | { readonly code: 'not_an_approver'; readonly wanted: ApproverRight }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }

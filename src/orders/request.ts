@@ -4,6 +4,7 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
+import { type BudgetDeps, checkBudgets } from './budget.ts';
 import { changeOrder } from './change.ts';
 import type { InputIssue } from './input-issue.ts';
 import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
@@ -16,7 +17,7 @@ import { taskNamed } from './tasks.ts';
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;
 
-export interface RequestDeps {
+export interface RequestDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
@@ -73,7 +74,17 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const settings = await deps.settings();
   const now = deps.now();
   const id = newOrderId();
-  const waits = needsApproval(task.name, settings.approvalTasks);
+  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: checked.input });
+  const parties = {
+    account,
+    requesterId: request.requesterId,
+    earlierRequesters:
+      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+  };
+  const mustBeApproved = needsApproval(task.name, settings.approvalTasks);
+  const isFree = !mustBeApproved && !task.confirmFirst;
+  const { over, reservation } = await checkBudgets(deps, parties, isFree ? price : undefined, []);
+  const waits = mustBeApproved || over.length > 0;
   const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
   const order: Order = {
     id,
@@ -100,7 +111,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    approvalsRequired: settings.approvalsRequired,
+    // An order that nobody else has to decide about waits for an admin alone where it exceeds a budget.
+    approvalsRequired: over.length > 0 ? 0 : settings.approvalsRequired,
     expiresAt:
       state === 'APPROVED'
         ? undefined
@@ -108,13 +120,11 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     remindAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
     claim: undefined,
     retryOf: retries?.id,
-    earlierRequesters:
-      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+    earlierRequesters: parties.earlierRequesters,
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
   };
-  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: order.input });
   const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
@@ -128,13 +138,21 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       account: accountName(account),
       reason: request.reason ?? null,
       ...(price === undefined ? {} : { price }),
+      ...(over.length === 0 ? {} : { overBudget: over }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };
   const sealed =
     request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const conflict = await deps.store.create(order, sealed, [log]);
+  const conflict = await deps.store.create(
+    order,
+    sealed,
+    [log],
+    order.state === 'APPROVED' ? reservation : undefined,
+  );
   if (conflict === undefined) return { kind: 'accepted', order };
+  // Others were faster: the budgets no longer have what this takes.
+  if (conflict.conflictingOrderId === undefined) return requestOrder(deps, request);
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads: then the way is free.
@@ -187,15 +205,20 @@ export async function confirmOrder(
   userId: string,
 ): Promise<ConfirmOutcome> {
   const settings = await deps.settings();
-  const outcome = await changeOrder(deps, orderId, (order) => {
+  const outcome = await changeOrder(deps, orderId, async (order) => {
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
     if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
+    const names = order.items.map(({ name }) => name);
+    const isFree = !needsApproval(order.task, settings.approvalTasks);
+    const price = isFree ? await deps.priceOf?.({ task: order.task, names, input: order.input }) : undefined;
+    const { over, reservation } = await checkBudgets(deps, order, price, []);
     return {
+      extra: { reservation },
       event: {
         type: 'confirmed',
-        needsApproval: needsApproval(order.task, settings.approvalTasks),
+        needsApproval: !isFree || over.length > 0,
         expiresAt: new Date(now.getTime() + settings.approvalTtl),
         remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
       },

@@ -101,13 +101,17 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
   const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
-  const lapsed = approvals
+  const { over = [], admins = [] } = event.budget ?? {};
+  const others = approvals
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
-  const validCount = approvals.length - lapsed.length;
-  const enough = validCount >= order.approvalsRequired;
+  // Admins who agree to a budget that is exceeded need not be approvers.
+  const lapsed = others.filter((userId) => !admins.includes(userId));
+  const validCount = approvals.length - others.length;
+  const isAgreed = validCount >= order.approvalsRequired;
+  const enough = isAgreed && (over.length === 0 || admins.length > 0);
   if (isRepeated && !enough) {
-    return { ok: false, refusal: { code: 'approved_already' } };
+    return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
   const detail = {
@@ -116,6 +120,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
+    ...(over.length === 0 ? {} : { overBudget: over, admins }),
   };
   return changedOrder(
     order,

@@ -4,7 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
-import type { PriceStore, SpendStore } from '../money/ports.ts';
+import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
@@ -30,6 +30,8 @@ export interface SlackDeps {
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** What the team wants to spend at most. */
+  readonly budgets: BudgetStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
   /** ISO 4217 code of new prices. */

@@ -1,7 +1,9 @@
+import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
-import { isPricedTask } from '../money/prices.ts';
+import { isPricedTask, type OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
@@ -18,6 +20,7 @@ import {
   type SlackWeb,
 } from './platform/web.ts';
 import { type Message, mention } from './views/blocks.ts';
+import { overBudgetReply } from './views/budget.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
@@ -30,6 +33,10 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
+  /** What that takes out of the team's budgets. */
+  readonly lookAtBudgets?: LookAtBudgets;
+  /** `ADMINS`: who is called when an order exceeds a budget. */
+  readonly admins?: readonly string[];
   /** What hangs on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'>;
   readonly now: () => Date;
@@ -136,12 +143,14 @@ async function updateMessages(
   const { approvers } = await deps.settings();
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
+  const budgets = await budgetsNow(deps, order, cost);
   const impact = await deps.impacts.forCard(order);
   const extras = {
     approvers,
     history,
     now,
     ...(cost === undefined ? {} : { cost }),
+    ...(budgets === undefined ? {} : { budgets }),
     ...(impact === 'none' ? {} : { impact }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
@@ -161,7 +170,10 @@ async function updateMessages(
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, approvers, now) ?? repricedReply(entry, history);
+    const reply =
+      overBudgetReply(entry, deps.admins ?? []) ??
+      orderReply(order, entry, approvers, now) ??
+      repricedReply(entry, history);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
@@ -183,6 +195,14 @@ async function updateMessages(
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
+}
+
+async function budgetsNow(
+  { lookAtBudgets }: NotifierDeps,
+  { account }: Order,
+  cost: OrderCost | undefined,
+): Promise<BudgetLook | undefined> {
+  return cost === undefined || isDemoContext(account.context) ? undefined : lookAtBudgets?.(cost);
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
-import type { PriceChange } from '../../money/ports.ts';
+import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { SettingChanged } from '../../settings.ts';
+import { budgetLine } from './budget.ts';
 import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting
- * and price.
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
+ * price and budget.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -133,6 +134,19 @@ export async function priceRow({ before, after, by, at }: PriceChange, nameOf: N
     task: 'prices',
     names: after.zone,
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
+  });
+}
+
+/** A budget that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf: NameOf): Promise<string[]> {
+  const line = (budget: typeof before) => (budget === undefined ? '' : budgetLine(budget));
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'budget_changed',
+    by: await nameOf(by),
+    task: 'budgets',
+    names: (after ?? before)?.tag ?? '',
+    result: `from "${line(before)}" to "${line(after)}"`,
   });
 }
 

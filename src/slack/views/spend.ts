@@ -1,4 +1,5 @@
 import { wholeUnits } from '../../money/amount.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
 import type { Spend, SpendLine, SpendSum } from '../../money/spend.ts';
 import {
   type AnyBlock,
@@ -14,6 +15,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { budgetBlocks } from './budget.ts';
 import { amountsText } from './price.ts';
 
 /*
@@ -29,6 +31,10 @@ export interface SpendShown {
   readonly unknownOutcomes: number;
   /** The next twelve months at today's list. */
   readonly ahead: readonly SpendLine[];
+  /** How the budgets stand in it. */
+  readonly budgets: readonly BudgetStanding[];
+  /** Whether who reads it may change the budgets. */
+  readonly isAdmin: boolean;
   /** ISO 4217 code of the chart's bars. */
   readonly currency: string;
   /** BCP 47 tag of the reader. */
@@ -79,6 +85,7 @@ export function spendMessage(shown: SpendShown): Message {
             `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
           ),
         ]),
+    ...budgetBlocks(shown.budgets, shown),
     ...aheadChart(shown),
     ...(rows.length === 0
       ? []
