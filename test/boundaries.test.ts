@@ -128,7 +128,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
-  /^money\/(amount|budget|order-cost|prices)\.ts$/,
+  /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
   /^names\/(facts|impact|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
   /^zones\//,

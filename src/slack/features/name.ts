@@ -2,6 +2,7 @@ import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
+import { waitingNow } from '../waiting.ts';
 
 /*
  * Everything that is known of one name.
@@ -32,6 +33,7 @@ async function runName(call: CommandCall): Promise<void> {
       known,
       orders: found,
       renewWithinDays: Math.max(0, ...reminderDays),
+      waiting: await waitingNow(call.deps, listed?.domain),
     }),
   );
 }
