@@ -657,6 +657,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     prices: money.prices,
     budgets: money.budgets,
     spending: stores.spending,
+    tagsOf,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),

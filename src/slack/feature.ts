@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { TagsOf } from '../money/budget-look.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
@@ -34,6 +35,8 @@ export interface SlackDeps {
   readonly budgets: BudgetStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
+  /** The tags of names. */
+  readonly tagsOf: TagsOf;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
   /** Has the cards of orders that wait for approval show the price list as it is now. */

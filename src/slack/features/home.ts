@@ -1,4 +1,6 @@
 import { newReference } from '../../log.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import { readSpan, spendOf } from '../../money/spend.ts';
 import { currentPolicy } from '../../orders/decide.ts';
 import { isRequester } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
@@ -30,7 +32,7 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, policy, open, next, months] = await Promise.all([
+  const [account, policy, open, next, months, money] = await Promise.all([
     deps.accounts.active(userId),
     // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
     currentPolicy(deps.orders, [userId], { allGroups: admin }),
@@ -41,6 +43,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     }),
     deps.expiry.expiringNext(HOME_LENGTH),
     deps.expiry.countsByMonth(),
+    admin ? moneyOf(deps, userId) : undefined,
   ]);
   const approves = policy.approvers.has(userId);
   const [pending, toSettle] = approves
@@ -64,7 +67,22 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     open,
     next,
     months,
+    money,
   };
+}
+
+/** What was spent this month and how the budgets stand, for admins. */
+async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps, userId: string) {
+  const today = utcDayOf(now());
+  const span = readSpan(today.slice(0, 7));
+  if (span === undefined) return undefined;
+  const [list, purchases, standings, locale] = await Promise.all([
+    prices.list(),
+    spending.purchases(span.from, span.to),
+    budgets.standings(today),
+    directory.localeOf(userId),
+  ]);
+  return { month: span.text, spent: spendOf(list, purchases).total, budgets: standings, locale };
 }
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {

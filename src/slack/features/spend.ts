@@ -30,7 +30,7 @@ async function runSpend(call: CommandCall): Promise<void> {
 }
 
 async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<SpendShown> {
-  const { prices, budgets, spending, directory, currency } = deps;
+  const { prices, budgets, spending, tagsOf, directory, currency } = deps;
   const now = deps.now();
   const { reminderTimezone: timeZone } = await deps.settings();
   const [list, purchases, unknownOutcomes, renewals, locale, standings] = await Promise.all([
@@ -42,9 +42,10 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
     budgets.standings(dayWithin(span, utcDayOf(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
+  const tags = await tagsOf(purchases.map(({ name }) => name));
   return {
     span: span.text,
-    spend: spendOf(list, purchases),
+    spend: spendOf(list, purchases, tags),
     unknownOutcomes,
     ahead,
     budgets: standings,

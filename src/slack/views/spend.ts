@@ -41,14 +41,15 @@ export interface SpendShown {
   readonly locale: string;
 }
 
-const SECTIONS = ['month', 'task', 'zone', 'person'] as const;
+const SECTIONS = ['month', 'task', 'zone', 'tag', 'person'] as const;
 
 function linesOf(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
-  return { month: spend.byMonth, task: spend.byTask, zone: spend.byZone, person: spend.byPerson }[by];
+  const { byMonth, byTask, byZone, byTag, byPerson } = spend;
+  return { month: byMonth, task: byTask, zone: byZone, tag: byTag, person: byPerson }[by];
 }
 
 /** `about €36.00, 1 name without a price`. */
-function sumText({ names, unknown, sums }: SpendSum, locale: string): string {
+export function sumText({ names, unknown, sums }: SpendSum, locale?: string): string {
   if (names === 0) return '–';
   const amounts = sums.length === 0 ? [] : [`about ${amountsText(sums, locale)}`];
   return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
