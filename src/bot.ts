@@ -29,6 +29,7 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
+import { postMoneyReport } from './slack/money-report.ts';
 import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
@@ -48,6 +49,7 @@ import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPriceStore } from './store/prices.ts';
@@ -302,6 +304,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     spending: createSpendStore(database),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
+    moneyReportsOf: (teamId: string) => createMoneyReportStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -547,11 +550,23 @@ function startWork(site: Site, parts: WorkParts) {
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
+  const reporting = repeated('reporting the money of a month', DIGEST_MS, () =>
+    postMoneyReport({
+      web: parts.slack.web,
+      settings: stores.settings,
+      prices: parts.money.prices,
+      spending: stores.spending,
+      budgets: parts.money.budgets,
+      reports: stores.moneyReportsOf(parts.slack.bot.teamId),
+      now: site.now,
+      log,
+    }),
+  );
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  const loops = [reconciler, observing, following, refreshing, posting, purging];
-  return { notifier, reconciler, following, refreshing, purging, loops };
+  const loops = [reconciler, observing, following, refreshing, posting, reporting, purging];
+  return { notifier, reconciler, following, refreshing, reporting, purging, loops };
 }
 
 /** What shows orders in Slack. */
@@ -728,6 +743,7 @@ function running(site: Site, parts: RunningParts): Bot {
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await expiry.digest();
+      await work.reporting.now();
     },
     stop() {
       stopped ??= stop(site, parts);

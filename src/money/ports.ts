@@ -70,3 +70,27 @@ export interface SpendStore {
   /** Names that expire from `from` until before `until`, without those that are let go. */
   renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
 }
+
+/** How often a person approved or denied, and after how long. */
+export interface Decision {
+  /** Slack user id. */
+  readonly by: string;
+  readonly kind: 'approved' | 'denied';
+  readonly count: number;
+  /** The median of the time from asking to deciding. */
+  readonly seconds: number;
+}
+
+/** What a monthly report tells beside the spending, and whether it was posted. Implemented by the store. */
+export interface MoneyReportStore {
+  /**
+   * Claims the report of a month (YYYY-MM) for this process.
+   * @param leaseMs another process posts it when this one has said nothing for so long
+   * @returns false when it was posted, or somebody is at it
+   */
+  claim(month: string, now: Date, leaseMs: number): Promise<boolean>;
+  posted(month: string, now: Date): Promise<void>;
+  /** Names of the watch list that were decided to be let go from `from` until before `to`. */
+  letGo(from: Date, to: Date): Promise<readonly string[]>;
+  decisions(from: Date, to: Date): Promise<readonly Decision[]>;
+}

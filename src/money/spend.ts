@@ -133,6 +133,20 @@ export function renewalsAhead(
   });
 }
 
+/** Sums of several lines. */
+export function totalOf(lines: readonly SpendSum[]): SpendSum {
+  return {
+    names: lines.reduce((sum, { names }) => sum + names, 0),
+    unknown: lines.reduce((sum, { unknown }) => sum + unknown, 0),
+    sums: sumByCurrency(lines.flatMap(({ sums }) => sums)),
+  };
+}
+
+/** What renewing names for a year costs on a day. @param day YYYY-MM-DD */
+export function renewalsOf(list: readonly Price[], names: readonly string[], day: string): SpendSum {
+  return sumOf(names.map((name) => ({ quote: quoteOn(list, { name, task: 'renew' }, day) })));
+}
+
 /** A year or a month, in UTC. */
 export interface SpendSpan {
   /** `2026` or `2026-11`. */
