@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts';
 const TEAM_ID = 'T0STEWARD';
 const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL', 'U0ALICE']);
 
-export const eur = (minor: number): Amount => ({ currency: 'EUR', minor });
+const eur = (minor: number): Amount => ({ currency: 'EUR', minor });
 
 /** Orders on the real store, with a price list and budgets. A renewal of a year costs €10.00, a restore €80.00. */
 export async function startRig() {

@@ -41,7 +41,7 @@ export function periodText(period: string): string {
 }
 
 /** What a budget is for: `all names`, or its tag. */
-export function tagText(tag: string | null | undefined): string {
+function tagText(tag: string | null | undefined): string {
   return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
 }
 
@@ -152,7 +152,7 @@ export function budgetBlocks(standings: readonly BudgetStanding[], reader: Budge
 }
 
 /** `████░░░░░░ 40%`: how much of a budget is spent or approved. */
-export function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
+function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
   const total = BigInt(budget.amount.minor);
   const used = booked + reserved;
   const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
