@@ -41,6 +41,7 @@ import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { tellPriceDifferences } from './slack/price-differences.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
@@ -550,18 +551,22 @@ function startWork(site: Site, parts: WorkParts) {
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
-  const reporting = repeated('reporting the money of a month', DIGEST_MS, () =>
-    postMoneyReport({
-      web: parts.slack.web,
-      settings: stores.settings,
-      prices: parts.money.prices,
-      spending: stores.spending,
-      budgets: parts.money.budgets,
-      reports: stores.moneyReportsOf(parts.slack.bot.teamId),
-      now: site.now,
-      log,
-    }),
-  );
+  const moneyReports = {
+    web: parts.slack.web,
+    directory: parts.slack.directory,
+    admins: site.config.admins,
+    settings: stores.settings,
+    prices: parts.money.prices,
+    spending: stores.spending,
+    budgets: parts.money.budgets,
+    reports: stores.moneyReportsOf(parts.slack.bot.teamId),
+    now: site.now,
+    log,
+  };
+  const reporting = repeated('reporting money', DIGEST_MS, async () => {
+    await postMoneyReport(moneyReports);
+    await tellPriceDifferences(moneyReports);
+  });
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );

@@ -1,3 +1,4 @@
+import type { PricedAnswer } from './answered-amounts.ts';
 import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price } from './prices.ts';
 import type { Purchase, RenewalCount } from './spend.ts';
@@ -84,12 +85,14 @@ export interface Decision {
 /** What a monthly report tells beside the spending, and whether it was posted. Implemented by the store. */
 export interface MoneyReportStore {
   /**
-   * Claims the report of a month (YYYY-MM) for this process.
+   * Claims the report of a month (YYYY-MM), or of the answers of a day (YYYY-MM-DD), for this process.
    * @param leaseMs another process posts it when this one has said nothing for so long
    * @returns false when it was posted, or somebody is at it
    */
-  claim(month: string, now: Date, leaseMs: number): Promise<boolean>;
-  posted(month: string, now: Date): Promise<void>;
+  claim(period: string, now: Date, leaseMs: number): Promise<boolean>;
+  posted(period: string, now: Date): Promise<void>;
+  /** What the service answered to names that cost money and were carried out, on live systems. */
+  answers(from: Date, to: Date): Promise<readonly PricedAnswer[]>;
   /** Names of the watch list that were decided to be let go from `from` until before `to`. */
   letGo(from: Date, to: Date): Promise<readonly string[]>;
   decisions(from: Date, to: Date): Promise<readonly Decision[]>;

@@ -1,11 +1,10 @@
 import type { TeamSettings } from '../config.ts';
 import { nextTwelveMonths } from '../expiry/chart.ts';
-import { lastScheduled } from '../expiry/schedule.ts';
+import { lastScheduledThisMonth } from '../expiry/schedule.ts';
 import type { Log } from '../log.ts';
 import { utcDayOf } from '../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../money/spend.ts';
-import { calendarDay } from '../zones/calendar-day.ts';
 import { withPlainFallback } from './fallback.ts';
 import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type MoneyReport, moneyReport } from './views/money-report.ts';
@@ -34,9 +33,8 @@ export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
   const { reminderChannel, reminderCron, reminderTimezone } = await deps.settings();
   if (reminderChannel === undefined) return;
   const now = deps.now();
-  const today = calendarDay(lastScheduled(reminderCron, reminderTimezone, now), reminderTimezone);
-  if (today.slice(0, 7) !== calendarDay(now, reminderTimezone).slice(0, 7)) return;
-  if (Number(today.slice(8)) > LAST_DAY) return;
+  const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now);
+  if (today === undefined || Number(today.slice(8)) > LAST_DAY) return;
   const span = monthBefore(today);
   if (span === undefined || !(await keepsBooks(deps))) return;
   if (!(await deps.reports.claim(span.text, now, LEASE_MS))) return;

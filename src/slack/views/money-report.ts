@@ -1,8 +1,22 @@
+import type { PriceDifference } from '../../money/answered-amounts.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
 import type { Decision } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
-import { context, count, header, lines, type Message, mention, message, section } from './blocks.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  code,
+  context,
+  count,
+  escapeText,
+  header,
+  lines,
+  type Message,
+  mention,
+  message,
+  section,
+} from './blocks.ts';
 import { budgetLines, periodText } from './budget.ts';
+import { amountsText } from './price.ts';
 import { sumText } from './spend.ts';
 
 /*
@@ -70,4 +84,25 @@ function lengthText(seconds: number): string {
   ] as const;
   const [unit, length] = units.find(([, each]) => seconds >= each) ?? ['minute', 60];
   return count(Math.max(1, Math.ceil(seconds / length)), unit);
+}
+
+/** Differences that one message names. */
+const MAX_DIFFERENCES = 20;
+
+/** For admins: where answers of a day tell other amounts than the price list. */
+export function differencesMessage(day: string, found: readonly PriceDifference[]): Message {
+  const text = `:moneybag: The service told other amounts than the price list for ${count(found.length, 'name')} on ${day}. Look at \`/domain prices\`.`;
+  const left = found.length - MAX_DIFFERENCES;
+  return message(text, [
+    section(text),
+    ...lines([
+      ...found
+        .slice(0, MAX_DIFFERENCES)
+        .map(
+          ({ orderId, name, task, listed, told }) =>
+            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([told])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
+        ),
+      ...(left > 0 ? [`And ${left} more.`] : []),
+    ]),
+  ]);
 }
