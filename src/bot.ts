@@ -9,6 +9,7 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createBudgetLook, type TagsOf } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
@@ -33,7 +34,8 @@ import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import type { SlackDeps } from './slack/feature.ts';
+import { isAdmin, type SlackDeps } from './slack/feature.ts';
+import { postMoneyReport } from './slack/money-report.ts';
 import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
@@ -45,13 +47,16 @@ import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { tellPriceDifferences } from './slack/price-differences.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
+import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPolicyStore } from './store/policies.ts';
@@ -312,6 +317,8 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     policiesOf: (teamId: string) => createPolicyStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     standInsOf: (teamId: string) => createStandInStore(database, teamId),
+    budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
+    moneyReportsOf: (teamId: string) => createMoneyReportStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     heartbeat: createHeartbeat(database),
@@ -366,10 +373,30 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** The team's price list, and what orders cost by it. */
-function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
-  const prices = stores.pricesOf(bot.teamId);
-  return { prices, priceOf: createOrderPricer({ prices, now }) };
+/** The tags of names. None has one until names are kept with their tags. */
+const tagsOf: TagsOf = async () => new Map();
+
+/** The team's price list and budgets, and what orders cost and take out of them. */
+function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
+  const { teamId } = bot;
+  const prices = stores.pricesOf(teamId);
+  const budgets = stores.budgetsOf(teamId);
+  return {
+    prices,
+    budgets,
+    priceOf: createOrderPricer({ prices, now }),
+    lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
+    /** Whether a person is an admin at this moment; nobody is while Slack does not tell. */
+    isAdmin: async (userId: string) => {
+      try {
+        return isAdmin(config, await directory.person(userId, undefined));
+      } catch (error) {
+        if (!(error instanceof SlackApiError)) throw error;
+        log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+        return false;
+      }
+    },
+  };
 }
 
 /** When the first of some names expires, as far as the watch list knows. */
@@ -386,7 +413,7 @@ function buildOrders(
   stores: Stores,
   { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
-  { priceOf }: Money,
+  { priceOf, lookAtBudgets, isAdmin }: Money,
 ) {
   const standIns = stores.standInsOf(bot.teamId);
   const policies = stores.policiesOf(bot.teamId);
@@ -403,11 +430,12 @@ function buildOrders(
     ruleFacts: {
       currency: config.currency,
       pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
-      // Names have no tags.
-      tagsOf: async (names: readonly string[]) => new Map(names.map((name) => [name, []])),
+      tagsOf,
     },
     standIns,
     isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
+    lookAtBudgets,
+    isAdmin,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -559,11 +587,27 @@ function startWork(site: Site, parts: WorkParts) {
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
+  const moneyReports = {
+    web: parts.slack.web,
+    directory: parts.slack.directory,
+    admins: site.config.admins,
+    settings: stores.settings,
+    prices: parts.money.prices,
+    spending: stores.spending,
+    budgets: parts.money.budgets,
+    reports: stores.moneyReportsOf(parts.slack.bot.teamId),
+    now: site.now,
+    log,
+  };
+  const reporting = repeated('reporting money', DIGEST_MS, async () => {
+    await postMoneyReport(moneyReports);
+    await tellPriceDifferences(moneyReports);
+  });
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  const loops = [reconciler, observing, following, refreshing, posting, purging];
-  return { notifier, reconciler, following, refreshing, purging, loops };
+  const loops = [reconciler, observing, following, refreshing, posting, reporting, purging];
+  return { notifier, reconciler, following, refreshing, reporting, purging, loops };
 }
 
 /** What shows orders in Slack. */
@@ -576,6 +620,7 @@ function notifierOf(
     peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
     priceOf: money.priceOf,
+    lookAtBudgets: money.lookAtBudgets,
     web,
     directory,
     orders: stores.orders,
@@ -683,7 +728,9 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     prices: money.prices,
     standIns: orders.standIns,
     policies: orders.policies,
+    budgets: money.budgets,
     spending: stores.spending,
+    tagsOf,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
@@ -754,6 +801,7 @@ function running(site: Site, parts: RunningParts): Bot {
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await expiry.digest();
+      await work.reporting.now();
     },
     stop() {
       stopped ??= stop(site, parts);

@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns'],
   'settings.ts': ['config.ts', 'duration.ts'],
   accounts: ['service', 'log.ts'],
-  orders: ['accounts', 'policy', 'service', 'zones', 'config.ts', 'log.ts'],
+  orders: ['accounts', 'money', 'policy', 'service', 'zones', 'config.ts', 'log.ts'],
   expiry: ['accounts', 'rdap', 'service', 'zones', 'orders', 'config.ts', 'log.ts'],
   names: ['dns', 'http', 'rdap', 'orders', 'expiry', 'log.ts'],
   'reconcile.ts': ['orders', 'log.ts'],
@@ -132,7 +132,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
-  /^money\/(amount|order-cost|prices)\.ts$/,
+  /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
   /^names\/(facts|impact|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,

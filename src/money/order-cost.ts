@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { costOf, isPricedTask, type OrderCost, type Price } from './prices.ts';
+import { costOf, isCharged, isPricedTask, type OrderCost, type Price } from './prices.ts';
 
 /*
  * What an order costs by the team's price list, and how that is kept with the order's events.
@@ -22,7 +22,7 @@ const periodOf = z.object({ period: z.number().optional() }).catch({});
  * What an order costs on a day.
  *
  * @param day YYYY-MM-DD
- * @returns undefined for a task that has no price
+ * @returns undefined for a task that has no price, and for one that need not have one and has none on the list
  */
 function costOfOrder(
   list: readonly Price[],
@@ -30,7 +30,8 @@ function costOfOrder(
   day: string,
 ): OrderCost | undefined {
   if (!isPricedTask(task)) return undefined;
-  return costOf(list, { task, names, period: periodOf.parse(input).period }, day);
+  const cost = costOf(list, { task, names, period: periodOf.parse(input).period }, day);
+  return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
 }
 
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;

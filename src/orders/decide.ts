@@ -2,6 +2,7 @@ import type { TeamSettings } from '../config.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
+import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
@@ -13,7 +14,7 @@ import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
-export interface DecideDeps {
+export interface DecideDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly settings: () => Promise<TeamSettings>;
   /** Who decides what. */
@@ -77,7 +78,10 @@ export async function approveOrder(
     const grounds = await groundsOf(deps, order, [...earlier, userId]);
     const { policy } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
-    if (refusal !== undefined) return { refusal };
+    const names = order.items.map(({ name }) => name);
+    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    const { reservation, ...budget } = await checkBudgets(deps, order, price, [...earlier, userId]);
+    if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
     if (order.state === 'PENDING') {
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
@@ -90,7 +94,10 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    return approval(deps, order, userId, { ...grounds, isImpactUnknown, reason });
+    return approval(deps, order, userId, {
+      ...grounds,
+      ...{ budget, reservation, isImpactUnknown, price, reason },
+    });
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
     ? approveOrder(deps, orderId, userId, reason)
@@ -100,6 +107,11 @@ export async function approveOrder(
 interface ApprovalGrounds extends Grounds {
   /** Nobody has seen yet what hangs on the name. */
   readonly isImpactUnknown: boolean;
+  /** What it costs, as JSON. */
+  readonly price: unknown;
+  /** The budgets that it exceeds, and the admins among those who approve. */
+  readonly budget: Pick<BudgetCheck, 'over' | 'admins'>;
+  readonly reservation: BudgetCheck['reservation'];
   /** What the approver says to it. */
   readonly reason: string | undefined;
 }
@@ -109,7 +121,7 @@ async function approval(
   deps: DecideDeps,
   order: Order,
   userId: string,
-  { current, known, policy, isImpactUnknown, reason }: ApprovalGrounds,
+  { current, known, policy, budget, reservation, isImpactUnknown, price, reason }: ApprovalGrounds,
 ): Promise<Decision> {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
@@ -126,10 +138,12 @@ async function approval(
   const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
-  if (!valid.includes(userId)) return { refusal: { code: 'stand_in_not_needed' } };
+  if (!valid.includes(userId) && !budget.admins.includes(userId)) {
+    return requirements.length === 0
+      ? { refusal: { code: 'over_budget', over: budget.over } }
+      : { refusal: { code: 'stand_in_not_needed' } };
+  }
   const { unreadableGroups } = policy;
-  const names = order.items.map(({ name }) => name);
-  const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
   const progress = {
     isApproved,
     policyVersion,
@@ -149,9 +163,11 @@ async function approval(
       unreadableGroups,
       price,
       progress,
+      budget,
       isImpactUnknown,
       reason,
     },
+    extra: { reservation },
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Shortfall } from '../money/budget.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
@@ -240,6 +241,8 @@ export type OrderEvent =
       readonly reason?: string | undefined;
       /** Nobody has seen yet what hangs on the name. */
       readonly isImpactUnknown?: boolean;
+      /** The budgets that it exceeds, and the admins among those who approved: without one it goes on waiting. */
+      readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }
   /** An approver wants to know something first: the time that is left starts anew. */
   | {

@@ -1,4 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { Reservation } from '../money/budget.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
@@ -14,6 +15,11 @@ export interface OrderCommit {
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** What the service answered to an item's request, whole, its secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
+  /**
+   * What the order takes out of the team's budgets: reserved in the same transaction if the change lets it go, and the change
+   * is not made where a budget does not have as much.
+   */
+  readonly reservation?: Reservation | undefined;
 }
 
 /** An answer of the service as it is kept. */
@@ -85,13 +91,16 @@ export interface OrderStore {
   /**
    * Keeps a new order.
    * @returns the id of the order that stands in its way, if there is one: the one of the same delivery, or an
-   *   open one for the same task and name
+   *   open one for the same task and name; undefined in its place when a budget does not have what the order takes (look
+   *   again)
+   * @param reservation of an order that goes out at once: reserved in the same transaction
    */
   create(
     order: Order,
     sealedInput: Sealed | undefined,
     log: readonly OrderLogEntry[],
-  ): Promise<{ readonly conflictingOrderId: string } | undefined>;
+    reservation?: Reservation,
+  ): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
    * sealed input and frees its names. A claim and a mark of sending fail while it is not known whether the database has
@@ -99,7 +108,8 @@ export interface OrderStore {
    * That an item of a retry is about to be sent is committed only while no order that it asks for again is known to
    * have done that name, or may be doing it; whatever changes those orders waits meanwhile.
    * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
-   *   order has the same task and name, or when an earlier order stands in the way of a retry
+   *   order has the same task and name, or when an earlier order stands in the way of a retry, or when a budget no longer has
+   *   what it takes (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** The worker is alive. @returns false when the claim is no longer its own */

@@ -1,3 +1,4 @@
+import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
@@ -20,6 +21,8 @@ export type Refusal =
   | { readonly code: 'approved_already' }
   /** Nobody asks themselves. */
   | { readonly code: 'own_question' }
+  /** Everybody agreed who has to, and an admin has to agree to the budgets that it exceeds. */
+  | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';

@@ -6,6 +6,7 @@ import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
+import { type BudgetDeps, checkBudgets } from './budget.ts';
 import { changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
 import { approvalsRequiredBy, type EvaluatedOrder, evaluateOrder } from './demand.ts';
@@ -27,7 +28,7 @@ import { taskNamed } from './tasks.ts';
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;
 
-export interface RequestDeps {
+export interface RequestDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
@@ -101,7 +102,18 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const decision = decisionOf(evaluated);
   const now = deps.now();
   const id = newOrderId();
-  const state = task.confirmFirst ? 'DRAFT' : demand.outcome === 'approve' ? 'PENDING' : 'APPROVED';
+  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: checked.input });
+  const parties = {
+    account,
+    requesterId: request.requesterId,
+    earlierRequesters:
+      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+  };
+  const isFree = demand.outcome === 'free';
+  const goesAtOnce = isFree && !task.confirmFirst;
+  const { over, reservation } = await checkBudgets(deps, parties, goesAtOnce ? price : undefined, []);
+  const waits = !isFree || over.length > 0;
+  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
   const moments =
     state === 'PENDING' ? waitingMoments(demand, now, await deps.firstExpiry?.(checked.names)) : undefined;
   const order: Order = {
@@ -129,7 +141,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    approvalsRequired: decision.approvalsRequired,
+    // An order that nobody else has to decide about waits for an admin alone where it exceeds a budget.
+    approvalsRequired: over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     demand,
     expiresAt: state === 'DRAFT' ? new Date(now.getTime() + DRAFT_LIFE_MS) : moments?.expiresAt,
@@ -138,13 +151,11 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     isPrivate: request.isPrivate ?? false,
     claim: undefined,
     retryOf: retries?.id,
-    earlierRequesters:
-      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+    earlierRequesters: parties.earlierRequesters,
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
   };
-  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: order.input });
   const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
@@ -160,13 +171,21 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       policyVersion: decision.policyVersion,
       decidedBy: decision.decidedBy,
       ...(price === undefined ? {} : { price }),
+      ...(over.length === 0 ? {} : { overBudget: over }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };
   const sealed =
     request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const conflict = await deps.store.create(order, sealed, [log]);
+  const conflict = await deps.store.create(
+    order,
+    sealed,
+    [log],
+    order.state === 'APPROVED' ? reservation : undefined,
+  );
   if (conflict === undefined) return { kind: 'accepted', order };
+  // Others were faster: the budgets no longer have what this takes.
+  if (conflict.conflictingOrderId === undefined) return requestOrder(deps, request);
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads: then the way is free.
@@ -234,12 +253,17 @@ export async function confirmOrder(
     const evaluated = await evaluateOrder(deps, { task, names, requesterId, input });
     const { demand } = evaluated;
     if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+    const isFree = demand.outcome === 'free';
+    const price = isFree ? await deps.priceOf?.({ task, names, input }) : undefined;
+    const { over, reservation } = await checkBudgets(deps, order, price, []);
+    const decision = decisionOf(evaluated);
     return {
+      extra: { reservation },
       event: {
         type: 'confirmed',
-        needsApproval: demand.outcome === 'approve',
-        ...waitingMoments(demand, now, await deps.firstExpiry?.(order.items.map(({ name }) => name))),
-        decision: decisionOf(evaluated),
+        needsApproval: !isFree || over.length > 0,
+        ...waitingMoments(demand, now, await deps.firstExpiry?.(names)),
+        decision: over.length > 0 ? { ...decision, approvalsRequired: 0 } : decision,
       },
     };
   });

@@ -115,14 +115,18 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
   const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
-  const lapsed = approvals
+  const { over = [], admins = [] } = event.budget ?? {};
+  const others = approvals
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
-  const validCount = approvals.length - lapsed.length;
+  // Admins who agree to a budget that is exceeded need not be approvers.
+  const lapsed = others.filter((userId) => !admins.includes(userId));
+  const validCount = approvals.length - others.length;
   const { progress } = event;
-  const enough = validCount >= order.approvalsRequired && progress?.isApproved !== false;
+  const isAgreed = validCount >= order.approvalsRequired && progress?.isApproved !== false;
+  const enough = isAgreed && (over.length === 0 || admins.length > 0);
   if (isRepeated && !enough) {
-    return { ok: false, refusal: { code: 'approved_already' } };
+    return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
   const detail = {
@@ -134,6 +138,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(progress === undefined ? {} : { progress }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
+    ...(over.length === 0 ? {} : { overBudget: over, admins }),
   };
   return changedOrder(
     order,

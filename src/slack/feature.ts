@@ -4,7 +4,8 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
-import type { PriceStore, SpendStore } from '../money/ports.ts';
+import type { TagsOf } from '../money/budget-look.ts';
+import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
@@ -36,8 +37,12 @@ export interface SlackDeps {
   readonly standIns: StandInStore;
   /** Who decides what: the versions and the draft. */
   readonly policies: PolicyStore;
+  /** What the team wants to spend at most. */
+  readonly budgets: BudgetStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
+  /** The tags of names. */
+  readonly tagsOf: TagsOf;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
   /** Has the cards of orders that wait for approval show prices and approvers as they are now. */

@@ -1,6 +1,9 @@
+import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
+import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
 import { accountOwner, type Order } from '../orders/order.ts';
@@ -18,6 +21,7 @@ import { cannotPost, metadataOf, post } from './order-posts.ts';
 import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
+import { overBudgetReply } from './views/budget.ts';
 import { type CardExtras, orderCard } from './views/card.ts';
 import { decisionApprovers, isRuled } from './views/decision.ts';
 import { repricedReply } from './views/price.ts';
@@ -31,11 +35,13 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
+  /** What that takes out of the team's budgets. */
+  readonly lookAtBudgets?: LookAtBudgets;
   /** What hangs on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'>;
   /** When the first of an order’s names expires. */
   readonly firstExpiry?: FirstExpiry;
-  /** `ADMINS`: whom to call where nobody else is named. */
+  /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
   readonly admins: readonly string[];
   readonly approvalChannelAlert: ChannelAlert;
   /** What a waiting order needs at this moment. */
@@ -158,6 +164,7 @@ async function updateMessages(
       : decisionApprovers(decision);
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
+  const budgets = await budgetsNow(deps, order, cost);
   const impact = await deps.impacts.forCard(order);
   const extras = {
     approvers,
@@ -165,6 +172,7 @@ async function updateMessages(
     now,
     ...(cost === undefined ? {} : { cost }),
     ...(decision === undefined ? {} : { decision }),
+    ...(budgets === undefined ? {} : { budgets }),
     ...(impact === 'none' ? {} : { impact }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
@@ -191,7 +199,10 @@ async function updateMessages(
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, approvers, now) ?? repricedReply(entry, history);
+    const reply =
+      overBudgetReply(entry, deps.admins ?? []) ??
+      orderReply(order, entry, approvers, now) ??
+      repricedReply(entry, history);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
@@ -221,6 +232,14 @@ function formerApprovers({ demand }: Order, general: readonly string[]): readonl
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
+}
+
+async function budgetsNow(
+  { lookAtBudgets }: NotifierDeps,
+  { account }: Order,
+  cost: OrderCost | undefined,
+): Promise<BudgetLook | undefined> {
+  return cost === undefined || isDemoContext(account.context) ? undefined : lookAtBudgets?.(cost);
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
-import { PRICED_TASKS } from '../money/prices.ts';
+import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { type Database, withStoreError } from './database.ts';
 
@@ -43,7 +43,11 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
     unknownOutcomes: (from, to) =>
       withStoreError('counting unknown outcomes', async () => {
         const items = await prisma.orderItem.findMany({
-          where: { state: 'UNKNOWN', sentAt: { gte: from, lt: to }, order: { task: { in: tasks } } },
+          where: {
+            state: 'UNKNOWN',
+            sentAt: { gte: from, lt: to },
+            order: { task: { in: [...CHARGED_TASKS] } },
+          },
           select: { order: { select: { context: true } } },
         });
         return items.filter(({ order }) => !isDemoContext(order.context ?? undefined)).length;

@@ -123,7 +123,7 @@ export async function startRig(
     ...kept,
     create: async (...order) => {
       const conflict = await kept.create(...order);
-      if (conflict !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
+      if (conflict?.conflictingOrderId !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
       return conflict;
     },
     commit: async (change) => {

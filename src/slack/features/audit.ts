@@ -12,6 +12,7 @@ import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
 import {
   AUDIT_COLUMNS,
+  budgetRow,
   type NameOf,
   orderRow,
   policyRow,
@@ -87,6 +88,7 @@ async function* csvOf(
   const changes = [
     rowsOf(deps.settingsStore.changes(from, to), settingRow),
     rowsOf(deps.prices.changes(from, to), priceRow),
+    rowsOf(deps.budgets.changes(from, to), budgetRow),
     rowsOf(deps.standIns.changes(from, to), standInRow),
     rowsOf(deps.policies.changes(from, to), policyRow),
   ];

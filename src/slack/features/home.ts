@@ -1,4 +1,6 @@
 import { newReference } from '../../log.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
@@ -29,7 +31,7 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, pending, unknown, standIns, open, next, months] = await Promise.all([
+  const [account, pending, unknown, standIns, open, next, months, money] = await Promise.all([
     deps.accounts.active(userId),
     deps.orders.store.list({ states: ['PENDING'], limit: READ }),
     deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
@@ -41,6 +43,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     }),
     deps.expiry.expiringNext(HOME_LENGTH),
     deps.expiry.countsByMonth(),
+    admin ? moneyOf(deps, userId) : undefined,
   ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
@@ -58,7 +61,22 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     open,
     next,
     months,
+    money,
   };
+}
+
+/** What was spent this month and how the budgets stand, for admins. */
+async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps, userId: string) {
+  const today = utcDayOf(now());
+  const span = readSpan(today.slice(0, 7));
+  if (span === undefined) return undefined;
+  const [list, purchases, standings, locale] = await Promise.all([
+    prices.list(),
+    spending.purchases(span.from, span.to),
+    budgets.standings(today),
+    directory.localeOf(userId),
+  ]);
+  return { month: span.text, spent: spendOf(list, purchases).total, budgets: standings, locale };
 }
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {

@@ -2,6 +2,7 @@ import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
+import { budgets } from './budgets.ts';
 import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
 import { expiring } from './expiring.ts';
@@ -44,6 +45,7 @@ const SUBJECTS: readonly Feature[] = [
   expiring,
   calendar,
   prices,
+  budgets,
   spend,
   reminders,
   policy,

@@ -4,6 +4,7 @@ import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
+import { waitingNow } from '../waiting.ts';
 
 /*
  * Everything that is known of one name.
@@ -34,6 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       known,
       orders: found,
       renewWithinDays: Math.max(0, ...reminderDays),
+      waiting: await waitingNow(call.deps, listed?.domain),
     }),
   );
 }

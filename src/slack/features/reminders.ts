@@ -32,7 +32,9 @@ import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
 import { fieldProblems } from '../views/input-issue.ts';
+import { waitingText } from '../views/price.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
+import { waitingNow } from '../waiting.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { errorsByField } from './order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
@@ -239,7 +241,16 @@ const lapseFields: Form = {
 const lapseForm: FormFeature = {
   form: lapseFields,
   needs: 'linked',
-  render: (_call, origin, values) => ({ form: lapseFields, origin, values }),
+
+  async render(call, origin, values) {
+    const waiting = await waitingNow(call.deps, await call.deps.expiry.find(origin.subject ?? ''));
+    return {
+      form: lapseFields,
+      origin,
+      values,
+      intro: waiting.length === 0 ? [] : [section(waitingText(waiting))],
+    };
+  },
 
   async submit(call) {
     const reason = reasonOf(call.values);
@@ -251,21 +262,23 @@ const lapseForm: FormFeature = {
       call.deps.log.error({ err, name }, 'looking what hangs on a name');
       return 'unseen' as const;
     });
+    const waiting = await waitingNow(call.deps, outcome.domain);
+    const known = [...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])];
     await postInThread(
       call,
       call.origin,
-      lapseRequest(outcome.domain, byWhom(call.person.id, reason), impactLines(impact)),
+      lapseRequest(outcome.domain, byWhom(call.person.id, reason), known),
     );
     return { kind: 'done' };
   },
 };
 
-/** @param impact what hangs on the name, for who confirms */
-function lapseRequest({ name }: WatchedDomain, by: string, impact: readonly string[]): Message {
+/** @param known what hangs on the name and what waiting costs, for who confirms */
+function lapseRequest({ name }: WatchedDomain, by: string, known: readonly string[]): Message {
   const text = `${formatName(name)}: let it lapse, says ${by}`;
   return message(text, [
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
-    ...lines(impact),
+    ...lines(known),
     ...actions('lapse', [
       button({
         actionId: 'lapse_confirm',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
-import type { PriceChange } from '../../money/ports.ts';
+import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
@@ -8,12 +8,13 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicyLogEntry, StandInChange } from '../../policy/ports.ts';
 import type { SettingChanged } from '../../settings.ts';
+import { budgetLine } from './budget.ts';
 import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
- * price and stand-in, and for whatever was done to the policy.
+ * price, budget and stand-in, and for whatever was done to the policy.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -185,6 +186,19 @@ function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): strin
   );
   const places = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
   return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
+}
+
+/** A budget that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf: NameOf): Promise<string[]> {
+  const line = (budget: typeof before) => (budget === undefined ? '' : budgetLine(budget));
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'budget_changed',
+    by: await nameOf(by),
+    task: 'budgets',
+    names: (after ?? before)?.tag ?? '',
+    result: `from "${line(before)}" to "${line(after)}"`,
+  });
 }
 
 function cells(row: Row): string[] {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
+import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { OrderImpact } from '../../names/ports.ts';
@@ -30,6 +31,7 @@ import {
   table,
   truncate,
 } from './blocks.ts';
+import { budgetFact, exceededFact } from './budget.ts';
 import {
   approvalsNeeded,
   approverName,
@@ -82,6 +84,8 @@ export interface CardExtras {
   readonly history?: readonly HistoryEvent[];
   /** What it costs by the price list of this moment, while it waits. */
   readonly cost?: OrderCost;
+  /** What that takes out of the team's budgets. */
+  readonly budgets?: BudgetLook;
   /** When it is shown. */
   readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
@@ -180,6 +184,7 @@ function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   return [
     ...(charge === 'no' ? [] : [['Costs money', CHARGES[charge]] as const]),
     ...(charge === 'no' ? [] : priceFacts(extras)),
+    ...budgetFacts(extras),
     ['System', formatContext(order.account.context)],
   ];
 }
@@ -189,6 +194,12 @@ function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
   return shown === undefined ? [] : [['Price', costFact(shown, asked)]];
+}
+
+/** What it takes out of the budgets while it waits, and afterwards those that it exceeded. */
+function budgetFacts({ budgets, history = [] }: CardExtras): Fact[] {
+  const value = budgets === undefined ? exceededFact(history) : budgetFact(budgets);
+  return value === undefined ? [] : [['Budget', value]];
 }
 
 /** Until when it can be decided, and by whom. */

@@ -1,6 +1,8 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
+import type { SpendSum } from '../../money/spend.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { StandIn } from '../../policy/approvals.ts';
@@ -24,6 +26,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { budgetLines, periodText } from './budget.ts';
 import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
 import {
   decisionButtons,
@@ -35,6 +38,7 @@ import {
   orderTitle,
   resolveButtons,
 } from './order.ts';
+import { sumText } from './spend.ts';
 
 /*
  * The Home tab.
@@ -61,6 +65,18 @@ export interface HomeData {
   readonly next: readonly ListedName[];
   /** How many names expire in which month. */
   readonly months: readonly MonthCount[];
+  /** What the team spends; undefined for people who are no admins. */
+  readonly money?: HomeMoney | undefined;
+}
+
+/** What was spent this month, and how the budgets stand. */
+export interface HomeMoney {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly spent: SpendSum;
+  readonly budgets: readonly BudgetStanding[];
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
 }
 
 /** How many orders or names one part of the tab shows. */
@@ -80,6 +96,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...openPart(data.open),
+    ...moneyPart(data.money),
     ...expiringPart(data),
   ];
 }
@@ -101,6 +118,7 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...(data.open.length > 0 ? openPart(data.open) : []),
+    ...moneyPart(data.money),
     divider,
     header('First steps'),
     ...lines([
@@ -246,6 +264,19 @@ function detailLine(order: Order): AnyBlock[] {
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`);
   const all = [...names, ...fields];
   return all.length === 0 ? [] : [context(all.join(' · '))];
+}
+
+/** What the team spends. Nothing is said while nothing was bought and there is no budget. */
+function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
+  if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
+  const { month, spent, budgets, locale } = money;
+  const sum = spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
+  return [
+    divider,
+    header('Money'),
+    ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
+    context('By the price list. More, and what is ahead: `/domain spend`.'),
+  ];
 }
 
 function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyBlock[] {

@@ -1,4 +1,5 @@
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
@@ -23,6 +24,7 @@ import {
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
+import { waitingText } from './price.ts';
 
 /*
  * Everything that is known of one name, on a screen that fits a phone.
@@ -39,6 +41,8 @@ export interface NameScreen {
   readonly orders: readonly Order[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
+  /** What waiting costs, as far as the price list tells. */
+  readonly waiting: readonly WaitingStep[];
 }
 
 type Pair = readonly [label: string, value: string];
@@ -60,6 +64,7 @@ export function nameScreen(screen: NameScreen): Message {
   return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
     header(title),
     section(standing(screen)),
+    ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
     ...facts([...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...suspectedBlocks(known),

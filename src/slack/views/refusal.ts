@@ -1,5 +1,6 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { overBudgetText } from './budget.ts';
 import { ruleNames } from './decision.ts';
 import { mentionApprover } from './mrkdwn.ts';
 import { summaryText } from './summary.ts';
@@ -151,6 +152,8 @@ export function refusalText(refusal: Refusal): string {
       const { orderId, found } = refusal.finding;
       return summaryText({ code: 'earlier_order', orderId, found });
     }
+    case 'over_budget':
+      return `You have approved this already. ${overBudgetText(refusal.over)} An admin has to approve it besides.`;
     case 'not_failed':
       return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
