@@ -19,11 +19,19 @@ import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
-import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import {
+  createLoop,
+  createReconciler,
+  type Loop,
+  type Reconciler,
+  type Repeated,
+  repeat,
+} from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
+import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
@@ -42,6 +50,7 @@ import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
+import { createAlarmStore } from './store/alarms.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
@@ -130,6 +139,7 @@ const DIGEST_MS = 60_000;
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** Names that one process looks at at once. */
 const OBSERVED_AT_ONCE = 8;
+const ALARMS_TOLD_AT_ONCE = 4;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -189,6 +199,7 @@ function createSite(config: Config, options: BotOptions) {
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
+    alarmTelling?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -301,6 +312,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
+    alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -446,10 +458,14 @@ interface NamesParts {
 
 /** What registries and the DNS show of names. */
 function buildNames(
-  { config, now, log, stopExpiry }: Site,
+  { config, now, log, stopExpiry, late }: Site,
   { stores, slack, rdap, expiry }: NamesParts,
 ): Names {
   return createNames({
+    alarms: stores.alarmsOf(slack.bot.teamId),
+    // Names have no tags yet.
+    isGuarded: async () => false,
+    alarmChanged: (id) => late.alarmTelling?.add(id),
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
@@ -514,6 +530,7 @@ function startWork(site: Site, parts: WorkParts) {
   });
   closers.push(async () => observing.stop());
   observing.start();
+  const alarmTelling = tellingOfAlarms(site, parts);
   const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
     await names.followWatchList();
     await observing.look();
@@ -525,8 +542,41 @@ function startWork(site: Site, parts: WorkParts) {
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  const loops = [reconciler, observing, following, refreshing, posting, purging];
-  return { notifier, reconciler, following, refreshing, purging, loops };
+  const loops = [reconciler, observing, alarmTelling, following, refreshing, posting, purging];
+  return { notifier, reconciler, alarmTelling, following, refreshing, purging, loops };
+}
+
+/** Tells of names that have changed: apart from the looks, which a slow Slack must not hold up. */
+function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
+  const { config, now, log, pace, closers } = site;
+  const alarms = stores.alarmsOf(slack.bot.teamId);
+  const teller: AlarmTellerDeps = {
+    alarms,
+    web: slack.web,
+    directory: slack.directory,
+    settings: stores.settings,
+    admins: config.admins,
+    ownerOf: async (name) => {
+      const watched = await expiry.find(name);
+      return watched?.registeredBy ?? watched?.addedBy;
+    },
+    now,
+    log,
+  };
+  const claim = (limit: number) => alarms.claimTelling(now(), ALARM_LEASE_MS, limit);
+  const telling: Loop = createLoop({
+    name: 'telling of alarms',
+    parallel: ALARMS_TOLD_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim,
+    // One that was changed here is claimed like any other: another process may be at it.
+    work: (id, isClaimed) => (isClaimed ? tellAlarm(teller, id) : telling.look()),
+    log,
+  });
+  site.late.alarmTelling = telling;
+  closers.push(async () => telling.stop());
+  telling.start();
+  return telling;
 }
 
 /** What shows orders in Slack. */
@@ -695,6 +745,7 @@ function running(site: Site, parts: RunningParts): Bot {
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
         work.following.now(),
+        work.alarmTelling.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { DependentName } from '../names/dependents.ts';
 import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
+import { insertAlarms } from './alarms.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
@@ -83,16 +84,25 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
         return names.parse(claimed).map(({ name }) => name);
       }),
 
-    save: (before, after) =>
+    save: (before, after, alarms = []) =>
       withStoreError('keeping what is known of a name', async () => {
         const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
-        const saved = await run(Prisma.sql`
+        const update = Prisma.sql`
           UPDATE name_observations SET version = version + 1, lease_until = NULL,
             history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
             next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
             registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent}
           WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
-          RETURNING name`);
+          RETURNING name`;
+        const saved = await run(
+          alarms.length === 0
+            ? update
+            : Prisma.sql`
+              WITH saved AS (${update}), raised AS (
+                ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)}
+              )
+              SELECT name FROM saved`,
+        );
         return names.parse(saved).length > 0;
       }),
 

@@ -1,4 +1,5 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
+import { alarms } from './alarms.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { calendar } from './calendar.ts';
@@ -33,6 +34,7 @@ const SUBJECTS: readonly Feature[] = [
   prereg,
   users,
   name,
+  alarms,
   rules,
   orders,
   approvals,

@@ -1,5 +1,6 @@
 import type { ListedName } from '../../expiry/expiry.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
+import { isOfAlarm } from '../../names/name-orders.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
@@ -251,7 +252,9 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
         ? ' · :warning: no order explains it'
         : cause.orderId === 'lapse'
           ? ' · by the decision to let it go'
-          : ` · by order ${code(cause.orderId)}`;
+          : isOfAlarm(cause.orderId)
+            ? ' · by the transfer that was expected'
+            : ` · by order ${code(cause.orderId)}`;
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 
