@@ -4,7 +4,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { changeWatched } from './change.ts';
 import { type KnownExpiry, mergeRegistryDate } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
-import { doubtOf, formatDoubt, type TrustedRecord, trustAfter } from './trust.ts';
+import { type Doubt, doubtOf, type TrustedRecord, trustAfter } from './trust.ts';
 
 /** What looking names up works with. */
 export interface RefreshDeps {
@@ -192,4 +192,17 @@ function nextAfterFailure(
     domain.expiry === undefined || domain.expiry.at.getTime() - NEAR_DAYS * DAY_MS <= now.getTime();
   const wait = Math.max(retryAfterMs ?? 0, near ? HOUR_MS : 6 * HOUR_MS);
   return new Date(now.getTime() + wait * (1 + random() * 0.2));
+}
+
+/** Completes “the registry’s record cannot be used: …”. */
+function formatDoubt(doubt: Doubt, movedTo: Date): string {
+  const date = `its date moved to ${movedTo.toISOString().slice(0, 10)}`;
+  switch (doubt.code) {
+    case 'another_registrar':
+      return `${date} together with the registrar, from “${doubt.before}” to “${doubt.now}”: that is a transfer, not a renewal`;
+    case 'registrar_unseen':
+      return `${date}, and it does not name the registrar any more, which was “${doubt.before}”: it may be a transfer, not a renewal`;
+    case 'transferred':
+      return `${date} with a transfer on ${doubt.at.toISOString().slice(0, 10)}: that is no renewal`;
+  }
 }

@@ -64,16 +64,3 @@ function isTransferKnown({ transferKnownAt }: TrustedRecord, now: Date): boolean
 function comparable(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
-
-/** Completes “the registry’s record cannot be used: …”. */
-export function formatDoubt(doubt: Doubt, movedTo: Date): string {
-  const date = `its date moved to ${movedTo.toISOString().slice(0, 10)}`;
-  switch (doubt.code) {
-    case 'another_registrar':
-      return `${date} together with the registrar, from “${doubt.before}” to “${doubt.now}”: that is a transfer, not a renewal`;
-    case 'registrar_unseen':
-      return `${date}, and it does not name the registrar any more, which was “${doubt.before}”: it may be a transfer, not a renewal`;
-    case 'transferred':
-      return `${date} with a transfer on ${doubt.at.toISOString().slice(0, 10)}: that is no renewal`;
-  }
-}

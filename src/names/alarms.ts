@@ -60,6 +60,18 @@ export interface NameOrder {
   readonly nameServers?: readonly string[];
 }
 
+const ALARM_PREFIX = 'alarm:';
+
+/** The id under which a transfer explains changes that somebody has said to be the team's own. */
+export function idOfAlarm(alarmId: string): string {
+  return `${ALARM_PREFIX}${alarmId}`;
+}
+
+/** Whether what explains a change is what somebody said of an alarm, and no order. */
+export function isOfAlarm(orderId: string): boolean {
+  return orderId.startsWith(ALARM_PREFIX);
+}
+
 /** An entry of the ledger: one happening, whom it belongs to and which facts have shown it. */
 export interface LedgerEntry {
   readonly kind: AlarmKind;

@@ -15,6 +15,8 @@ export interface NameContext {
   readonly endsAt: Date | undefined;
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
+  /** Something has happened to it that nobody has explained: more may follow. */
+  readonly isAlarmed: boolean;
   /** Tagged `guarded`. */
   readonly isGuarded: boolean;
 }
@@ -60,11 +62,12 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
     orders: context.orders,
     ledger: known.ledger,
   });
+  const alarms = newAlarms(name, raised, now);
   const { inMotion, unsettled } = motionOf(merged.history);
   const scheduled: ScheduledName = {
     endsAt: context.endsAt,
     guarded: context.isGuarded,
-    inMotion: inMotion || context.hasOpenOrder,
+    inMotion: inMotion || context.hasOpenOrder || context.isAlarmed || alarms.length > 0,
     unsettled,
   };
   const random = deps.random ?? Math.random;
@@ -75,7 +78,6 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
         ? registryAt
         : earlier(known.nextRegistryAt, next('registry'))
       : afterRegistry(registry, next('registry'), now);
-  const alarms = newAlarms(name, raised, now);
   const after: ObservedName = {
     ...known,
     history: merged.history,

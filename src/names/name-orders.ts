@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
-import type { NameOrder, NameTask } from './alarms.ts';
+import { idOfAlarm, type NameOrder, type NameTask } from './alarms.ts';
 import type { ImpactTask } from './impact.ts';
 
 /*
@@ -70,23 +70,16 @@ export function ordersOfName(
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-const ALARM_PREFIX = 'alarm:';
-
 /** Transfers that were under way without an order, and of which somebody has said that they are the team's own. */
 export function expectedTransfers(alarms: readonly Alarm[]): NameOrder[] {
   return alarms
     .filter(({ kind, explained }) => kind === 'pending_transfer' && explained !== undefined)
     .map(({ id, lastSeenBefore }) => ({
-      id: `${ALARM_PREFIX}${id}`,
+      id: idOfAlarm(id),
       task: 'transfer',
       state: 'succeeded',
       sentAt: lastSeenBefore,
     }));
-}
-
-/** Whether what explains a change is what somebody said of an alarm, and no order. */
-export function isOfAlarm(orderId: string): boolean {
-  return orderId.startsWith(ALARM_PREFIX);
 }
 
 function stateOf({ state, result }: OrderItem): NameOrder['state'] {

@@ -74,6 +74,8 @@ const LOOKS_PER_HOUR = 12_000;
 const ORDERS_LOOKED_AT = 50;
 /** Alarms of one name that people may have said something about. */
 const ALARMS_LOOKED_AT = 10;
+/** A name is looked at every few hours for so long after a change that nobody has explained: thefts come in steps. */
+const ALARMED_MS = 30 * 86_400_000;
 /** Slack gives a command three seconds. */
 const QUICK_MS = 1_800;
 
@@ -102,6 +104,10 @@ export function createNames(parts: NamesParts): Names {
       endsAt: watched?.expiry?.at,
       orders: [...ordersOfName(name, orders, watched), ...expectedTransfers(alarms)],
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
+      isAlarmed: alarms.some(
+        ({ explained, raisedAt }) =>
+          explained === undefined && now().getTime() - raisedAt.getTime() < ALARMED_MS,
+      ),
       isGuarded,
     };
   }

@@ -50,7 +50,7 @@ const COUNTDOWN_DAYS = 10;
 
 /** Where alarms are told; undefined: nowhere, and then admins hear of them in a direct message. */
 export function alertChannelOf(settings: TeamSettings): string | undefined {
-  return settings.reminderChannel;
+  return settings.alertChannel ?? settings.reminderChannel;
 }
 
 /** Tells of an alarm that this process has claimed. Safe to repeat; what Slack does not take is tried again later. */

@@ -1,6 +1,5 @@
 import type { Alarm } from '../../names/alarm.ts';
-import { type AlarmKind, transferCountdown, type UnfitOrder } from '../../names/alarms.ts';
-import { isOfAlarm } from '../../names/name-orders.ts';
+import { type AlarmKind, isOfAlarm, transferCountdown, type UnfitOrder } from '../../names/alarms.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ListedName } from '../../expiry/expiry.ts';
+import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
-import { isOfAlarm } from '../../names/name-orders.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
