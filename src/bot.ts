@@ -599,7 +599,7 @@ function notifierOf(
 }
 
 /** What carries orders out. */
-function executionOf(site: Site, { stores, slack, accounts: { vault, accounts }, expiry }: WorkParts) {
+function executionOf(site: Site, { stores, slack, accounts: { vault, accounts }, expiry, names }: WorkParts) {
   return {
     store: stores.orders,
     vault,
@@ -616,6 +616,7 @@ function executionOf(site: Site, { stores, slack, accounts: { vault, accounts },
     follow: expiry.follow,
     lookForEvidence: expiry.evidence,
     lookWhetherShown: expiry.isShown,
+    lookAtDelegation: names.impacts.delegation,
     stopSending: site.stopWork.signal,
     stopLooking: site.stopExpiry.signal,
   };

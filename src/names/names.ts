@@ -171,6 +171,7 @@ export function createNames(parts: NamesParts): Names {
     impacts: createImpacts({
       ...parts,
       historyOf: async (name) => (await known(name)).history,
+      watchedHistory: async (name) => (await store.find(name))?.history,
     }),
   };
 }

@@ -61,6 +61,9 @@ export interface ImpactStore {
    * After a thorough look Slack is told how the order stands, though it has not changed.
    */
   saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
+  /** Keeps the nameservers that the name of an order has before it changes them: those that were kept first. */
+  saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
+  nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
 }
 
 /** Alarms and where they stand in Slack. Implemented by the store. */

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
-import { accountOwner, type Order } from '../orders/order.ts';
+import { accountOwner, type Order, undoableUntil } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -18,7 +18,7 @@ import {
   type SlackWeb,
 } from './platform/web.ts';
 import { type Message, mention } from './views/blocks.ts';
-import { type CardExtras, orderCard } from './views/card.ts';
+import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
@@ -31,7 +31,7 @@ export interface NotifierDeps {
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
   /** What hangs on an order’s name. */
-  readonly impacts: Pick<Impacts, 'forCard'>;
+  readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -137,12 +137,14 @@ async function updateMessages(
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
   const impact = await deps.impacts.forCard(order);
+  const undo = await undoOffer(deps, order, now);
   const extras = {
     approvers,
     history,
     now,
     ...(cost === undefined ? {} : { cost }),
     ...(impact === 'none' ? {} : { impact }),
+    ...(undo === undefined ? {} : { undo }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
@@ -179,6 +181,15 @@ async function updateMessages(
   if (updated.problem === undefined) return last;
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw updated.problem;
+}
+
+/** Nameservers that were set can be set back for a while, where it is known what they were. */
+async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Promise<UndoOffer | undefined> {
+  const [item, ...others] = order.items;
+  const until = item && undoableUntil(order, item);
+  if (until === undefined || until <= now || others.length > 0) return undefined;
+  const former = await impacts.former?.(order);
+  return former === undefined || former.kind === 'same' ? undefined : { until, former };
 }
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {

@@ -133,6 +133,8 @@ const impactRows = z.array(
   z.object({ asked: z.json(), latest: z.json(), thorough: z.boolean(), seenAt: z.date() }),
 );
 
+const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
+
 /** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
   return {
@@ -146,6 +148,21 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
         const latest = readImpact(found?.latest);
         if (found === undefined || latest === undefined) return undefined;
         return { asked: readImpact(found.asked), latest, isThorough: found.thorough, seenAt: found.seenAt };
+      }),
+
+    saveNameServers: (orderId, nameServers) =>
+      withStoreError(`keeping the nameservers before order ${orderId}`, async () => {
+        await run(Prisma.sql`
+          UPDATE order_impacts SET name_servers = ${JSON.stringify(nameServers)}::jsonb
+          WHERE order_id = ${orderId} AND name_servers IS NULL`);
+      }),
+
+    nameServersOf: (orderId) =>
+      withStoreError(`reading the nameservers before order ${orderId}`, async () => {
+        const found = await run(
+          Prisma.sql`SELECT name_servers AS "nameServers" FROM order_impacts WHERE order_id = ${orderId}`,
+        );
+        return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
       }),
 
     saveImpact: (orderId, impact, seenAt, look) =>

@@ -43,6 +43,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   resolved: 'resolved',
   answered_late: 'answered',
   shown: 'confirmed by the registry',
+  delegation_seen: 'noted what its nameservers answer',
 };
 
 /** What a person who was refused does next, by the state that the order is in. */
@@ -67,6 +68,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   retry:
     'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
+  undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
 };
 
 const NOT_THE_REQUESTER = {
@@ -89,6 +91,9 @@ const PLAIN = {
     'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.',
   retry_account_gone:
     'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
+  nothing_to_undo: 'There is nothing to undo: it changed no nameservers. `/domain nameservers` sets others.',
+  undo_unknown:
+    'What the nameservers were before is not known, so I cannot set them back. `/domain nameservers` sets those that you name.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
   sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
   outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
@@ -129,6 +134,8 @@ export function refusalText(refusal: Refusal): string {
       return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
       return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
+    case 'undo_over':
+      return `It was done more than ${refusal.hours} hours ago, so it can no longer be undone with one click. Type \`/domain nameservers\` with the ones that you want.`;
     case 'secret_input_of':
       return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
     case 'secret_answer_of':
