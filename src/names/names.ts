@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
@@ -13,6 +14,7 @@ import { mergeObservation, type NameHistory } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
+import { createEvidenceLook } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import type { AlarmStore, ImpactStore, ObservationStore } from './ports.ts';
 import { createLookPlanner } from './schedule.ts';
@@ -27,8 +29,8 @@ export interface NamesParts {
   /** An alarm has changed: Slack has to be told. */
   readonly alarmChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
-  readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar'>;
-  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar' | 'evidence'>;
+  readonly rdap: Pick<RdapClient, 'fetchRecord' | 'lookup'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
   /** The same for a person who waits: gives each server less time. */
@@ -62,6 +64,8 @@ export interface Names {
   isGuarded(name: string): Promise<boolean>;
   /** Changes that no order explains, and what people make of them. */
   readonly alarms: Alarms;
+  /** What public records tell of an order whose answer was lost. */
+  readonly evidence: LookForEvidence;
   /** What hangs on names. */
   readonly impacts: Impacts;
 }
@@ -167,6 +171,12 @@ export function createNames(parts: NamesParts): Names {
       trustRegistrar: parts.expiry.trustRegistrar,
       changed: parts.alarmChanged,
       now,
+    }),
+    evidence: createEvidenceLook({
+      rdap: parts.rdap,
+      historyOf: async (name) => (await store.find(name))?.history,
+      ordersOf: async (name) => (await contextOf(name)).orders,
+      otherwise: parts.expiry.evidence,
     }),
     impacts: createImpacts({
       ...parts,

@@ -112,13 +112,6 @@ const eventOf = {
       result: fc.constant({ summary: 'it was sent' }),
     }),
   }),
-  delegation_seen: fc.record({
-    type: fc.constant('delegation_seen' as const),
-    n: item,
-    delegation: fc.constantFrom('answering' as const, 'not_answering' as const),
-    hosts: fc.constant([]),
-    hours: fc.constant(1),
-  }),
   released: fc.constant({ type: 'released' as const }),
   resolved: fc
     .record({
