@@ -127,7 +127,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 /** Modules that a view may use, not only name the types of: all of them pure. */
 const PURE = [
   /^accounts\/account\.ts$/,
-  /^expiry\/deadline\.ts$/,
+  /^expiry\/(dateless|deadline)\.ts$/,
   /^money\/(amount|order-cost|prices)\.ts$/,
   /^names\/(alarms|facts|impact|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,

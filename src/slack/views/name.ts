@@ -1,3 +1,4 @@
+import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
@@ -21,6 +22,7 @@ import {
   quote,
   section,
 } from './blocks.ts';
+import { datelessSentences } from './dateless.ts';
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
@@ -91,7 +93,9 @@ function standing({ name, listed, known }: NameScreen): string {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
   } else if (registration?.length !== 0) {
     sentences.push(
-      `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+      listed !== undefined && isDateless(listed.domain)
+        ? `:grey_question: *When it expires is not known*. ${datelessSentences(name, known).join(' ')}`
+        : `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
