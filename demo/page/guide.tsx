@@ -73,7 +73,7 @@ function LoseADomain() {
       <button type="button" class="link-button" disabled={busy} onClick={steal}>
         {busy ? 'it is being stolen …' : 'let it be stolen'}
       </button>{' '}
-      and hear of it in #expiry, with what to do in each thread.
+      and hear of it in #domain-expiry, with what to do in each thread.
     </p>
   );
 }

@@ -13,7 +13,7 @@ export function currentNameServers(history: NameHistory): FactValue | undefined 
 }
 
 /** The nameservers that a name had at a moment. */
-export function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
+function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
   return DELEGATION.map((fact) => {
     const { current, past = [] } = history[fact] ?? {};
     const values = current === undefined ? past : [current, ...past];

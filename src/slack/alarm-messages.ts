@@ -49,7 +49,7 @@ const COUNTDOWN_MS = 3_600_000;
 const COUNTDOWN_DAYS = 10;
 
 /** Where alarms are told; undefined: nowhere, and then admins hear of them in a direct message. */
-export function alertChannelOf(settings: TeamSettings): string | undefined {
+function alertChannelOf(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
