@@ -26,7 +26,8 @@ export const DATE_OF_A_PERSON =
   'Its registry tells no dates, so this one counts until a renewal through me moves it. What the DNS shows of the name I look at all the same.';
 
 function inDns({ history }: KnownName): string {
-  const servers = (history.parent_nameservers ?? history.nameservers)?.current?.value;
+  const values = [history.parent_nameservers, history.nameservers].map((known) => known?.current?.value);
+  const servers = values.find((value) => value !== undefined && value.length > 0) ?? values.find(Boolean);
   if (servers === undefined) return 'Nor could I see it in the DNS just now.';
   return servers.length === 0
     ? 'The DNS does not know it either: it may not be registered.'
