@@ -25,11 +25,19 @@ import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
-import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import {
+  createLoop,
+  createReconciler,
+  type Loop,
+  type Reconciler,
+  type Repeated,
+  repeat,
+} from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
+import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
@@ -51,6 +59,7 @@ import { tellPriceDifferences } from './slack/price-differences.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
+import { createAlarmStore } from './store/alarms.ts';
 import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
@@ -145,6 +154,7 @@ const DIGEST_MS = 60_000;
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** Names that one process looks at at once. */
 const OBSERVED_AT_ONCE = 8;
+const ALARMS_TOLD_AT_ONCE = 4;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -205,6 +215,7 @@ function createSite(config: Config, options: BotOptions) {
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
+    alarmTelling?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -321,6 +332,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     moneyReportsOf: (teamId: string) => createMoneyReportStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
+    alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -512,6 +524,10 @@ function buildNames(
   { stores, slack, rdap, expiry }: NamesParts,
 ): Names {
   const names = createNames({
+    alarms: stores.alarmsOf(slack.bot.teamId),
+    // Names have no tags yet.
+    isGuarded: async () => false,
+    alarmChanged: (id) => late.alarmTelling?.add(id),
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
@@ -579,6 +595,7 @@ function startWork(site: Site, parts: WorkParts) {
   });
   closers.push(async () => observing.stop());
   observing.start();
+  const alarmTelling = tellingOfAlarms(site, parts);
   const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
     await names.followWatchList();
     await observing.look();
@@ -606,8 +623,41 @@ function startWork(site: Site, parts: WorkParts) {
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  const loops = [reconciler, observing, following, refreshing, posting, reporting, purging];
-  return { notifier, reconciler, following, refreshing, reporting, purging, loops };
+  const loops = [reconciler, observing, alarmTelling, following, refreshing, posting, reporting, purging];
+  return { notifier, reconciler, alarmTelling, following, refreshing, reporting, purging, loops };
+}
+
+/** Tells of names that have changed: apart from the looks, which a slow Slack must not hold up. */
+function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
+  const { config, now, log, pace, closers } = site;
+  const alarms = stores.alarmsOf(slack.bot.teamId);
+  const teller: AlarmTellerDeps = {
+    alarms,
+    web: slack.web,
+    directory: slack.directory,
+    settings: stores.settings,
+    admins: config.admins,
+    ownerOf: async (name) => {
+      const watched = await expiry.find(name);
+      return watched?.registeredBy ?? watched?.addedBy;
+    },
+    now,
+    log,
+  };
+  const claim = (limit: number) => alarms.claimTelling(now(), ALARM_LEASE_MS, limit);
+  const telling: Loop = createLoop({
+    name: 'telling of alarms',
+    parallel: ALARMS_TOLD_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim,
+    // One that was changed here is claimed like any other: another process may be at it.
+    work: (id, isClaimed) => (isClaimed ? tellAlarm(teller, id) : telling.look()),
+    log,
+  });
+  site.late.alarmTelling = telling;
+  closers.push(async () => telling.stop());
+  telling.start();
+  return telling;
 }
 
 /** What shows orders in Slack. */
@@ -644,7 +694,7 @@ function notifierOf(
 
 /** What carries orders out. */
 function executionOf(site: Site, parts: WorkParts) {
-  const { stores, slack, orders, expiry } = parts;
+  const { stores, slack, orders, expiry, names } = parts;
   const { vault, accounts } = parts.accounts;
   return {
     store: stores.orders,
@@ -663,8 +713,9 @@ function executionOf(site: Site, parts: WorkParts) {
     sendWithinMs: site.pace.sendWithinMs,
     observe: site.metrics.serviceRequest,
     follow: expiry.follow,
-    lookForEvidence: expiry.evidence,
+    lookForEvidence: names.evidence,
     lookWhetherShown: expiry.isShown,
+    lookAtDelegation: names.impacts.delegation,
     stopSending: site.stopWork.signal,
     stopLooking: site.stopExpiry.signal,
   };
@@ -797,6 +848,7 @@ function running(site: Site, parts: RunningParts): Bot {
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
         work.following.now(),
+        work.alarmTelling.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

@@ -76,6 +76,8 @@ export interface Expiry {
   snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
+  /** A transfer of a name is right: the registrar that its record names is believed from now on. */
+  trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** The same as lists show it. */
@@ -158,6 +160,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
     requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
     confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
+    async trustRegistrar(name) {
+      await list.trustRegistrar(lookUps, name);
+      parts.requestRefresh();
+    },
     find: (name) => store.find(name),
     async findListed(name) {
       const [domain, zone] = await Promise.all([store.find(name), timeZone()]);

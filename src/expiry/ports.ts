@@ -4,6 +4,7 @@ import type { CandidateRange } from './candidates.ts';
 import type { Day, ExpirySource } from './days.ts';
 import type { ImportedName } from './import.ts';
 import type { DigestGroup, WatchedName } from './plan.ts';
+import type { TrustedRecord } from './trust.ts';
 
 /** Somebody asked to be left alone about a name for a while. */
 export interface Snooze {
@@ -49,6 +50,8 @@ export interface WatchedDomain {
   readonly record: RegistryRecord | undefined;
   /** What it showed before that changed. */
   readonly recordBefore: RegistryRecord | undefined;
+  /** The registrar whose dates are believed; undefined while no record was read. */
+  readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
   readonly checkedAt: Date | undefined;
   readonly nextCheckAt: Date;

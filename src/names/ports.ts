@@ -1,3 +1,4 @@
+import type { Alarm, NewAlarm } from './alarm.ts';
 import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
 import type { NameHistory } from './history.ts';
@@ -33,10 +34,10 @@ export interface ObservationStore {
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Keeps what a look gave and ends the claim.
+   * Keeps what a look gave, with the alarms that it raises in the same transaction, and ends the claim.
    * @returns false when somebody else has kept a look since `before` was read: nothing is kept
    */
-  save(before: ObservedName, after: ObservedName): Promise<boolean>;
+  save(before: ObservedName, after: ObservedName, alarms?: readonly NewAlarm[]): Promise<boolean>;
   /** Watched names whose records mention a name: those that hang on it are among them. */
   mentioning(name: string): Promise<readonly DependentName[]>;
 }
@@ -60,4 +61,35 @@ export interface ImpactStore {
    * After a thorough look Slack is told how the order stands, though it has not changed.
    */
   saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
+  /** Keeps the nameservers that the name of an order has before it changes them: those that were kept first. */
+  saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
+  nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
+}
+
+/** Alarms and where they stand in Slack. Implemented by the store. */
+export interface AlarmStore {
+  find(id: string): Promise<Alarm | undefined>;
+  /** The latest first. */
+  ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  /**
+   * Commits what a person made of an alarm, of which Slack has to be told from `now` on.
+   * @returns false when somebody else was faster: read again
+   */
+  change(before: Alarm, after: Alarm, now: Date): Promise<boolean>;
+  /** Claims alarms of which Slack has to be told and that nobody is at, the longest due first. @returns ids */
+  claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
+  /** The lease of an alarm goes on. */
+  extendTelling(id: string, leaseMs: number): Promise<void>;
+  /** Where the alarm's message stands. */
+  recordMessage(id: string, message: { readonly channelId: string; readonly ts: string }): Promise<void>;
+  /** Slack was told something besides the message. */
+  recordTold(id: string, what: string): Promise<void>;
+  /**
+   * Lets go when all was told.
+   * @param again when its message is to be brought up to date again; undefined: when something happens
+   * @returns false when the alarm has changed meanwhile: there is more to tell
+   */
+  releaseTelling(alarm: Alarm, again: Date | undefined): Promise<boolean>;
+  /** Telling did not work: it is tried again then. */
+  postponeTelling(id: string, until: Date): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.ts';
 import { changeOrder } from './change.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
+import { type LookAtDelegation, recordDelegations } from './delegation.ts';
 import { dueAt, unfollowedItems } from './due.ts';
 import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
@@ -14,6 +15,7 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly follow: (orderId: string, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
   readonly lookWhetherShown: IsShownByRegistry;
+  readonly lookAtDelegation: LookAtDelegation;
   /** Requests to the service under way at shutdown are given up. */
   readonly stopSending: AbortSignal;
   /** Look-ups under way at shutdown are given up. */
@@ -60,6 +62,7 @@ async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
     const looking = { ...deps, signal: deps.stopLooking };
     await resolveByEvidence({ ...looking, look: deps.lookForEvidence }, order);
     await recordRegistryConfirmations({ ...looking, look: deps.lookWhetherShown }, order);
+    await recordDelegations({ ...looking, look: deps.lookAtDelegation }, order);
     if (deps.stopLooking.aborted) return;
   }
   const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));

@@ -4,6 +4,8 @@ import {
   type Order,
   type OrderItem,
   type OrderState,
+  UNDO_HOURS,
+  undoableUntil,
   waitingItems,
 } from './order.ts';
 import type { DueLane } from './ports.ts';
@@ -57,6 +59,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
         : earliest([
             ...unknownItems(order).map(({ sentAt }) => nextLook(sentAt, EVIDENCE_MS, at)),
             ...unconfirmedItems(order).map(({ answeredAt }) => nextLook(answeredAt, CONFIRMATION_MS, at)),
+            ...delegatedItems(order).map((item) => nextDelegationLook(undoableUntil(order, item), at)),
           ]);
   }
 }
@@ -97,6 +100,20 @@ export function unconfirmedItems({ task, state, items }: Order): readonly OrderI
           item.result?.confirmedByRegistry !== true,
       )
     : [];
+}
+
+/** The items that have set nameservers, of which it is looked whether they answer. */
+export function delegatedItems(order: Order): readonly OrderItem[] {
+  return order.state === 'SUCCEEDED'
+    ? order.items.filter((item) => undoableUntil(order, item) !== undefined)
+    : [];
+}
+
+/** The last look is at the end, when the offer to undo it ends. */
+function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
+  if (until === undefined || until <= at) return undefined;
+  const forMs = UNDO_HOURS * 60 * MINUTE_MS;
+  return earliest([nextLook(new Date(until.getTime() - forMs), forMs, at), until]);
 }
 
 function nextLook(since: Date | undefined, forMs: number, at: Date): Date | undefined {

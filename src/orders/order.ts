@@ -101,9 +101,15 @@ export interface ItemResult {
   readonly doneIn?: string;
   /** The registry shows the end of what the service had only accepted. */
   readonly confirmedByRegistry?: boolean;
+  /** What the nameservers that were set answered last, as it was said. */
+  readonly delegation?: Delegation;
   /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
   readonly hint?: Hint;
 }
+
+/** Whether the nameservers that an order has set answer for its name. */
+export const DELEGATIONS = ['answering', 'not_answering'] as const;
+export type Delegation = (typeof DELEGATIONS)[number];
 
 /** Something that was seen in public records. */
 export interface Hint {
@@ -295,6 +301,16 @@ export type OrderEvent =
     }
   /** The registry shows the end of what the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
+  /** The nameservers that were set answer, or do not: said when it changes. */
+  | {
+      readonly type: 'delegation_seen';
+      readonly n: number;
+      readonly delegation: Delegation;
+      /** Those that do not answer. */
+      readonly hosts: readonly string[];
+      /** Whole hours since they were set. */
+      readonly hours: number;
+    }
   /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
   | {
       readonly type: 'stopped';
@@ -382,6 +398,19 @@ export const RETRY_DAYS = 7;
 /** Whether it is too late to retry an order that has ended. */
 export function isRetryOver(order: Pick<Order, 'closedAt' | 'createdAt'>, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
+}
+
+/** For how long nameservers that were set are looked at, and can be set back with one click. */
+export const UNDO_HOURS = 48;
+
+/** Until when the nameservers that an item has set can be undone; undefined for everything else. */
+export function undoableUntil(
+  { task, closedAt }: Pick<Order, 'task' | 'closedAt'>,
+  { state, answeredAt }: Pick<OrderItem, 'state' | 'answeredAt'>,
+): Date | undefined {
+  const since = answeredAt ?? closedAt;
+  if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
+  return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
 }
 
 /** Whether a person asked for this: in this order, or in one that it retries. */

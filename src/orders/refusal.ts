@@ -4,7 +4,7 @@ import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
-export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop';
+export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop' | 'undo';
 
 /** Why something is not done for a person. */
 export type Refusal =
@@ -45,6 +45,11 @@ export type Refusal =
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_over'; readonly days: number }
+  /** It has changed no nameservers, or not to others than before. */
+  | { readonly code: 'nothing_to_undo' }
+  | { readonly code: 'undo_over'; readonly hours: number }
+  /** Nobody has seen what they were before. */
+  | { readonly code: 'undo_unknown' }
   | { readonly code: 'retry_unanswered' }
   | { readonly code: 'retry_done_since' }
   | { readonly code: 'retry_account_gone' }

@@ -63,6 +63,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   resolved: { from: NOT_FINAL, apply: resolved },
   answered_late: { from: ORDER_STATES, apply: answeredLate },
   shown: { from: ORDER_STATES, apply: registryConfirmed },
+  delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
 };
 
 /**
@@ -517,6 +518,24 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
     now,
     { kind: event.type, actor: EVIDENCE, detail },
     { items: replaceItem(order, item.n, { result }) },
+  );
+}
+
+/** The nameservers that were set answer, or do not: said when it differs from what was said last. */
+function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
+  const { n, delegation, hosts, hours } = event;
+  const item = order.items.find((candidate) => candidate.n === n);
+  const isNews = item?.result?.delegation !== delegation;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNews) return undefined;
+  return changedOrder(
+    order,
+    now,
+    {
+      kind: event.type,
+      actor: EVIDENCE,
+      detail: { n, name: item.name, delegation, hosts: [...hosts], hours },
+    },
+    { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
   );
 }
 

@@ -58,6 +58,9 @@ export interface RdapClientOptions {
   readonly resolve?: Resolve;
 }
 
+/** Completes “the registry's record cannot be read: …”: the zone's registry publishes none. */
+export const NO_PUBLIC_RECORD = 'no public record is offered for this zone';
+
 /** Asks the registries' public records (RFC 9082). */
 export interface RdapClient {
   /**
@@ -143,7 +146,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     }
     const address = rdapAddress(current.servers, name);
     if (address === undefined) {
-      return unavailable('no public record is offered for this zone', DAY_MS);
+      return unavailable(NO_PUBLIC_RECORD, DAY_MS);
     }
     try {
       const answer = await ask(address, signal);

@@ -24,6 +24,9 @@ export interface RdapUnreadable {
   readonly reason: string;
 }
 
+/** The reason where a registry publishes records without dates. */
+export const NO_EXPIRATION = 'it has no expiration date';
+
 const MAX_ITEMS = 50;
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
@@ -59,7 +62,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
 
   const events = fitting(event, record.events);
   const expirations = events.filter(({ eventAction }) => eventAction.toLowerCase() === 'expiration');
-  if (expirations.length === 0) return unreadable('it has no expiration date');
+  if (expirations.length === 0) return unreadable(NO_EXPIRATION);
   const expiryDates = expirations.map(({ eventDate }) => readRfc3339(eventDate));
   if (expiryDates.includes(undefined)) return unreadable('its expiration date is no date');
   // Two expirations contradict each other; the earlier one cannot make anybody late.

@@ -6,7 +6,7 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
-import { accountOwner, type Order } from '../orders/order.ts';
+import { accountOwner, type Order, undoableUntil } from '../orders/order.ts';
 import type {
   FirstExpiry,
   HistoryEntry,
@@ -22,7 +22,7 @@ import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platfo
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply } from './views/budget.ts';
-import { type CardExtras, orderCard } from './views/card.ts';
+import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
 import { decisionApprovers, isRuled } from './views/decision.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
@@ -38,7 +38,7 @@ export interface NotifierDeps {
   /** What that takes out of the team's budgets. */
   readonly lookAtBudgets?: LookAtBudgets;
   /** What hangs on an order’s name. */
-  readonly impacts: Pick<Impacts, 'forCard'>;
+  readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
   /** When the first of an order’s names expires. */
   readonly firstExpiry?: FirstExpiry;
   /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
@@ -166,6 +166,7 @@ async function updateMessages(
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
   const budgets = await budgetsNow(deps, order, cost);
   const impact = await deps.impacts.forCard(order);
+  const undo = await undoOffer(deps, order, now);
   const extras = {
     approvers,
     history,
@@ -174,6 +175,7 @@ async function updateMessages(
     ...(decision === undefined ? {} : { decision }),
     ...(budgets === undefined ? {} : { budgets }),
     ...(impact === 'none' ? {} : { impact }),
+    ...(undo === undefined ? {} : { undo }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
@@ -228,6 +230,15 @@ async function updateMessages(
 function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
   if (demand === undefined || !isRuled(demand)) return general;
   return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
+}
+
+/** Nameservers that were set can be set back for a while, where it is known what they were. */
+async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Promise<UndoOffer | undefined> {
+  const [item, ...others] = order.items;
+  const until = item && undoableUntil(order, item);
+  if (until === undefined || until <= now || others.length > 0) return undefined;
+  const former = await impacts.former?.(order);
+  return former === undefined || former.kind === 'same' ? undefined : { until, former };
 }
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
+import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
@@ -59,6 +59,7 @@ const itemResult = z.looseObject({
   stoppedBy: z.string().exactOptional(),
   doneIn: z.string().exactOptional(),
   confirmedByRegistry: z.boolean().exactOptional(),
+  delegation: z.enum(DELEGATIONS).exactOptional(),
   hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
 });
 
@@ -237,6 +238,7 @@ const KINDS = {
   answered: 'answered',
   answered_late: 'answered_late',
   shown: 'shown',
+  delegation_seen: 'delegation_seen',
   stopped: 'stopped',
   hinted: 'hinted',
   invalidated: 'invalidated',

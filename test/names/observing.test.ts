@@ -133,6 +133,8 @@ async function arrange(
       endsAt: new Date(START + (options.endsInDays ?? 300) * DAY_MS),
       orders: options.orders ?? [],
       hasOpenOrder: false,
+      isAlarmed: false,
+      isGuarded: false,
     }),
     now,
     log: createLog('silent'),

@@ -27,6 +27,8 @@ function impactsWith() {
       saveImpact: async (orderId, latest, seenAt) => {
         kept.set(orderId, { asked: latest, latest, isThorough: true, seenAt });
       },
+      saveNameServers: async () => undefined,
+      nameServersOf: async () => undefined,
     },
     dns,
     quickDns: dns,

@@ -211,6 +211,7 @@ export async function startRig(
       follow: async () => undefined,
       lookForEvidence: async () => ({ kind: 'nothing' }),
       lookWhetherShown: async () => false,
+      lookAtDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
       stopLooking: shutdown.signal,
       ...overrides,

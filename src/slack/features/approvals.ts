@@ -18,6 +18,7 @@ import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { undoOrder } from '../../orders/undo.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
@@ -96,6 +97,21 @@ async function stop(call: ActionCall): Promise<void> {
     await stopOrder(call.deps.orders, call.value, call.person.id),
     (title) => `Stopped: ${title}. What waited is not sent any more.`,
   );
+}
+
+/** What is asked for then is confirmed and approved like any other order. */
+async function undo(call: ActionCall): Promise<void> {
+  const outcome = await undoOrder(call.deps.orders, {
+    orderId: call.value,
+    userId: call.person.id,
+    reason: `Undo of order ${call.value}`,
+    deliveryId: call.deliveryId,
+    formerNameServers: call.deps.names.impacts.former,
+  });
+  const said = await outcomeMessage(call, outcome);
+  await (said === undefined
+    ? call.respondIfLate(textMessage('Asked for. Its card follows.'))
+    : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -393,6 +409,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_stop', needs: 'member', run: stop },
   { id: 'order_confirm', needs: 'member', run: confirm },
   { id: 'order_retry', needs: 'member', run: retry },
+  { id: 'order_undo', needs: 'member', run: undo },
   { id: 'order_reveal', needs: 'member', run: reveal },
   { id: 'order_data', needs: 'member', run: showAnswers },
   { id: 'order_resolve_done', needs: 'member', run: openResolve('done') },

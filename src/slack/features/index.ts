@@ -1,4 +1,5 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
+import { alarms } from './alarms.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
@@ -36,6 +37,7 @@ const SUBJECTS: readonly Feature[] = [
   prereg,
   users,
   name,
+  alarms,
   rules,
   orders,
   approvals,

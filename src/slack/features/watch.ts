@@ -1,7 +1,10 @@
+import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
+import type { KnownName } from '../../names/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
+import { DATE_OF_A_PERSON, datelessSentences } from '../views/dateless.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 
@@ -25,11 +28,15 @@ async function runWatch(call: CommandCall): Promise<void> {
     );
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
+  const isUndated = isDateless(domain) && domain.expiry === undefined;
   const sentences = [
     `${formatName(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
-    formatDate(domain, reminderTimezone),
+    ...(isUndated
+      ? datelessSentences(domain.name, await dnsOf(call, domain.name))
+      : [formatDate(domain, reminderTimezone)]),
+    ...(isDateless(domain) && domain.expiry?.source === 'person' ? [DATE_OF_A_PERSON] : []),
     ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
-    ...(domain.checkProblem === undefined
+    ...(domain.checkProblem === undefined || isDateless(domain)
       ? []
       : [`Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`]),
     ...(reminderChannel === undefined
@@ -39,6 +46,14 @@ async function runWatch(call: CommandCall): Promise<void> {
       : []),
   ];
   await call.respond(textMessage(sentences.join(' ')));
+}
+
+/** What the DNS shows, where no registry tells anything. */
+async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | undefined> {
+  return deps.names.known(name).catch((err: unknown) => {
+    deps.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
+    return undefined;
+  });
 }
 
 function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {

@@ -8,6 +8,7 @@ import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { FormerNameServers } from '../../orders/undo.ts';
 import type { Charge } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
@@ -42,6 +43,7 @@ import {
   rulesOf,
   standInLines,
 } from './decision.ts';
+import { formatList } from './facts.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
   approverList,
@@ -92,6 +94,14 @@ export interface CardExtras {
   readonly hint?: string;
   /** What hangs on the name; undefined when nothing is lost by the task. */
   readonly impact?: OrderImpact | 'unseen';
+  /** Nameservers that were set and can be set back. */
+  readonly undo?: UndoOffer;
+}
+
+/** Until when nameservers can be set back, and to which, as far as anybody knows. */
+export interface UndoOffer {
+  readonly until: Date;
+  readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
 }
 
 type Fact = readonly [label: string, value: string];
@@ -131,7 +141,8 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...(order.items.length === 1 ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending ? [context(formatSending(order, extras))] : []),
-    ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
+    ...undoLines(extras),
+    ...actions(cardBlockId(order.id), cardButtons(order, extras)),
     context(
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
     ),
@@ -394,7 +405,24 @@ function resultLines(order: Order): AnyBlock[] {
   return known.length === 0 ? [] : [section(known.join('\n'))];
 }
 
-function cardButtons(order: Order, now: Date | undefined) {
+function undoLines({ undo }: CardExtras): AnyBlock[] {
+  if (undo === undefined) return [];
+  return [
+    section(
+      undo.former.kind === 'known'
+        ? `:rewind: Until ${moment(undo.until)} *Undo* asks for the nameservers as they were: ${formatList(undo.former.nameServers)}. I look so long whether the new ones answer.`
+        : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.',
+    ),
+  ];
+}
+
+function undoButtons(order: Order, { undo }: CardExtras) {
+  if (undo?.former.kind !== 'known') return [];
+  const label = `Undo: ${orderTitle(order)}`;
+  return [button({ actionId: 'order_undo', text: 'Undo', value: order.id, label })];
+}
+
+function cardButtons(order: Order, extras: CardExtras) {
   const value = order.id;
   const title = orderTitle(order);
   if (order.state === 'PENDING') {
@@ -411,5 +439,5 @@ function cardButtons(order: Order, now: Date | undefined) {
     ];
   }
   if (order.state === 'UNKNOWN') return resolveButtons(order);
-  return [...stopButtons(order), ...retryButtons(order, now)];
+  return [...stopButtons(order), ...retryButtons(order, extras.now), ...undoButtons(order, extras)];
 }

@@ -1,5 +1,7 @@
+import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
+import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
@@ -21,6 +23,7 @@ import {
   quote,
   section,
 } from './blocks.ts';
+import { datelessSentences } from './dateless.ts';
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
@@ -95,7 +98,9 @@ function standing({ name, listed, known }: NameScreen): string {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
   } else if (registration?.length !== 0) {
     sentences.push(
-      `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+      listed !== undefined && isDateless(listed.domain)
+        ? `:grey_question: *When it expires is not known*. ${datelessSentences(name, known).join(' ')}`
+        : `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
@@ -256,7 +261,9 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
         ? ' · :warning: no order explains it'
         : cause.orderId === 'lapse'
           ? ' · by the decision to let it go'
-          : ` · by order ${code(cause.orderId)}`;
+          : isOfAlarm(cause.orderId)
+            ? ' · by the transfer that was expected'
+            : ` · by order ${code(cause.orderId)}`;
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 

@@ -48,6 +48,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   resolved: 'resolved',
   answered_late: 'answered',
   shown: 'confirmed by the registry',
+  delegation_seen: 'noted what its nameservers answer',
 };
 
 /** What a person who was refused does next, by the state that the order is in. */
@@ -73,6 +74,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   retry:
     'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
+  undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
 };
 
 /** Stands before the names of those who may, where a rule of the policy names them. */
@@ -83,6 +85,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   resolve: 'You cannot settle this. By the policy these can:',
   retry: 'Only the person who asked, or who could approve it, can retry. By the policy these can:',
   stop: 'Only the person who asked, or who could approve it, can stop this. By the policy these can:',
+  undo: 'Only the person who asked, or who could approve it, can undo this. By the policy these can:',
 };
 
 const NOT_THE_REQUESTER = {
@@ -108,6 +111,9 @@ const PLAIN = {
     'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.',
   retry_account_gone:
     'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
+  nothing_to_undo: 'There is nothing to undo: it changed no nameservers. `/domain nameservers` sets others.',
+  undo_unknown:
+    'What the nameservers were before is not known, so I cannot set them back. `/domain nameservers` sets those that you name.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
   sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
   outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
@@ -158,6 +164,8 @@ export function refusalText(refusal: Refusal): string {
       return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
       return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
+    case 'undo_over':
+      return `It was done more than ${refusal.hours} hours ago, so it can no longer be undone with one click. Type \`/domain nameservers\` with the ones that you want.`;
     case 'secret_input_of':
       return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
     case 'secret_answer_of':

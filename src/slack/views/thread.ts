@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
-import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { answerButtons } from './answer.ts';
@@ -23,6 +23,7 @@ import {
   truncateMarkup,
 } from './blocks.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
+import { formatList } from './facts.ts';
 import {
   approverList,
   formatLapsed,
@@ -88,6 +89,8 @@ export function orderReply(
       return lateReply(order, event, approvers);
     case 'shown':
       return registryConfirmedReply(order, event);
+    case 'delegation_seen':
+      return delegationReply(order, event);
     case 'finished':
       return finishedReply(order, event, approvers, now);
     default:
@@ -248,6 +251,28 @@ function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message
   const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
   return sentence(
     `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
+  );
+}
+
+const delegationDetail = z.object({
+  name: z.string(),
+  delegation: z.enum(DELEGATIONS),
+  hosts: z.array(z.string()),
+  hours: z.number(),
+});
+
+/** Whether the nameservers that were set answer. */
+function delegationReply(order: Order, event: HistoryEvent): Message | undefined {
+  const detail = delegationDetail.safeParse(event.detail).data;
+  if (detail === undefined) return undefined;
+  const { name, delegation, hosts, hours } = detail;
+  const shown = escapeText(itemName(order, name));
+  const asker = mention(order.requesterId);
+  if (delegation === 'answering') {
+    return sentence(`:white_check_mark: ${asker}, all the new nameservers answer for *${shown}*.`);
+  }
+  return sentence(
+    `:warning: ${asker}, ${hours < 1 ? 'now' : `${count(hours, 'hour')} after the change`} ${formatList(hosts)} ${hosts.length === 1 ? 'does' : 'do'} not answer for *${shown}*. Mail and website fail for whoever asks ${hosts.length === 1 ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
   );
 }
 
@@ -440,6 +465,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
   shown: 'seen at the registry',
+  delegation_seen: 'looked whether the new nameservers answer',
   stopped: 'stopped: what was not sent is not sent any more',
   hinted: 'public records show, as a hint:',
   invalidated: 'stopped, because the database was put back or had slept',

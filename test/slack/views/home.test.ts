@@ -20,6 +20,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     renewed: undefined,
     record: undefined,
     recordBefore: undefined,
+    trusted: undefined,
     deletedAt: undefined,
     checkedAt: ASKED_AT,
     nextCheckAt: ASKED_AT,

@@ -37,6 +37,9 @@ describe('a refusal says why and what to do', () => {
       { code: 'retry_over', days: 7 },
       /more than 7 days ago, so it can no longer be retried\. Ask for it anew/,
     ],
+    [{ code: 'undo_over', hours: 48 }, /more than 48 hours ago.*Type `\/domain nameservers` with the ones/],
+    [{ code: 'undo_unknown' }, /not known, so I cannot set them back\. `\/domain nameservers` sets/],
+    [{ code: 'nothing_to_undo' }, /it changed no nameservers\./],
     [
       { code: 'retry_unanswered' },
       /^A request of this left and its answer never came, so it may have been carried out and is not asked for again\. Look at the domain service; if it was not, ask for it anew with `\/domain`\.$/,
