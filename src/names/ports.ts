@@ -2,6 +2,7 @@ import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
 import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
+import type { DetailsChange, NameDetails } from './portfolio.ts';
 
 /** A name that is looked at again and again, and what the looks have shown. */
 export interface ObservedName {
@@ -60,4 +61,44 @@ export interface ImpactStore {
    * After a thorough look Slack is told how the order stands, though it has not changed.
    */
   saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
+}
+
+/** A change in the audit log: of what is set for a name, or of a preset. */
+export interface PortfolioChange {
+  readonly kind: 'name' | 'preset';
+  /** The name in ASCII, or what the preset is called. */
+  readonly subject: string;
+  /** What stood there, by field; undefined where there was nothing. */
+  readonly before: Readonly<Record<string, string>> | undefined;
+  readonly after: Readonly<Record<string, string>> | undefined;
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Tags of names, for whoever decides or counts by them. */
+export interface TagSource {
+  /** Every name that is asked for is in the answer; one that is not watched has no tags. @param names in ASCII */
+  tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
+export interface PortfolioStore extends TagSource {
+  /** @returns undefined when the name is not watched */
+  find(name: string): Promise<NameDetails | undefined>;
+  /** Those that are watched. */
+  findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
+  /**
+   * Changes names in one transaction; names that are not watched are passed over.
+   * @param isAllowed refuses the whole of it where one change is not allowed
+   * @returns the names that were changed, or the one that was refused
+   */
+  change(
+    changes: ReadonlyMap<string, DetailsChange>,
+    by: string,
+    at: Date,
+    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
+  ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
+  /** Every change of names and presets from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<PortfolioChange>;
 }
