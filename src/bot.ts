@@ -13,6 +13,7 @@ import { createOrderPricer } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { GUARDED } from './names/portfolio.ts';
 import { advance } from './orders/advance.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
@@ -48,6 +49,7 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPortfolioStore } from './store/portfolio.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -115,6 +117,8 @@ export interface Bot {
   stop(): Promise<void>;
 }
 
+/** Tags that the bot itself goes by. */
+const DECIDING_TAGS: ReadonlySet<string> = new Set([GUARDED]);
 /** How the registries are told who asks. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
 /** How long a jump of the clock waits for the registries before it looks at what is due. */
@@ -298,6 +302,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
+    portfolioOf: (teamId: string) => createPortfolioStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
@@ -453,6 +458,7 @@ function buildNames(
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
+    tags: stores.portfolioOf(slack.bot.teamId),
     expiry,
     rdap,
     ...createObservers(config.dnsServers, now),
@@ -626,6 +632,8 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     orders,
     expiry,
     names,
+    portfolio: stores.portfolioOf(slack.bot.teamId),
+    decidingTags: async () => DECIDING_TAGS,
     audit: stores.orders,
     prices: money.prices,
     spending: stores.spending,

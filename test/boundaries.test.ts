@@ -129,7 +129,7 @@ const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
   /^money\/(amount|order-cost|prices)\.ts$/,
-  /^names\/(facts|impact|timeline)\.ts$/,
+  /^names\/(facts|filter|impact|portfolio|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

@@ -14,6 +14,8 @@ export interface NameContext {
   readonly endsAt: Date | undefined;
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
+  /** People have tagged it as one that must not be lost. */
+  readonly isGuarded: boolean;
 }
 
 /** What a look at a watched name works with. */
@@ -60,7 +62,7 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
   const { inMotion, unsettled } = motionOf(merged.history);
   const scheduled: ScheduledName = {
     endsAt: context.endsAt,
-    guarded: false,
+    guarded: context.isGuarded,
     inMotion: inMotion || context.hasOpenOrder,
     unsettled,
   };

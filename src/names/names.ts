@@ -13,7 +13,8 @@ import { lookAtName, type NameContext, registryObservation } from './look.ts';
 import { ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
-import type { ImpactStore, ObservationStore } from './ports.ts';
+import { GUARDED } from './portfolio.ts';
+import type { ImpactStore, ObservationStore, TagSource } from './ports.ts';
 import { createLookPlanner } from './schedule.ts';
 
 /** The parts that the use cases of names are joined from. */
@@ -22,6 +23,7 @@ export interface NamesParts {
   readonly impacts: ImpactStore;
   readonly orders: Pick<OrderStore, 'list'>;
   readonly expiry: Pick<Expiry, 'find'>;
+  readonly tags: TagSource;
   readonly rdap: Pick<RdapClient, 'fetchRecord'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
@@ -48,6 +50,8 @@ export interface Names {
   followWatchList(): Promise<void>;
   /** Names whose look is due, claimed for this process. */
   claimDue(limit: number): Promise<readonly string[]>;
+  /** Has a watched name looked at as soon as possible. */
+  requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
   /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
@@ -80,14 +84,16 @@ export function createNames(parts: NamesParts): Names {
   };
 
   async function contextOf(name: string): Promise<NameContext> {
-    const [watched, orders] = await Promise.all([
+    const [watched, orders, tags] = await Promise.all([
       parts.expiry.find(name),
       parts.orders.list({ name, limit: ORDERS_LOOKED_AT }),
+      parts.tags.tagsOf([name]),
     ]);
     return {
       endsAt: watched?.expiry?.at,
       orders: ordersOfName(name, orders, watched),
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
+      isGuarded: tags.get(name)?.includes(GUARDED) ?? false,
     };
   }
 
@@ -128,6 +134,7 @@ export function createNames(parts: NamesParts): Names {
 
   return {
     followWatchList: () => store.followWatchList(now()),
+    requestLook: (name) => store.requestLook(name, now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
     async look(name) {
       try {

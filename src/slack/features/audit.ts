@@ -10,7 +10,7 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
-import { AUDIT_COLUMNS, type NameOf, orderRow, priceRow, settingRow } from '../views/audit.ts';
+import { AUDIT_COLUMNS, type NameOf, orderRow, portfolioRow, priceRow, settingRow } from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
@@ -83,6 +83,10 @@ async function* csvOf(
   for await (const change of deps.prices.changes(from, to)) {
     onRow(change.at);
     yield csvLine(await priceRow(change, nameOf));
+  }
+  for await (const change of deps.portfolio.changes(from, to)) {
+    onRow(change.at);
+    yield csvLine(await portfolioRow(change, nameOf));
   }
 }
 

@@ -8,6 +8,7 @@ import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
 import { name } from './name.ts';
+import { nameEdit } from './name-edit.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { prices } from './prices.ts';
@@ -33,6 +34,7 @@ const SUBJECTS: readonly Feature[] = [
   prereg,
   users,
   name,
+  nameEdit,
   rules,
   orders,
   approvals,

@@ -18,12 +18,13 @@ async function runName(call: CommandCall): Promise<void> {
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, settings } = call.deps;
-  const [listed, known, found, { reminderDays }] = await Promise.all([
+  const { expiry, names, orders, portfolio, settings } = call.deps;
+  const [listed, known, found, { reminderDays }, details] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
     orders.store.list({ name: ascii, limit: ORDERS_SHOWN }),
     settings(),
+    portfolio.find(ascii),
   ]);
   await call.respond(
     nameScreen({
@@ -31,6 +32,7 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
+      details,
       renewWithinDays: Math.max(0, ...reminderDays),
     }),
   );

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
 import type { PriceChange } from '../../money/ports.ts';
+import type { PortfolioChange } from '../../names/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
@@ -10,8 +11,8 @@ import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting
- * and price.
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
+ * price, name and preset.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -133,6 +134,24 @@ export async function priceRow({ before, after, by, at }: PriceChange, nameOf: N
     task: 'prices',
     names: after.zone,
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
+  });
+}
+
+/** What somebody set for a name, or a preset that they changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Promise<string[]> {
+  const { kind, subject, before, after, by, at } = change;
+  const words = (values: PortfolioChange['before']) =>
+    Object.entries(values ?? {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([field, value]) => `${field}: ${value}`)
+      .join(', ');
+  return cells({
+    time_utc: at.toISOString(),
+    event: kind === 'name' ? 'name_changed' : 'preset_changed',
+    by: await nameOf(by),
+    task: kind === 'name' ? 'names' : 'presets',
+    names: subject,
+    result: `from "${words(before)}" to "${words(after)}"`,
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ListedName } from '../../expiry/expiry.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
+import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
@@ -23,6 +24,7 @@ import {
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
+import { detailPairs, editButton } from './portfolio.ts';
 
 /*
  * Everything that is known of one name, on a screen that fits a phone.
@@ -35,6 +37,8 @@ export interface NameScreen {
   /** As lists show it; undefined when it is not watched. */
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
+  /** What people have set; undefined when it is not watched. */
+  readonly details?: NameDetails | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
@@ -60,7 +64,7 @@ export function nameScreen(screen: NameScreen): Message {
   return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
     header(title),
     section(standing(screen)),
-    ...facts([...registryPairs(known), ...lifePairs(known)]),
+    ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...suspectedBlocks(known),
     ...(open.length === 0
@@ -256,7 +260,8 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
 }
 
 function buttons({ name, listed, renewWithinDays }: NameScreen) {
-  if (listed === undefined || listed.domain.lapse?.confirmed !== undefined) return [];
+  if (listed === undefined) return [];
+  if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
@@ -275,6 +280,7 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
     ...(deadline?.action === 'restore'
       ? [button({ actionId: 'reminder_restore', text: 'Restore', value: name, label: `Restore ${title}` })]
       : []),
+    editButton(name),
   ];
 }
 
