@@ -84,6 +84,8 @@ export interface Expiry {
   list(days: number, offset: number, limit: number): Promise<ListPage>;
   /** The names of a digest that can be renewed still and that nobody decided about. */
   renewable(digestId: string): Promise<readonly ListedName[]>;
+  /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
+  renewableAmong(names: readonly string[]): Promise<readonly ListedName[]>;
   /** What expires next and is not let go. */
   expiringNext(limit: number): Promise<readonly ListedName[]>;
   /** Renewals of the present month and the eleven after it. */
@@ -183,6 +185,14 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       const [domains, zone] = await Promise.all([store.findMany([...days.keys()]), timeZone()]);
       return domains
         .filter((domain) => canBeRenewed(domain, now()) && hasSameExpiry(domain, days.get(domain.name)))
+        .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
+        .map(listed(zone));
+    },
+
+    async renewableAmong(names) {
+      const [domains, zone] = await Promise.all([store.findMany(names), timeZone()]);
+      return domains
+        .filter((domain) => canBeRenewed(domain, now()))
         .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
         .map(listed(zone));
     },

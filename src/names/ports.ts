@@ -1,5 +1,6 @@
 import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
+import type { NameFilter } from './filter.ts';
 import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
@@ -82,6 +83,30 @@ export interface TagSource {
   tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
+/** A name of the portfolio as lists show it. */
+export interface FoundName extends NameDetails {
+  /** In ASCII. */
+  readonly name: string;
+  readonly expiresAt: Date | undefined;
+  readonly expirySource: string | undefined;
+  readonly registrar: string | undefined;
+}
+
+/** The name that a page begins after. */
+export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
+
+/** What is looked for in the portfolio. */
+export interface NameQuery {
+  readonly filter: NameFilter;
+  /** The filter's owners as user ids, or `none`. */
+  readonly owners: readonly string[];
+  readonly now: Date;
+  readonly cursor: NameCursor | undefined;
+  /** The page before the cursor, the nearest name first. */
+  readonly isBackward: boolean;
+  readonly limit: number;
+}
+
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {
   /** @returns undefined when the name is not watched */
@@ -99,6 +124,12 @@ export interface PortfolioStore extends TagSource {
     at: Date,
     isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
   ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
+  /** Names that a filter finds, in its order. */
+  page(query: NameQuery): Promise<readonly FoundName[]>;
+  /** How many names a filter finds, by zone. */
+  zones(query: NameQuery): Promise<readonly { readonly zone: string; readonly count: number }[]>;
+  /** Everybody who owns a name. */
+  owners(): Promise<readonly string[]>;
   /** Every change of names and presets from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<PortfolioChange>;
 }

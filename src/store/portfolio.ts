@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const BATCH = 500;
 
@@ -58,6 +59,17 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
           await writeDetails(tx, teamId, changed, by, at);
           return { changed: changed.map(({ name }) => name) };
         }),
+      ),
+
+    page: (query) =>
+      withStoreError('finding names', async () => foundRows.parse(await run(namesPage(query, teamId)))),
+
+    zones: (query) =>
+      withStoreError('counting names', async () => zoneRows.parse(await run(zonesOfNames(query, teamId)))),
+
+    owners: () =>
+      withStoreError('looking who owns names', async () =>
+        ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
       ),
 
     async *changes(from, to) {

@@ -1,6 +1,7 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, openedAfter, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { orderAfter } from '../support/orders.ts';
 import { auditLog, closed, fieldsOf, filledOf } from '../support/people.ts';
 
 /*
@@ -91,5 +92,117 @@ describe('the details of a name', () => {
       'channel: C0DOMAINS, note: Ask *legal* first, owner: U0BOB, tags: brand client-acme',
     );
     expect(lines[3]).toContain('Bob (U0BOB)');
+  });
+});
+
+/** The latest that a person alone was shown. */
+function shownTo(person: Actor) {
+  const message = person.ephemerals().at(-1);
+  if (message === undefined) throw new Error('nothing was shown');
+  return message;
+}
+
+/** The rows of a portfolio's file that a person was handed last. */
+async function fileOf(direct: string): Promise<string[]> {
+  const file = t.workspace.messages(direct).findLast(({ files }) => files !== undefined)?.files?.[0];
+  if (file === undefined) throw new Error('no file came');
+  const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  return csv.replace('\ufeff', '').trim().split('\r\n');
+}
+
+describe('names', () => {
+  it('are found by filters that are put together, with what they cost', async () => {
+    for (const [name, days] of [
+      ['acme-one.rest', 40],
+      ['acme-two.rest', 50],
+      ['acme-far.rest', 300],
+      ['other.rest', 40],
+    ] as const) {
+      const expires = t.service.clock.registry() + days * 86_400_000;
+      t.service.state.addDomain({ name, context: 4, expires });
+      await told(`watch ${name}`);
+    }
+    for (const name of ['acme-one.rest', 'acme-two.rest', 'acme-far.rest']) {
+      await saved(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
+    }
+    await t.demo.bot.prices.save(
+      [
+        {
+          zone: 'rest',
+          task: 'renew',
+          period: 1,
+          amount: { currency: 'EUR', minor: 1_800 },
+          validFrom: '2020-01-01',
+          source: 'Contract 7',
+        },
+      ],
+      'U0ADA',
+      new Date(),
+    );
+    const text = await told('names tag:acme expiring<90');
+    expect(text).toContain('2 names for `tag:acme expiring&lt;90`');
+    expect(text).toContain('Renewing all of them for 1 year costs about €36.00.');
+    expect(text).toMatch(/acme-one\.rest\n.*\n\d+\n.*acme\n€18\.00/s);
+    expect(text).not.toContain('other.rest');
+    for (const line of ['names owner:@ada acme-', 'names owner:U0ADA', 'names "acme-"']) {
+      expect(await told(line), line).toContain('3 names');
+    }
+    expect(await told('names owner:me', t.ada)).toContain('3 names');
+  });
+
+  it('that a filter does not know are told the nearest', async () => {
+    expect(await told('names tga:acme')).toContain('There is no filter `tga`. Did you mean `tag:`?');
+    expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
+    expect(await told('names owner:@nobody')).toContain('Nobody who owns a name is called “@nobody”');
+    expect(await told('names tag:unheard-of')).toContain('No name is found for `tag:unheard-of`');
+  });
+
+  it('are renewed together: all that were found are ticked', async () => {
+    await told('names tag:acme expiring<90');
+    const list = shownTo(t.alice);
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
+    expect(form.callback_id).toBe('renew_many');
+    const order = await orderAfter(t.workspace, () => t.alice.submit(form));
+    expect(textOf(order.card)).toMatch(/Renew 2 domains|acme-one\.rest.*acme-two\.rest/s);
+    expect(textOf(order.card)).toContain('about €36.00');
+  });
+
+  it('that are ticked are changed together, and keep what is not given', async () => {
+    await told('names tag:acme');
+    const list = shownTo(t.alice);
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
+    const names = ['acme-one.rest', 'acme-two.rest'];
+    expect(await saved(form, { names, tags: 'priority, -acme' })).toContain('Saved for 2 names.');
+    expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
+    expect(await told('names tag:acme')).toContain('1 name for');
+  });
+
+  it('are turned page by page', async () => {
+    const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
+    await t.demo.bot.expiry.importNames(list.join('\n'), 'U0ALICE', async () => undefined);
+    const turn = async (button: string, to: string) => {
+      await t.alice.click(shownTo(t.alice), button);
+      return t.workspace.waitFor(() => [textOf(shownTo(t.alice))].find((text) => text.includes(to)), {
+        what: `the page ${to}`,
+      });
+    };
+    const first = await told('names page- sort:name');
+    expect(first).toContain('1–50 of 120');
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_previous');
+    expect(await turn('names_next', '51–100 of 120')).toMatch(/page-050\.example/);
+    expect(await turn('names_next', '101–120 of 120')).toMatch(/page-119\.example/);
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_next');
+    expect(await turn('names_previous', '51–100 of 120')).toMatch(/page-050\.example/);
+    expect(await turn('names_previous', ' 1–50 of 120')).toMatch(/page-000\.example/);
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_previous');
+  });
+
+  it('go out as a CSV of what was found', async () => {
+    expect(await told('names export tag:priority sort:name')).toContain('The portfolio with 2 names');
+    const [header, one, two] = await fileOf('D0ALICE');
+    expect(header).toBe('name,owner,tags,channel,note,expires,registrar');
+    expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
+    expect(two).toMatch(/^acme-two\.rest,/);
   });
 });

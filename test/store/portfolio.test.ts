@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
-import type { PortfolioChange, PortfolioStore } from '../../src/names/ports.ts';
+import { readFilter } from '../../src/names/filter.ts';
+import type { FoundName, NameCursor, PortfolioChange, PortfolioStore } from '../../src/names/ports.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -83,5 +85,116 @@ test('does not know what is not watched', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
   expect(await store.change(new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual({
     changed: [],
+  });
+});
+
+describe('the names that a filter finds', () => {
+  const DAY_MS = 86_400_000;
+  const rows = [
+    { name: 'a.page', days: 10, tags: ['brand'], owner: 'U0ADA', registrar: 'Sandbox Registrar Ltd' },
+    { name: 'b.page', days: 70, tags: ['brand', 'client'], owner: 'U0BOB', registrar: '100% Names' },
+    { name: 'c.page', days: 70, tags: [], owner: 'U0ADA', registrar: undefined },
+    { name: 'd.sub.page', days: -5, tags: ['client'], owner: undefined, registrar: 'Sandbox Registrar Ltd' },
+    { name: 'e.page', days: undefined, tags: [], owner: undefined, registrar: undefined },
+    { name: 'f.page', days: undefined, tags: ['brand'], owner: undefined, registrar: undefined },
+  ] as const;
+
+  beforeAll(async () => {
+    const list = createWatchListStore(database);
+    for (const { name, days, tags, owner, registrar } of rows) {
+      const at = days === undefined ? undefined : new Date(NOW.getTime() + days * DAY_MS);
+      await list.add({
+        ...newlyWatched(name, 'U0ALICE', NOW),
+        expiry: at && { at, source: 'rdap' },
+        record: at && registrar ? { expiresAt: at, registrar, secure: true, seenAt: NOW } : undefined,
+      });
+      const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
+      await store.change(new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
+    }
+    const observations = createObservationStore(database, 'T0TEAM');
+    await observations.followWatchList(NOW);
+    for (const [name, addresses] of [
+      ['a.page', []],
+      ['b.page', ['198.51.100.8']],
+    ] as const) {
+      const known = await observations.find(name);
+      if (known === undefined) throw new Error('it is not observed');
+      const seen = (value: readonly string[]) => ({
+        current: { value, firstSeen: NOW, lastSeen: NOW },
+        candidate: undefined,
+        past: [],
+        unseen: undefined,
+      });
+      const none = seen([]);
+      await observations.save(known, {
+        ...known,
+        history: { a: seen(addresses), aaaa: none, www_a: none, www_aaaa: none, mx: seen(['0 .']) },
+      });
+    }
+  });
+
+  function query(text: string, more: { cursor?: NameCursor; isBackward?: boolean; limit?: number } = {}) {
+    const read = readFilter(`zone:page ${text}`);
+    if (!read.ok) throw new Error(JSON.stringify(read.issues));
+    const { cursor, isBackward = false, limit = 100 } = more;
+    return { filter: read.filter, owners: read.filter.owners, now: NOW, cursor, isBackward, limit };
+  }
+
+  const letters = (names: readonly FoundName[]) => names.map(({ name }) => name[0]).join('');
+
+  test.each([
+    ['', 'dabcef'],
+    ['sort:-expiry', 'cbadfe'],
+    ['sort:name', 'abcdef'],
+    ['sort:-name', 'fedcba'],
+    ['tag:brand', 'abf'],
+    ['tag:brand tag:client', 'dabf'],
+    ['tag:none', 'ce'],
+    ['owner:U0ADA', 'ac'],
+    ['owner:U0ADA owner:none', 'dacef'],
+    ['owner:U0ADA tag:brand', 'a'],
+    ['expiring<60', 'da'],
+    ['expiring>0 expiring<60', 'a'],
+    ['expiring<0', 'd'],
+    ['registrar:sandbox', 'da'],
+    ['registrar:100%', 'b'],
+    ['registrar:1%n', ''],
+    ['unused', 'a'],
+    ['acme', 'c'],
+    ['50%', 'c'],
+    ['sub', 'd'],
+    ['tag:brand expiring<90 owner:U0BOB', 'b'],
+  ])('by %s', async (text, found) => {
+    expect(letters(await store.page(query(text)))).toBe(found);
+    const zones = await store.zones(query(text));
+    expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(found.length);
+  });
+
+  test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
+    'come page by page, forwards and backwards: %s',
+    async (text) => {
+      const all = await store.page(query(text));
+      const turned: FoundName[][] = [];
+      for (let cursor: NameCursor | undefined; ; ) {
+        const page = await store.page(query(text, { limit: 2, ...(cursor && { cursor }) }));
+        if (page.length === 0) break;
+        turned.push([...page]);
+        cursor = page.at(-1);
+      }
+      expect(letters(turned.flat())).toBe(letters(all));
+      for (const [index, page] of turned.entries()) {
+        const [cursor] = page;
+        if (cursor === undefined) throw new Error('an empty page');
+        const before = await store.page(query(text, { limit: 2, cursor, isBackward: true }));
+        expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(turned[index - 1] ?? []));
+      }
+    },
+  );
+
+  test('tell their zones, for what they cost', async () => {
+    expect(await store.zones(query(''))).toEqual([
+      { zone: 'page', count: 5 },
+      { zone: 'sub.page', count: 1 },
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import { importing } from './import.ts';
 import { link } from './link.ts';
 import { name } from './name.ts';
 import { nameEdit } from './name-edit.ts';
+import { names } from './names.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { prices } from './prices.ts';
@@ -35,6 +36,7 @@ const SUBJECTS: readonly Feature[] = [
   users,
   name,
   nameEdit,
+  names,
   rules,
   orders,
   approvals,

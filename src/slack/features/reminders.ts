@@ -126,13 +126,18 @@ const renewManyFields: Form = {
   ],
 };
 
-const renewManyForm: FormFeature = {
+/** Renews names that are ticked: of a digest, or of what a filter found. */
+export const renewManyForm: FormFeature = {
   form: renewManyFields,
   needs: 'linked',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    const names = await call.deps.expiry.renewable(origin.subject ?? '');
+    // A form from the portfolio brings its names, one from a digest the digest’s id.
+    const names =
+      origin.subject === undefined
+        ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
+        : await call.deps.expiry.renewable(origin.subject);
     const options = names
       .filter(({ domain }) => domain.name.length <= MAX_PICK)
       .map(({ domain, daysLeft = 0 }) => ({
@@ -150,7 +155,8 @@ const renewManyForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
-    const outcome = await placeOrder(call, await cardOrigin(call), {
+    const origin = call.origin.subject === undefined ? call.origin : await cardOrigin(call);
+    const outcome = await placeOrder(call, origin, {
       task: 'renew',
       input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
       reason: reasonOf(call.values),
