@@ -50,6 +50,7 @@ import { createHeartbeat } from './store/heartbeat.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPortfolioStore } from './store/portfolio.ts';
+import { createPresetStore } from './store/presets.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -303,6 +304,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
     portfolioOf: (teamId: string) => createPortfolioStore(database, teamId),
+    presetsOf: (teamId: string) => createPresetStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
@@ -633,6 +635,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     expiry,
     names,
     portfolio: stores.portfolioOf(slack.bot.teamId),
+    presets: stores.presetsOf(slack.bot.teamId),
     decidingTags: async () => DECIDING_TAGS,
     audit: stores.orders,
     prices: money.prices,

@@ -30,7 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   accounts: ['service', 'log.ts'],
   orders: ['accounts', 'service', 'zones', 'config.ts', 'log.ts'],
   expiry: ['accounts', 'rdap', 'service', 'zones', 'orders', 'config.ts', 'log.ts'],
-  names: ['dns', 'http', 'rdap', 'orders', 'expiry', 'log.ts'],
+  names: ['dns', 'http', 'rdap', 'orders', 'expiry', 'zones', 'log.ts'],
   'reconcile.ts': ['orders', 'log.ts'],
   // The use cases' edges: neither knows the other.
   store: ['accounts', 'orders', 'expiry', 'money', 'names', 'settings.ts', 'log.ts'],
@@ -129,7 +129,7 @@ const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/deadline\.ts$/,
   /^money\/(amount|order-cost|prices)\.ts$/,
-  /^names\/(facts|filter|impact|portfolio|timeline)\.ts$/,
+  /^names\/(facts|filter|impact|portfolio|presets|timeline)\.ts$/,
   /^orders\/(order|summary|tasks)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

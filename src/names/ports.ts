@@ -4,6 +4,7 @@ import type { NameFilter } from './filter.ts';
 import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
+import type { Preset, PresetContent } from './presets.ts';
 
 /** A name that is looked at again and again, and what the looks have shown. */
 export interface ObservedName {
@@ -132,4 +133,15 @@ export interface PortfolioStore extends TagSource {
   owners(): Promise<readonly string[]>;
   /** Every change of names and presets from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<PortfolioChange>;
+}
+
+/** Named sets of contacts and nameservers. Implemented by the store; every change leaves a line in the audit log. */
+export interface PresetStore {
+  /** By name. */
+  list(): Promise<readonly Preset[]>;
+  /** @returns `taken` when another preset is called so */
+  add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;
+  replace(id: string, preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken' | 'gone'>;
+  /** @returns the one that was taken away, if it was there */
+  remove(id: string, by: string, at: Date): Promise<Preset | undefined>;
 }

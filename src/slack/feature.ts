@@ -6,7 +6,7 @@ import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
 import type { PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
-import type { PortfolioStore } from '../names/ports.ts';
+import type { PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -30,6 +30,8 @@ export interface SlackDeps {
   readonly names: Names;
   /** What people have set for names. */
   readonly portfolio: PortfolioStore;
+  /** Named sets of contacts and nameservers. */
+  readonly presets: PresetStore;
   /** Tags that decide about orders: those alone who may decide change them. */
   readonly decidingTags: () => Promise<ReadonlySet<string>>;
   readonly audit: AuditStore;

@@ -12,6 +12,7 @@ import { nameEdit } from './name-edit.ts';
 import { names } from './names.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
+import { presets } from './presets.ts';
 import { prices } from './prices.ts';
 import { redirects } from './redirects.ts';
 import { reminders } from './reminders.ts';
@@ -37,6 +38,7 @@ const SUBJECTS: readonly Feature[] = [
   name,
   nameEdit,
   names,
+  presets,
   rules,
   orders,
   approvals,
