@@ -1,5 +1,6 @@
 import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
+import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
 import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
@@ -96,6 +97,23 @@ export interface FoundName extends NameDetails {
 /** The name that a page begins after. */
 export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 
+/** A name whose details change. */
+export interface ChangedName {
+  readonly name: string;
+  readonly before: NameDetails;
+  readonly after: NameDetails;
+}
+
+/** What an import would change. */
+export interface ImportPlan {
+  /** Of exactly these changes. */
+  readonly hash: string;
+  readonly changed: readonly ChangedName[];
+  readonly same: number;
+  /** Names that are not on the watch list. */
+  readonly unwatched: readonly string[];
+}
+
 /** What is looked for in the portfolio. */
 export interface NameQuery {
   readonly filter: NameFilter;
@@ -125,6 +143,23 @@ export interface PortfolioStore extends TagSource {
     at: Date,
     isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
   ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
+  /**
+   * Keeps rows of an import, to be applied once somebody has seen what they would change.
+   * @returns what they would change, and what the plan is known by
+   */
+  planImport(rows: readonly ImportRow[], by: string, at: Date): Promise<ImportPlan>;
+  /**
+   * Applies exactly what a plan has shown, once.
+   * @returns `gone` for a plan that was applied or is too old; another plan where the names have changed since
+   */
+  applyImport(
+    hash: string,
+    by: string,
+    at: Date,
+    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
+  ): Promise<
+    { readonly changed: number } | { readonly refused: string } | { readonly stale: ImportPlan } | 'gone'
+  >;
   /** Names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;
   /** How many names a filter finds, by zone. */

@@ -3,8 +3,8 @@ import { type Delivery, handle, interaction, NOT_A_MEMBER } from './authorize.ts
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
+import { namesIn } from './features/names-in-text.ts';
 import { openForm } from './features/ordering.ts';
-import { namesIn } from './names-in-text.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
   actionPayload,

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
-import type { PortfolioChange, PortfolioStore } from '../names/ports.ts';
+import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
@@ -61,6 +63,29 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         }),
       ),
 
+    planImport: (rows, by, at) =>
+      withStoreError('planning an import', () =>
+        database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
+      ),
+
+    applyImport: (hash, by, at, isAllowed = () => true) =>
+      withStoreError('applying an import', () =>
+        database.transaction(async (tx) => {
+          const [kept] = keptRows.parse(
+            await tx(
+              Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING rows`,
+            ),
+          );
+          if (kept === undefined) return 'gone';
+          const plan = await planOf(tx, kept.rows);
+          if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
+          const refused = plan.changed.find(({ before, after }) => !isAllowed(before, after));
+          if (refused !== undefined) return { refused: refused.name };
+          await writeDetails(tx, teamId, plan.changed, by, at);
+          return { changed: plan.changed.length };
+        }),
+      ),
+
     page: (query) =>
       withStoreError('finding names', async () => foundRows.parse(await run(namesPage(query, teamId)))),
 
@@ -99,15 +124,46 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   };
 }
 
-/** A name whose details change. */
-export interface ChangedName {
-  readonly name: string;
-  readonly before: NameDetails;
-  readonly after: NameDetails;
+/** Plans that nobody applied are forgotten after this. */
+const PLAN_MS = 24 * 3_600_000;
+const keptRows = z.array(z.object({ rows: z.array(importRow) }));
+
+/** What rows would change of the names as they are; the names are locked. */
+async function planOf(tx: RunStatement, rows: readonly ImportRow[]): Promise<ImportPlan> {
+  const changes = new Map(rows.map(({ name, change }) => [name, change]));
+  const found = await lockDetails(tx, [...changes.keys()]);
+  const changed = changedNames(found, changes);
+  const content = changed.map(({ name, before, after }) => [name, loggable(before), loggable(after)]);
+  return {
+    hash: createHash('sha256').update(JSON.stringify(content)).digest('hex'),
+    changed,
+    same: found.size - changed.length,
+    unwatched: [...changes.keys()].filter((name) => !found.has(name)),
+  };
+}
+
+async function keepPlan(
+  tx: RunStatement,
+  teamId: string,
+  rows: readonly ImportRow[],
+  by: string,
+  at: Date,
+): Promise<ImportPlan> {
+  const plan = await planOf(tx, rows);
+  await tx(
+    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_MS)}`,
+  );
+  if (plan.changed.length > 0) {
+    await tx(Prisma.sql`
+      INSERT INTO names_imports (team_id, hash, rows, by, created_at)
+      VALUES (${teamId}, ${plan.hash}, ${JSON.stringify(rows)}::jsonb, ${by}, ${at}::timestamptz)
+      ON CONFLICT (team_id, hash) DO UPDATE SET rows = excluded.rows, by = excluded.by, created_at = excluded.created_at`);
+  }
+  return plan;
 }
 
 /** Names that a set of changes changes; the order is that of the names. */
-export function changedNames(
+function changedNames(
   found: ReadonlyMap<string, NameDetails>,
   changes: ReadonlyMap<string, DetailsChange>,
 ): readonly ChangedName[] {
@@ -118,7 +174,7 @@ export function changedNames(
 }
 
 /** Reads names so that nobody else changes them meanwhile. Always in the order of names, so that no two wait for each other. */
-export async function lockDetails(
+async function lockDetails(
   tx: RunStatement,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, NameDetails>> {
@@ -129,7 +185,7 @@ export async function lockDetails(
 }
 
 /** Writes changed names, each with its line in the audit log. */
-export async function writeDetails(
+async function writeDetails(
   tx: RunStatement,
   teamId: string,
   changed: readonly ChangedName[],

@@ -1,6 +1,14 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  buttonsOf,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
 import { auditLog, closed, fieldsOf, filledOf } from '../support/people.ts';
 
@@ -204,5 +212,25 @@ describe('names', () => {
     expect(header).toBe('name,owner,tags,channel,note,expires,registrar');
     expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
     expect(two).toMatch(/^acme-two\.rest,/);
+  });
+
+  it('come in as a CSV that is shown before it is applied', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain names import');
+    expect(fieldsOf(form)).toEqual(['rows']);
+    expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
+      outcome: 'errors',
+      errors: { rows: expect.stringContaining('Line 2: owner is a Slack user id') },
+    });
+    const rows = 'name,tags,channel\nacme-one.rest,imported,C0DOMAINS\nnobody-has-it.rest,x,';
+    const shown = await saved(form, { rows });
+    expect(shown).toContain('1 name would be changed.');
+    expect(shown).toContain('`nobody-has-it.rest`');
+    expect(await told('names tag:imported')).toContain('No name is found');
+    const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would be changed'));
+    if (plan === undefined) throw new Error('the plan is gone');
+    const apply = () => t.alice.click(plan, 'names_import_apply');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('Saved for 1 name.');
+    expect(await told('names tag:imported')).toContain('1 name for');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('applied already');
   });
 });

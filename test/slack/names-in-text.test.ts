@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namesIn } from '../../src/slack/names-in-text.ts';
+import { namesIn } from '../../src/slack/features/names-in-text.ts';
 
 test.each([
   ['deli.rest runs out soon, who renews it?', ['deli.rest']],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
+import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { FoundName, NameCursor, PortfolioChange, PortfolioStore } from '../../src/names/ports.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -196,5 +197,67 @@ describe('the names that a filter finds', () => {
       { zone: 'page', count: 5 },
       { zone: 'sub.page', count: 1 },
     ]);
+  });
+});
+
+describe('an import', () => {
+  const rowsOf = (text: string) => {
+    const read = readImport(text);
+    if (!read.ok) throw new Error(JSON.stringify(read.issues));
+    return read.rows;
+  };
+  const plan = (text: string) => store.planImport(rowsOf(text), 'U0ALICE', NOW);
+
+  test('shows what would change and changes nothing, then applies exactly that, once', async () => {
+    await watch('i1.rest', 'i2.rest');
+    await store.change(new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
+    const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
+    expect(planned).toMatchObject({ same: 1, unwatched: ['nobody.rest'] });
+    expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
+      ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
+    ]);
+    expect((await store.find('i1.rest'))?.tags).toEqual([]);
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toEqual({ changed: 1 });
+    expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toBe('gone');
+    expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ by: 'U0BOB', after: { tags: 'a b' } });
+  });
+
+  test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {
+    await watch('i3.rest', 'i4.rest');
+    const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
+    await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
+    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW);
+    if (outcome === 'gone' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
+    expect((await store.find('i3.rest'))?.tags).toEqual([]);
+    expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
+    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW)).toEqual({ changed: 2 });
+  });
+
+  test('is refused whole where one change is not allowed', async () => {
+    await watch('i5.rest', 'i6.rest');
+    const planned = await plan('name,tags\ni5.rest,x\ni6.rest,guarded');
+    const outcome = await store.applyImport(
+      planned.hash,
+      'U0ALICE',
+      NOW,
+      (_, { tags }) => !tags.includes('guarded'),
+    );
+    expect(outcome).toEqual({ refused: 'i6.rest' });
+    expect((await store.find('i5.rest'))?.tags).toEqual([]);
+  });
+
+  test.each([
+    ['tags\nx', 'no_name_column'],
+    ['name,colour\ncafe.rest,red', 'unknown_column'],
+    ['name,owner\ncafe.rest,Ada', 'not_a_person'],
+    ['name,channel\ncafe.rest,#brand', 'not_a_channel'],
+    ['name,tags\ncafe.rest,a/b', 'tags'],
+    ['name,tags\ncafe.rest,a\nCAFE.rest,b', 'repeated'],
+    ['name\nno name at all', 'invalid_name'],
+    ['name', 'empty'],
+    ['name,note\ncafe.rest,"open', 'not_csv'],
+  ])('of %j is told what is wrong: %s', (text, code) => {
+    expect(readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });

@@ -10,6 +10,7 @@ import { link } from './link.ts';
 import { name } from './name.ts';
 import { nameEdit } from './name-edit.ts';
 import { names } from './names.ts';
+import { namesImport } from './names-import.ts';
 import { orders } from './orders.ts';
 import { prereg } from './prereg.ts';
 import { presets } from './presets.ts';
@@ -38,6 +39,7 @@ const SUBJECTS: readonly Feature[] = [
   name,
   nameEdit,
   names,
+  namesImport,
   presets,
   rules,
   orders,

@@ -14,6 +14,7 @@ import { count, LIMITS, type Message, textMessage } from '../views/blocks.ts';
 import { formatDay } from '../views/expiry.ts';
 import { filterIssueText, NAMES_PAGE, namesPage } from '../views/portfolio.ts';
 import { nameEditForm, originOf } from './name-edit.ts';
+import { openNamesImport } from './names-import.ts';
 import { openForm } from './ordering.ts';
 import { renewManyForm } from './reminders.ts';
 import { sendFile } from './send-file.ts';
@@ -98,6 +99,7 @@ async function ownersCalled(deps: Interaction['deps'], wanted: string): Promise<
 async function runNames(call: CommandCall): Promise<void> {
   const [first, ...rest] = call.words;
   if (first === 'export') return exportNames(call, rest.join(' '));
+  if (first === 'import' && rest.length === 0) return openNamesImport(call);
   await call.respond(await showPage(call, { filter: call.words.join(' '), offset: 0 }));
 }
 
@@ -270,7 +272,8 @@ export const names: Feature = {
     {
       name: 'names',
       usage: 'names [FILTER…]',
-      summary: 'Find names by tag, owner, zone, registrar, expiry or text; `names export` gives a CSV',
+      summary:
+        'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` take a CSV',
       example: '/domain names tag:brand expiring<60',
       needs: 'member',
       run: runNames,

@@ -1,4 +1,4 @@
-import { parseDomainName } from '../zones/names.ts';
+import { parseDomainName } from '../../zones/names.ts';
 
 /** What may be a name: labels parted by dots, and the link that Slack makes of it (`<http://cafe.rest|cafe.rest>`). */
 const CANDIDATE =
