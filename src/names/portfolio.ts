@@ -13,9 +13,6 @@ export interface NameDetails {
   readonly note: string | undefined;
 }
 
-/** Nothing is set. */
-export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
-
 /** What is to be set; a field that is left out stays, `null` clears it. */
 export interface DetailsChange {
   readonly owner?: string | null;

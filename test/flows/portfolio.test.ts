@@ -10,7 +10,7 @@ import {
   useTestDemo,
 } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
-import { auditLog, closed, fieldsOf, filledOf } from '../support/people.ts';
+import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
 /*
  * Whose a name is: what people set for names, one by one and many at once.
@@ -207,7 +207,10 @@ describe('names', () => {
   });
 
   it('go out as a CSV of what was found', async () => {
-    expect(await told('names export tag:priority sort:name')).toContain('The portfolio with 2 names');
+    await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
+    await ephemeral(t.workspace, t.alice, 'that the file is there', (message) =>
+      textOf(message).includes('The portfolio with 2 names'),
+    );
     const [header, one, two] = await fileOf('D0ALICE');
     expect(header).toBe('name,owner,tags,channel,note,expires,registrar');
     expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
