@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   answerTo,
   buttonsOf,
+  DOMAINS,
   openedAfter,
   openForm,
   textOf,
