@@ -9,11 +9,12 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createBudgetLook, type TagsOf } from './money/budget-look.ts';
+import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
-import type { PriceStore } from './money/ports.ts';
+import type { BudgetStore, PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { GUARDED } from './names/portfolio.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
@@ -23,6 +24,7 @@ import type { FirstExpiry } from './orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
+import { tagOfPattern } from './policy/policy.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
 import {
@@ -69,6 +71,8 @@ import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPolicyStore } from './store/policies.ts';
+import { createPortfolioStore } from './store/portfolio.ts';
+import { createPresetStore } from './store/presets.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
@@ -326,6 +330,8 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
     policiesOf: (teamId: string) => createPolicyStore(database, teamId),
+    portfolioOf: (teamId: string) => createPortfolioStore(database, teamId),
+    presetsOf: (teamId: string) => createPresetStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
     standInsOf: (teamId: string) => createStandInStore(database, teamId),
     budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
@@ -385,18 +391,17 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** The tags of names. None has one until names are kept with their tags. */
-const tagsOf: TagsOf = async () => new Map();
-
 /** The team's price list and budgets, and what orders cost and take out of them. */
 function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
   const { teamId } = bot;
   const prices = stores.pricesOf(teamId);
   const budgets = stores.budgetsOf(teamId);
+  const { tagsOf } = stores.portfolioOf(teamId);
   return {
     prices,
     budgets,
     priceOf: createOrderPricer({ prices, now }),
+    tagsOf,
     lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
     /** Whether a person is an admin at this moment; nobody is while Slack does not tell. */
     isAdmin: async (userId: string) => {
@@ -409,6 +414,13 @@ function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory
       }
     },
   };
+}
+
+/** Tags that decide something: the bot goes by one of them, rules and budgets by others. */
+async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise<ReadonlySet<string>> {
+  const [{ rules }, listed] = await Promise.all([policy.current(), budgets.list()]);
+  const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
+  return new Set([GUARDED, ...ofRules, ...listed.flatMap(({ tag }) => tag ?? [])]);
 }
 
 /** When the first of some names expires, as far as the watch list knows. */
@@ -425,7 +437,7 @@ function buildOrders(
   stores: Stores,
   { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
-  { priceOf, lookAtBudgets, isAdmin }: Money,
+  { priceOf, lookAtBudgets, tagsOf, isAdmin }: Money,
 ) {
   const standIns = stores.standInsOf(bot.teamId);
   const policies = stores.policiesOf(bot.teamId);
@@ -525,12 +537,11 @@ function buildNames(
 ): Names {
   const names = createNames({
     alarms: stores.alarmsOf(slack.bot.teamId),
-    // Names have no tags yet.
-    isGuarded: async () => false,
     alarmChanged: (id) => late.alarmTelling?.add(id),
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
+    tags: stores.portfolioOf(slack.bot.teamId),
     expiry,
     rdap,
     ...createObservers(config.dnsServers, now),
@@ -631,15 +642,19 @@ function startWork(site: Site, parts: WorkParts) {
 function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
   const { config, now, log, pace, closers } = site;
   const alarms = stores.alarmsOf(slack.bot.teamId);
+  const portfolio = stores.portfolioOf(slack.bot.teamId);
   const teller: AlarmTellerDeps = {
     alarms,
     web: slack.web,
     directory: slack.directory,
     settings: stores.settings,
     admins: config.admins,
-    ownerOf: async (name) => {
-      const watched = await expiry.find(name);
-      return watched?.registeredBy ?? watched?.addedBy;
+    placeOf: async (name) => {
+      const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
+      return {
+        owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+        channel: details?.channel,
+      };
     },
     now,
     log,
@@ -775,13 +790,16 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     orders,
     expiry,
     names,
+    portfolio: stores.portfolioOf(slack.bot.teamId),
+    presets: stores.presetsOf(slack.bot.teamId),
+    decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,
     prices: money.prices,
     standIns: orders.standIns,
     policies: orders.policies,
     budgets: money.budgets,
     spending: stores.spending,
-    tagsOf,
+    tagsOf: money.tagsOf,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),

@@ -17,7 +17,7 @@ export interface NameContext {
   readonly hasOpenOrder: boolean;
   /** Something has happened to it that nobody has explained: more may follow. */
   readonly isAlarmed: boolean;
-  /** Tagged `guarded`. */
+  /** People have tagged it as one that must not be lost. */
   readonly isGuarded: boolean;
 }
 

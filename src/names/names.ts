@@ -16,7 +16,8 @@ import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
 import { createEvidenceLook } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
-import type { AlarmStore, ImpactStore, ObservationStore } from './ports.ts';
+import { GUARDED } from './portfolio.ts';
+import type { AlarmStore, ImpactStore, ObservationStore, TagSource } from './ports.ts';
 import { createLookPlanner } from './schedule.ts';
 
 /** The parts that the use cases of names are joined from. */
@@ -24,12 +25,11 @@ export interface NamesParts {
   readonly store: ObservationStore;
   readonly impacts: ImpactStore;
   readonly alarms: AlarmStore;
-  /** Whether a name is tagged `guarded`. */
-  readonly isGuarded: (name: string) => Promise<boolean>;
   /** An alarm has changed: Slack has to be told. */
   readonly alarmChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
   readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar' | 'evidence'>;
+  readonly tags: TagSource;
   readonly rdap: Pick<RdapClient, 'fetchRecord' | 'lookup'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
@@ -56,6 +56,8 @@ export interface Names {
   followWatchList(): Promise<void>;
   /** Names whose look is due, claimed for this process. */
   claimDue(limit: number): Promise<readonly string[]>;
+  /** Has a watched name looked at as soon as possible. */
+  requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
   /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
@@ -97,12 +99,17 @@ export function createNames(parts: NamesParts): Names {
     log,
   };
 
+  /** Whether people have tagged a name as one that must not be lost. */
+  async function isGuarded(name: string): Promise<boolean> {
+    return (await parts.tags.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
+  }
+
   async function contextOf(name: string): Promise<NameContext> {
-    const [watched, alarms, orders, isGuarded] = await Promise.all([
+    const [watched, alarms, orders, guarded] = await Promise.all([
       parts.expiry.find(name),
       parts.alarms.ofName(name, ALARMS_LOOKED_AT),
       parts.orders.list({ name, limit: ORDERS_LOOKED_AT }),
-      parts.isGuarded(name),
+      isGuarded(name),
     ]);
     return {
       endsAt: watched?.expiry?.at,
@@ -112,7 +119,7 @@ export function createNames(parts: NamesParts): Names {
         ({ explained, raisedAt }) =>
           explained === undefined && now().getTime() - raisedAt.getTime() < ALARMED_MS,
       ),
-      isGuarded,
+      isGuarded: guarded,
     };
   }
 
@@ -153,6 +160,7 @@ export function createNames(parts: NamesParts): Names {
 
   return {
     followWatchList: () => store.followWatchList(now()),
+    requestLook: (name) => store.requestLook(name, now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
     async look(name) {
       try {
@@ -164,10 +172,10 @@ export function createNames(parts: NamesParts): Names {
     },
 
     known,
-    isGuarded: parts.isGuarded,
+    isGuarded,
     alarms: createAlarms({
       store: parts.alarms,
-      isGuarded: parts.isGuarded,
+      isGuarded,
       trustRegistrar: parts.expiry.trustRegistrar,
       changed: parts.alarmChanged,
       now,

@@ -36,7 +36,9 @@ export interface AlarmTellerDeps {
   /** `ADMINS`: the admins whom the bot knows by id. */
   readonly admins: readonly string[];
   /** Whose name it is; undefined when nobody is known. */
-  readonly ownerOf: (name: string) => Promise<string | undefined>;
+  readonly placeOf: (
+    name: string,
+  ) => Promise<{ readonly owner: string | undefined; readonly channel: string | undefined }>;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -109,6 +111,7 @@ async function showMessage(
     return alarm.message;
   }
   const places = [
+    async () => (await deps.placeOf(alarm.name)).channel,
     async () => alertChannelOf(await deps.settings()),
     ...deps.admins.map((admin) => () => deps.directory.directMessage(admin)),
   ];
@@ -169,10 +172,10 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
 
 /** The name's owner, the approvers and the admins, each once. */
 async function concerned(
-  { settings, directory, admins, ownerOf }: AlarmTellerDeps,
+  { settings, directory, admins, placeOf }: AlarmTellerDeps,
   { name }: Alarm,
 ): Promise<{ readonly people: readonly string[]; readonly unreadable: readonly string[] }> {
-  const [{ approvers }, owner] = await Promise.all([settings(), ownerOf(name)]);
+  const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
   const people = new Set([...(owner === undefined ? [] : [owner]), ...admins]);
   const unreadable: string[] = [];
   for (const id of approvers) {

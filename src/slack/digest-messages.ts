@@ -43,7 +43,10 @@ export function createDigestPoster({ web, directory, admins, waitingCosts }: Dig
   }
 
   return {
-    postHead: async (channelId, head) => post(channelId, undefined, digestHead(head, await waitingCosts?.())),
+    async postHead(to, head) {
+      const channelId = /^[UW]/.test(to) ? await directory.directMessage(to) : to;
+      return post(channelId, undefined, digestHead(head, await waitingCosts?.()));
+    },
 
     async postMore({ channelId, ts }, part) {
       await post(channelId, ts, digestMore(part, await waitingCosts?.()));

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
+import type { PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -30,6 +31,12 @@ export interface SlackDeps {
   readonly expiry: Expiry;
   /** What registries and the DNS show of names. */
   readonly names: Names;
+  /** What people have set for names. */
+  readonly portfolio: PortfolioStore;
+  /** Named sets of contacts and nameservers. */
+  readonly presets: PresetStore;
+  /** Tags that decide about orders: those alone who may decide change them. */
+  readonly decidingTags: () => Promise<ReadonlySet<string>>;
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;

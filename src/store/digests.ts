@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DigestRun, ReminderStore } from '../expiry/ports.ts';
+import { COMMON, type DigestRun, type PostedAt, type ReminderStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
@@ -67,15 +67,24 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
         await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
       }),
 
-    recordHead: (id, { channelId, ts }) =>
+    recordHead: (id, destination, { channelId, ts }) =>
       withStoreError('noting where a digest stands', async () => {
-        await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+        if (destination === COMMON) {
+          await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+          return;
+        }
+        await prisma.digestHead.upsert({
+          where: { digestId_destination: { digestId: id, destination } },
+          create: { digestId: id, destination, channelId, ts },
+          update: { channelId, ts },
+        });
       }),
 
     finishDigest: (id, now) =>
       withStoreError('finishing a digest', async () => {
         const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
         await prisma.$executeRaw(freeReminders([id]));
+        await prisma.digestHead.deleteMany({ where: { digestId: id } });
         // Of the times at which nothing was said, only the latest is needed.
         await prisma.digest.deleteMany({
           where: {
@@ -118,11 +127,16 @@ async function takeOver(
     data: { leaseUntil },
   });
   if (count === 0) return undefined;
-  return { id, head: channelId === null || ts === null ? undefined : { channelId, ts } };
+  const heads = new Map<string, PostedAt>();
+  if (channelId !== null && ts !== null) heads.set(COMMON, { channelId, ts });
+  for (const head of await tx.digestHead.findMany({ where: { digestId: id } })) {
+    heads.set(head.destination, { channelId: head.channelId, ts: head.ts });
+  }
+  return { id, heads };
 }
 
 async function begin(tx: Transaction, scheduledFor: Date, leaseUntil: Date): Promise<DigestRun> {
-  const run: DigestRun = { id: randomUUID(), head: undefined };
+  const run: DigestRun = { id: randomUUID(), heads: new Map() };
   await tx.digest.create({ data: { id: run.id, scheduledFor, leaseUntil } });
   return run;
 }
@@ -134,4 +148,5 @@ async function closeOthers(tx: Transaction, run: DigestRun, now: Date): Promise<
   // Closed first, so that a process that was overtaken claims no more reminders, which nobody would free.
   await tx.digest.updateMany({ where: { id: { in: ids, not: run.id } }, data: { completedAt: now } });
   await tx.$executeRaw(freeReminders(ids));
+  await tx.digestHead.deleteMany({ where: { digestId: { in: ids, not: run.id } } });
 }

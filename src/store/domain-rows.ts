@@ -12,6 +12,9 @@ export const expirySource = z.enum(['rdap', 'order', 'person']);
 const text = z.string().nullable();
 const moment = z.date().nullable();
 
+/** Set by people: the portfolio reads and writes these itself. */
+type Details = 'ownerId' | 'tags' | 'channelId' | 'note';
+
 /** A row as both Prisma and {@link DOMAIN_COLUMNS} have it; the compiler misses no column. */
 export const domainRow = z.object({
   name: z.string(),
@@ -37,7 +40,7 @@ export const domainRow = z.object({
   lapseRequestedBy: text,
   lapseConfirmedBy: text,
   lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold'>>;
+}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold' | Details>>;
 
 type Records = 'record' | 'recordBefore' | 'trustedRecord';
 /** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */

@@ -61,8 +61,8 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
   const formerDay = from === undefined ? null : new Date(utcDay(from));
   return Prisma.sql`
     WITH kept AS (
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-      SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, claimed_at, posted_at)
+      SELECT name, ${day}::timestamptz, threshold, digest_id, destination, claimed_at, posted_at
       FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
       ON CONFLICT DO NOTHING
       RETURNING threshold)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DependentName } from '../names/dependents.ts';
+import { isInUse } from '../names/in-use.ts';
 import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
@@ -91,7 +92,8 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
           UPDATE name_observations SET version = version + 1, lease_until = NULL,
             history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
             next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
-            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent}
+            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent},
+            in_use = ${isInUse(after.history) ?? null}::boolean
           WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
           RETURNING name`;
         const saved = await run(

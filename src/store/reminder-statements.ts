@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
-import type { ReminderKey, WatchedReminder } from '../expiry/ports.ts';
+import type { Destination, ReminderKey, WatchedReminder } from '../expiry/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
@@ -28,6 +28,8 @@ const candidateRow = z.object({
   checkProblem: text,
   lapseReason: text,
   lapseRequestedBy: text,
+  ownerId: text,
+  channelId: text,
 }) satisfies z.ZodType<Partial<Prisma.DomainModel>>;
 /** Rows of {@link deletedQuery}. */
 export const deletedRows = z.array(candidateRow);
@@ -47,6 +49,8 @@ export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
     addedBy: row.addedBy,
     registeredBy: row.registeredBy ?? undefined,
     checkProblem: row.checkProblem ?? undefined,
+    owner: row.ownerId ?? undefined,
+    channel: row.channelId ?? undefined,
     lapse:
       row.lapseReason === null
         ? undefined
@@ -59,7 +63,8 @@ const CANDIDATE_COLUMNS = Prisma.sql`
   d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
   d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.reminded_threshold AS "remindedThreshold",
   d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
-  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy"`;
+  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy",
+  d.owner_id AS "ownerId", d.channel_id AS "channelId"`;
 
 /** Where a walk over names that can be due continues in a range: after a name at its first moment. */
 export interface CandidateStep extends CandidateRange {
@@ -140,10 +145,15 @@ export function claimReminders(digestId: string, keys: readonly ReminderKey[], n
     SELECT name, expires_at, threshold FROM claimed`;
 }
 
-/** Notes that a digest with its reminders was posted. */
-export function markPosted(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
+/** Notes that a digest with its reminders was posted, and where. */
+export function markPosted(
+  digestId: string,
+  destination: Destination,
+  keys: readonly ReminderKey[],
+  now: Date,
+): Prisma.Sql {
   return Prisma.sql`
-    UPDATE reminders r SET posted_at = ${now}::timestamptz
+    UPDATE reminders r SET posted_at = ${now}::timestamptz, destination = ${destination}
     FROM unnest(
       ${keys.map(({ name }) => name)}::text[],
       ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],

@@ -32,6 +32,7 @@ function impactsWith() {
     },
     dns,
     quickDns: dns,
+    watchedHistory: async () => undefined,
     historyOf: async (): Promise<NameHistory> => {
       looks.begun += 1;
       await opened;

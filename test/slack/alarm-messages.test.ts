@@ -74,7 +74,7 @@ function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
     directory: createDirectory(web, workspace.teamId),
     settings: async () => settings,
     admins: ['U0ADA'],
-    ownerOf: async () => 'U0ALICE',
+    placeOf: async () => ({ owner: 'U0ALICE', channel: undefined }),
     now,
     log: pino({ level: 'silent' }),
     ...changes,

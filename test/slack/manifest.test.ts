@@ -102,10 +102,10 @@ describe('manifest.yml', () => {
     expect(commands.every((command) => command.should_escape)).toBe(true);
   });
 
-  it('declares the shortcut that is taken', () => {
+  it('declares the shortcuts that are taken', () => {
     const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
     expect(ids).toEqual(named(/\bapp\.shortcut\('([^']+)'/g));
-    expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message']);
+    expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message', 'global']);
   });
 
   it('subscribes to the events that are handled', () => {

@@ -43,6 +43,7 @@ const STATE: Readonly<Record<string, StateRule>> = {
   checkboxes: OPTIONS,
   multi_static_select: OPTIONS,
   multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
+  users_select: { shape: 'id', field: 'selected_user', initial: 'initial_user' },
   conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
 };
 

@@ -16,6 +16,7 @@ import {
   type NameOf,
   orderRow,
   policyRow,
+  portfolioRow,
   priceRow,
   settingRow,
   standInRow,
@@ -89,6 +90,7 @@ async function* csvOf(
     rowsOf(deps.settingsStore.changes(from, to), settingRow),
     rowsOf(deps.prices.changes(from, to), priceRow),
     rowsOf(deps.budgets.changes(from, to), budgetRow),
+    rowsOf(deps.portfolio.changes(from, to), portfolioRow),
     rowsOf(deps.standIns.changes(from, to), standInRow),
     rowsOf(deps.policies.changes(from, to), policyRow),
   ];

@@ -11,9 +11,13 @@ import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
 import { name } from './name.ts';
+import { nameEdit } from './name-edit.ts';
+import { names } from './names.ts';
+import { namesImport } from './names-import.ts';
 import { orders } from './orders.ts';
 import { policy } from './policy.ts';
 import { prereg } from './prereg.ts';
+import { presets } from './presets.ts';
 import { prices } from './prices.ts';
 import { redirects } from './redirects.ts';
 import { reminders } from './reminders.ts';
@@ -38,6 +42,10 @@ const SUBJECTS: readonly Feature[] = [
   users,
   name,
   alarms,
+  nameEdit,
+  names,
+  namesImport,
+  presets,
   rules,
   orders,
   approvals,

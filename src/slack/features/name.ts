@@ -21,12 +21,13 @@ async function runName(call: CommandCall): Promise<void> {
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, settings } = call.deps;
-  const [listed, known, found, { reminderDays }] = await Promise.all([
+  const { expiry, names, orders, portfolio, settings } = call.deps;
+  const [listed, known, found, { reminderDays }, details] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
     visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
+    portfolio.find(ascii),
   ]);
   await call.respond(
     nameScreen({
@@ -34,6 +35,7 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
+      details,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),
     }),

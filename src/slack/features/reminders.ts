@@ -48,14 +48,36 @@ const DAY_MS = 86_400_000;
 /** Longer values than this cannot be picked from a menu. */
 const MAX_PICK = 150;
 
-/** Where the order's card goes: the reminder channel, wherever the button was pressed. */
-async function cardOrigin(call: Interaction): Promise<FormOrigin> {
+/** Where the order's card goes: the name's own channel, else the reminder channel, wherever the button was pressed. */
+async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.deps.settings();
-  return { channelId: reminderChannel ?? call.channelId ?? '' };
+  return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
-/** Where what was decided about a name is said: in the thread of the digest. */
-function threadOrigin(call: ActionCall): FormOrigin {
+async function channelOf({ deps, value }: ActionCall): Promise<string | undefined> {
+  return (await deps.portfolio.find(value))?.channel;
+}
+
+/** A digest's id, and where it was told: a channel, a person, or empty for the common channel. */
+function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
+  const [digestId = '', destination = ''] = subject.split('/');
+  return { digestId, destination };
+}
+
+/** The channel that a digest of its own was told in; a direct message is no place for a card that others decide about. */
+function channelOfPlace(subject: string): string | undefined {
+  const { destination } = placeOf(subject);
+  return /^[CG]/.test(destination) ? destination : undefined;
+}
+
+/**
+ * Where what was decided about a name is said: in the thread of the digest. Of what an owner was told alone, others hear
+ * in the name's channel or the common one: somebody else has to confirm it.
+ */
+async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
+  if (call.channelId?.startsWith('D') === true) {
+    return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
+  }
   const threadTs = call.threadTs ?? call.messageTs;
   return {
     channelId: call.channelId ?? '',
@@ -83,16 +105,20 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await renewedSince(call);
   if (renewed !== undefined) return call.respond(renewed);
-  await openForm(call, renewForm, await cardOrigin(call), { names: call.value, period: '1' });
+  await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
+    names: call.value,
+    period: '1',
+  });
 }
 
 async function openRestore(call: ActionCall): Promise<void> {
-  await openForm(call, restoreForm, await cardOrigin(call), { name: call.value });
+  await openForm(call, restoreForm, await cardOrigin(call, await channelOf(call)), { name: call.value });
 }
 
 async function openRenewMany(call: ActionCall): Promise<void> {
-  const origin = { ...(await cardOrigin(call)), subject: call.value };
-  const names = await call.deps.expiry.renewable(call.value);
+  const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
+  const { digestId, destination } = placeOf(call.value);
+  const names = await call.deps.expiry.renewable(digestId, destination);
   if (names.length === 0) {
     return call.respond(
       textMessage('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'),
@@ -110,7 +136,7 @@ function openWith(form: FormFeature) {
           `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
         ),
       );
-    await openForm(call, form, threadOrigin(call), {});
+    await openForm(call, form, await threadOrigin(call), {});
   };
 }
 
@@ -128,13 +154,21 @@ const renewManyFields: Form = {
   ],
 };
 
-const renewManyForm: FormFeature = {
+/** Renews names that are ticked: of a digest, or of what a filter found. */
+export const renewManyForm: FormFeature = {
   form: renewManyFields,
   needs: 'linked',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    const names = await call.deps.expiry.renewable(origin.subject ?? '');
+    // A form from the portfolio brings its names, one from a digest the digest’s id.
+    const names =
+      origin.subject === undefined
+        ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
+        : await call.deps.expiry.renewable(
+            placeOf(origin.subject).digestId,
+            placeOf(origin.subject).destination,
+          );
     const options = names
       .filter(({ domain }) => domain.name.length <= MAX_PICK)
       .map(({ domain, daysLeft = 0 }) => ({
@@ -152,7 +186,9 @@ const renewManyForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
-    const outcome = await placeOrder(call, await cardOrigin(call), {
+    const { subject } = call.origin;
+    const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
+    const outcome = await placeOrder(call, origin, {
       task: 'renew',
       input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
       reason: reasonOf(call.values),
@@ -297,7 +333,7 @@ async function confirmLapse(call: ActionCall): Promise<void> {
   call.acknowledge();
   const { name, lapse } = outcome.domain;
   const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
-  await postInThread(call, threadOrigin(call), textMessage(decided));
+  await postInThread(call, await threadOrigin(call), textMessage(decided));
 }
 
 /** Says what was decided where everybody sees it; where that cannot be, at least the person hears it. */

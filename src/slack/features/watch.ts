@@ -2,11 +2,14 @@ import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { KnownName } from '../../names/names.ts';
+import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
 import { DATE_OF_A_PERSON, datelessSentences } from '../views/dateless.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
+import { decidingTagsText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
+import { mayDecide } from './may-decide.ts';
 
 /*
  * Putting one name on the watch list, and taking it off.
@@ -71,11 +74,25 @@ function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
   }
 }
 
+/** Why a name stays on the list: off it, it would have no tags, and what they decide would be decided otherwise. */
+async function keptByTags(call: CommandCall, text: string): Promise<string | undefined> {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) return undefined;
+  const { portfolio, decidingTags } = call.deps;
+  const name = parsed.value.ascii;
+  const [found, deciding] = await Promise.all([portfolio.tagsOf([name]), decidingTags()]);
+  const tags = (found.get(name) ?? []).filter((tag) => deciding.has(tag));
+  if (tags.length === 0 || (await mayDecide(call))) return undefined;
+  return decidingTagsText(name, tags);
+}
+
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
     return call.respond(textMessage('Give one name, such as `/domain unwatch cafe.rest`.'));
   }
+  const kept = await keptByTags(call, name);
+  if (kept !== undefined) return call.respond(textMessage(escapeText(kept)));
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
   await call.respond(
     outcome.ok

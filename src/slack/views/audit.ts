@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
+import type { PortfolioChange } from '../../names/ports.ts';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
@@ -14,7 +15,7 @@ import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
- * price, budget and stand-in, and for whatever was done to the policy.
+ * price, budget, name, preset and stand-in, and for whatever was done to the policy.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -198,6 +199,24 @@ export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf:
     task: 'budgets',
     names: (after ?? before)?.tag ?? '',
     result: `from "${line(before)}" to "${line(after)}"`,
+  });
+}
+
+/** What somebody set for a name, or a preset that they changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Promise<string[]> {
+  const { kind, subject, before, after, by, at } = change;
+  const words = (values: PortfolioChange['before']) =>
+    Object.entries(values ?? {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([field, value]) => `${field}: ${value}`)
+      .join(', ');
+  return cells({
+    time_utc: at.toISOString(),
+    event: kind === 'name' ? 'name_changed' : 'preset_changed',
+    by: await nameOf(by),
+    task: kind === 'name' ? 'names' : 'presets',
+    names: subject,
+    result: `from "${words(before)}" to "${words(after)}"`,
   });
 }
 

@@ -29,6 +29,7 @@ import {
   table,
 } from './blocks.ts';
 import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
+import { channelMention } from './portfolio.ts';
 import { waitingText } from './price.ts';
 
 /*
@@ -63,7 +64,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
           button({
             actionId: 'reminder_renew_many',
             text: 'Renew several…',
-            value: head.digestId,
+            value: head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`,
             style: 'primary',
           }),
         ])
@@ -178,9 +179,8 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
     ...(watched.checkProblem === undefined
       ? []
       : [`Look-up at the registry: ${quote(watched.checkProblem)}.`]),
-    ...(reminder.lastThreshold
-      ? [`Last reminder. ${mention(watched.registeredBy ?? watched.addedBy)}, what about it?`]
-      : []),
+    ...ownerSentences(reminder),
+    ...(watched.undelivered === undefined ? [] : [undeliveredText(watched.undelivered)]),
     ...(watched.lapse === undefined
       ? []
       : [
@@ -188,6 +188,21 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
         ]),
   ];
   return what.join(' ');
+}
+
+/** Who is asked about it: its owner each time, else who got it, with the last reminder. */
+function ownerSentences({ watched, lastThreshold }: Reminder): string[] {
+  const { owner } = watched;
+  if (lastThreshold) {
+    return [`Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`];
+  }
+  return owner === undefined ? [] : [`Owner: ${mention(owner)}.`];
+}
+
+function undeliveredText(destination: string): string {
+  return /^[UW]/.test(destination)
+    ? 'I could not tell its owner directly.'
+    : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one.`;
 }
 
 function sentences(reminder: Reminder): string[] {

@@ -30,7 +30,10 @@ const EVERYDAY = 'Everyday';
 /** Subcommands by what people look for, in the order in which help shows them. */
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: EVERYDAY, names: [] },
-  { title: 'Look up', names: ['name', 'rules', 'orders', 'order', 'prereg', 'policy', 'help'] },
+  {
+    title: 'Look up',
+    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'prereg', 'policy', 'help'],
+  },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
   {
     title: 'People and money',

@@ -4,6 +4,7 @@ import type { WaitingStep } from '../../money/waiting.ts';
 import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
+import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
@@ -27,6 +28,7 @@ import { datelessSentences } from './dateless.ts';
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
+import { detailPairs, editButton } from './portfolio.ts';
 import { waitingText } from './price.ts';
 
 /*
@@ -40,6 +42,8 @@ export interface NameScreen {
   /** As lists show it; undefined when it is not watched. */
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
+  /** What people have set; undefined when it is not watched. */
+  readonly details?: NameDetails | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
@@ -68,7 +72,7 @@ export function nameScreen(screen: NameScreen): Message {
     header(title),
     section(standing(screen)),
     ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
-    ...facts([...registryPairs(known), ...lifePairs(known)]),
+    ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...suspectedBlocks(known),
     ...(open.length === 0
@@ -268,7 +272,8 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
 }
 
 function buttons({ name, listed, renewWithinDays }: NameScreen) {
-  if (listed === undefined || listed.domain.lapse?.confirmed !== undefined) return [];
+  if (listed === undefined) return [];
+  if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
@@ -287,6 +292,7 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
     ...(deadline?.action === 'restore'
       ? [button({ actionId: 'reminder_restore', text: 'Restore', value: name, label: `Restore ${title}` })]
       : []),
+    editButton(name),
   ];
 }
 
