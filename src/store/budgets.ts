@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
+import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
+import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
 import { readStandings } from './reservations.ts';
 
@@ -50,6 +51,13 @@ export function createBudgetStore(
       data: { teamId, before: loggable(before), after: loggable(after), by, at },
     });
 
+  /** Looks of one moment share a query for each day that they ask of. */
+  const readStandingsOf = batch(async (days: readonly string[]) => {
+    const read = new Map<string, readonly BudgetStanding[]>();
+    for (const day of new Set(days)) read.set(day, await readStandings(run, teamId, day));
+    return days.map((day) => read.get(day) ?? []);
+  });
+
   /** Reads a budget whose row nobody else changes until the transaction ends. */
   const locked = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     await tx.$executeRaw`SELECT id FROM budgets WHERE id = ${id} AND team_id = ${teamId} FOR UPDATE`;
@@ -67,8 +75,7 @@ export function createBudgetStore(
         return rows.map((row) => keptBudget.parse(row));
       }),
 
-    standings: (day) =>
-      withStoreError('reading how the budgets stand', () => readStandings(run, teamId, day)),
+    standings: (day) => withStoreError('reading how the budgets stand', () => readStandingsOf(day)),
 
     add: ({ tag, span, amount }, by, at) =>
       withStoreError('adding a budget', async () => {

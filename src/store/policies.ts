@@ -10,7 +10,7 @@ import {
   type PolicyStore,
   type PublishedPolicy,
 } from '../policy/ports.ts';
-import { batch } from './batch.ts';
+import { shareRead } from './batch.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
@@ -129,15 +129,13 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     return row === null ? undefined : draftRow.parse(row);
   };
 
-  /** A burst of orders reads it many times at one moment: more often than there are connections. */
-  const readInBatch = batch(async (questions: readonly undefined[]) => {
+  const readInForce = shareRead(async () => {
     const row = await prisma.policyVersion.findFirst({
       where: { teamId },
       orderBy: { version: 'desc' },
       select: { version: true, rules: true },
     });
-    const policy = row === null ? NO_POLICY : policyRow.parse(row);
-    return questions.map(() => policy);
+    return row === null ? NO_POLICY : policyRow.parse(row);
   });
 
   /** One change at a time, so that what was compared still holds when it is written. */
@@ -162,7 +160,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     });
 
   return {
-    current: () => withStoreError('reading the policy', () => readInBatch(undefined)),
+    current: () => withStoreError('reading the policy', readInForce),
     published: () => withStoreError('reading the policy', () => readPublished(prisma)),
     draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
+import { batch } from './batch.ts';
 import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
@@ -42,12 +43,18 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       return new Map(detailsRows.parse(found));
     });
 
+  /** A burst of orders asks for the tags of their names at one moment. */
+  const findInBatch = batch(async (questions: readonly (readonly string[])[]) => {
+    const found = await findMany([...new Set(questions.flat())]);
+    return questions.map(() => found);
+  });
+
   return {
     findMany,
     find: async (name) => (await findMany([name])).get(name),
 
     async tagsOf(names) {
-      const found = await findMany(names);
+      const found = await findInBatch(names);
       return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
     },
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
 import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
+import { shareRead } from './batch.ts';
 import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
@@ -48,6 +49,8 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
     return rows.map((row) => listedPrice.parse(row));
   };
 
+  const readList = shareRead(() => read(prisma));
+
   /** Runs changes of a list one after the other, so that the log has the right former price. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
     withStoreError(what, () =>
@@ -79,7 +82,7 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
     });
 
   return {
-    list: () => withStoreError('reading the price list', () => read(prisma)),
+    list: () => withStoreError('reading the price list', readList),
 
     save: (prices, by, at) =>
       exclusively('saving prices', async (tx) => {

@@ -1,5 +1,5 @@
 import type { SettingsStore } from '../settings.ts';
-import { batch } from './batch.ts';
+import { shareRead } from './batch.ts';
 import { type Database, withStoreError } from './database.ts';
 
 const BATCH = 500;
@@ -8,15 +8,13 @@ const NOTE_PREFIX = 'note:';
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
-  /** A burst of clicks reads the settings more often at one moment than there are connections. */
-  const readInBatch = batch(async (questions: readonly undefined[]) => {
+  const readAll = shareRead(async () => {
     const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
-    const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-    return questions.map(() => saved);
+    return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
   });
 
   return {
-    all: () => withStoreError('reading the settings', () => readInBatch(undefined)),
+    all: () => withStoreError('reading the settings', readAll),
 
     async save(changes, by, at) {
       await withStoreError('saving settings', () =>

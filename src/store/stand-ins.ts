@@ -1,17 +1,13 @@
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
-import { batch } from './batch.ts';
+import { shareRead } from './batch.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
 export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
-  /** A burst of clicks reads them many times at one moment. */
-  const readAll = batch(async (questions: readonly undefined[]) => {
-    const rows = await prisma.standIn.findMany({ where: { teamId } });
-    return questions.map(() => rows);
-  });
+  const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
@@ -31,7 +27,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
   return {
     current: (now) =>
       withStoreError('reading who stands in', async () => {
-        const rows = await readAll(undefined);
+        const rows = await readAll();
         return new Map(
           rows
             .filter(({ until }) => until > now)
