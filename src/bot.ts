@@ -350,7 +350,14 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
   const [bot] = await Promise.all([
     retryAtStart('Slack', log, signal, () => identify(web)),
     // Prisma compiles a query when it is first made: not within the three seconds that somebody's command has.
-    Promise.allSettled([stores.saved.all(), stores.accounts.list('', ''), stores.accounts.find('')]),
+    Promise.allSettled([
+      stores.saved.all(),
+      stores.accounts.list('', ''),
+      stores.accounts.find(''),
+      stores.policiesOf('').current(),
+      stores.standInsOf('').current(now()),
+      stores.pricesOf('').list(),
+    ]),
   ]);
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
