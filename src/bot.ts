@@ -38,7 +38,7 @@ import {
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
-import { createGroupAlert } from './slack/admins.ts';
+import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createChannelAlert } from './slack/approval-channel.ts';
@@ -744,13 +744,22 @@ function executionOf(site: Site, parts: WorkParts) {
 }
 
 /** Seals credentials with the current key, and forgets those of people who leave. */
-function watchPeople(site: Site, stores: Stores, { directory }: Slack, { accounts }: OpenAccounts) {
-  const { log, now } = site;
+function watchPeople(site: Site, stores: Stores, { directory, web }: Slack, { accounts }: OpenAccounts) {
+  const { log, now, config } = site;
   accounts.reseal().then(
     (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
     (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
   );
-  const leaving = { store: stores.orders, accounts, feeds: stores.feeds, directory, now, log };
+  const alertOfTeamAccount = createTeamAccountAlert({
+    web,
+    directory,
+    admins: config.admins,
+    store: stores.saved,
+    now,
+    log,
+  });
+  const { orders: store, feeds } = stores;
+  const leaving = { store, accounts, alertOfTeamAccount, feeds, directory, now, log };
   const offboarding = keepOffboarding({ ...leaving, signal: site.stopExpiry.signal, ...site.pause });
   site.closers.push(async () => offboarding.stop());
   return { offboarding, offboard: (userId: string) => offboard(leaving, userId) };

@@ -16,8 +16,10 @@ export interface AccountProfile {
 export interface Account {
   readonly id: string;
   readonly teamId: string;
-  /** Slack user id of the person whose credential it is. */
-  readonly userId: string;
+  /** Slack user id of the person whose credential it is; undefined for the team's account. */
+  readonly userId: string | undefined;
+  /** The admin who linked the team's account; undefined for a person's. */
+  readonly linkedBy?: string | undefined;
   readonly method: LinkMethod;
   /** The context number as text, or `application`. A person has one account for each slot. */
   readonly slot: string;
@@ -34,6 +36,11 @@ export interface Account {
   readonly profile?: AccountProfile | undefined;
 }
 
+/** The account of one person. */
+export interface PersonAccount extends Account {
+  readonly userId: string;
+}
+
 /** The slot of a trusted application, which has no context. */
 export const APPLICATION_SLOT = 'application';
 
@@ -41,11 +48,11 @@ export const APPLICATION_SLOT = 'application';
 export interface AccountStore {
   /** A person's accounts, by slot. */
   list(teamId: string, userId: string): Promise<readonly Account[]>;
-  /** Everybody who has an account. */
+  /** Everybody who has an account of their own. */
   people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
   /** Stores the account in its slot in place of the one that was there, and makes it the person's active one. */
-  save(account: Account, sealed: Sealed): Promise<void>;
+  save(account: PersonAccount, sealed: Sealed): Promise<void>;
   /** @returns false when the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   /** Forgets the accounts and their secrets. */
@@ -60,6 +67,44 @@ export interface AccountStore {
   ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
   /** Replaces the sealed credential if it is still the one that was read. */
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
+  readonly team: TeamAccountStore;
+}
+
+/**
+ * Where the team's account is kept, beside the accounts of people. There is at most one, and every change has a line in the
+ * audit log.
+ */
+export interface TeamAccountStore {
+  find(teamId: string): Promise<Account | undefined>;
+  /** Stores it in place of the one that was there. One with the same login keeps its id. */
+  save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
+  /** Forgets it and its secrets. @returns what was forgotten */
+  remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(teamId: string, from: Date, to: Date): AsyncIterable<TeamAccountChange>;
+}
+
+/** The account of the whole team: a trusted application that an admin has linked. */
+export interface TeamAccount extends Account {
+  readonly method: 'trusted_application';
+  readonly userId: undefined;
+  readonly linkedBy: string;
+  readonly application: string;
+}
+
+/** An admin has linked or unlinked the team's account. */
+export interface TeamAccountChange {
+  readonly kind: 'linked' | 'unlinked';
+  /** The application's UUID. */
+  readonly login: string;
+  readonly application: string;
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Whether an account is the team's, which only approved orders may use. */
+export function isTeamAccount(account: Pick<Account, 'userId'>): boolean {
+  return account.userId === undefined;
 }
 
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';

@@ -5,7 +5,15 @@ import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
 import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
-import { type Account, type AccountProfile, type AccountStore, APPLICATION_SLOT } from './account.ts';
+import {
+  type Account,
+  type AccountProfile,
+  type AccountStore,
+  APPLICATION_SLOT,
+  type PersonAccount,
+  type TeamAccount,
+  type TeamAccountChange,
+} from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
@@ -54,13 +62,31 @@ export type LookUpOutcome =
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
+/** A credential that can be the team's: one that is nobody's own. */
+export type TeamCredential = Extract<Credential, { method: 'trusted_application' }>;
+
+/** The account of the whole team, for people who have none of their own. Only approved orders use it. */
+export interface TeamAccounts {
+  /** Undefined while nobody has linked one. */
+  current(): Promise<Account | undefined>;
+  /** Keeps an application sealed as the team's account, in place of the one before. @param by the admin */
+  link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
+  /** @returns what was forgotten, or undefined when there was nothing */
+  unlink(by: string): Promise<Account | undefined>;
+  /** Who linked and unlinked it from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<TeamAccountChange>;
+}
+
 /** The linked credentials of the team. */
 export interface Accounts {
+  readonly team: TeamAccounts;
   list(userId: string): Promise<readonly Account[]>;
-  /** Everybody who has an account. */
+  /** Everybody who has an account of their own. */
   people(): Promise<readonly string[]>;
   /** The account that a person's commands use. */
   active(userId: string): Promise<Account | undefined>;
+  /** The account that a person's orders go out with: their own active one, or the team's where they have none. */
+  forOrders(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
   /** Checks a credential at the service, and keeps it sealed when it is good. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
@@ -105,9 +131,21 @@ interface HeldClient {
 const MAX_CLIENTS = 500;
 const RESEAL_BATCH = 100;
 
-/** What a sealed credential is bound to: a row that is moved to another team, person or context does not open. */
-function ownerOf(account: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly string[] {
-  return ['account', account.teamId, account.userId, account.slot];
+/**
+ * What a sealed credential is bound to: a row that is moved to another team, person or context does not open, nor does one
+ * of the team as a person's or the other way round.
+ */
+function ownerOf({ teamId, userId, slot }: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly string[] {
+  return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
+}
+
+/** A credential that the service takes, or of which nothing documented tells. */
+interface CheckedCredential {
+  readonly kind: 'checked';
+  /** As it is to be kept. */
+  readonly kept: Credential;
+  readonly verified: boolean;
+  readonly profile: AccountProfile | undefined;
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
@@ -124,7 +162,72 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     }
   };
 
+  const check = async (credential: Credential): Promise<CheckedCredential | LinkFailure> => {
+    const client = deps.createClient(credential);
+    try {
+      const verification = await client.verify();
+      const { verified } = verification;
+      if (!verified) return { kind: 'checked', kept: credential, verified, profile: undefined };
+      const { sessionHash, sessionEndsAt } = verification;
+      const kept =
+        credential.method === 'two_factor' && sessionHash !== undefined
+          ? withSession(credential, sessionHash, sessionEndsAt)
+          : credential;
+      return { kind: 'checked', kept, verified, profile: readProfile(verification.user) };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return linkFailure(error);
+    } finally {
+      await client.close().catch((err: unknown) => deps.log.warn({ err }, 'ending the session of a check'));
+    }
+  };
+
+  const team: TeamAccounts = {
+    current: () => store.team.find(teamId),
+
+    async link(by, credential) {
+      const checked = await check(credential);
+      if (checked.kind !== 'checked') return checked;
+      const now = deps.now();
+      const previous = await team.current();
+      // The same application keeps its id, so that orders that wait stay bound to it.
+      const id = previous?.login === credential.uuid ? previous.id : randomUUID();
+      const account: TeamAccount = {
+        id,
+        teamId,
+        userId: undefined,
+        linkedBy: by,
+        method: credential.method,
+        slot: APPLICATION_SLOT,
+        context: undefined,
+        login: credential.uuid,
+        application: credential.application,
+        active: false,
+        verifiedAt: checked.verified ? now : undefined,
+        profile: checked.profile,
+      };
+      await store.team.save(account, vault.seal(credentialToText(checked.kept), ownerOf(account)), now);
+      if (previous !== undefined) await closeClient(previous.id, 'all');
+      return {
+        kind: 'linked',
+        account,
+        verified: checked.verified,
+        ...(previous === undefined || previous.id === id ? {} : { replaced: previous }),
+      };
+    },
+
+    async unlink(by) {
+      const gone = await store.team.remove(teamId, by, deps.now());
+      if (gone !== undefined) await closeClient(gone.id, 'all');
+      return gone;
+    },
+
+    changes: (from, to) => store.team.changes(teamId, from, to),
+  };
+
   const accounts: Accounts = {
+    team,
+
     list: (userId) => store.list(teamId, userId),
 
     people: () => store.people(teamId),
@@ -133,32 +236,18 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return (await store.list(teamId, userId)).find((account) => account.active);
     },
 
+    async forOrders(userId) {
+      return (await accounts.active(userId)) ?? team.current();
+    },
+
     async find(accountId) {
       return (await store.find(accountId))?.account;
     },
 
     async link(userId, credential) {
-      const client = deps.createClient(credential);
-      let kept: Credential = credential;
-      let verified = false;
-      let profile: AccountProfile | undefined;
-      try {
-        const verification = await client.verify();
-        verified = verification.verified;
-        profile = verification.verified ? readProfile(verification.user) : undefined;
-        if (
-          verification.verified &&
-          credential.method === 'two_factor' &&
-          verification.sessionHash !== undefined
-        ) {
-          kept = withSession(credential, verification.sessionHash, verification.sessionEndsAt);
-        }
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        return linkFailure(error);
-      } finally {
-        await client.close().catch((err: unknown) => deps.log.warn({ err }, 'ending the session of a check'));
-      }
+      const checked = await check(credential);
+      if (checked.kind !== 'checked') return checked;
+      const { kept, verified, profile } = checked;
       const now = deps.now();
       const slot =
         credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
@@ -167,7 +256,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       // The same login keeps its id, so that orders that wait stay bound to it.
       const id =
         previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
-      const account: Account = {
+      const account: PersonAccount = {
         id,
         teamId,
         userId,
@@ -303,8 +392,10 @@ function withSession(
   return { ...rest, sessionHash, sessionEndsAt };
 }
 
+type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
+
 /** What a failed check says of the credential. */
-function linkFailure(error: ServiceError): Exclude<LinkOutcome, { readonly kind: 'linked' }> {
+function linkFailure(error: ServiceError): LinkFailure {
   const said = statementOf(error);
   switch (error.kind) {
     case 'auth':

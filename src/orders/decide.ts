@@ -7,7 +7,7 @@ import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
-import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
+import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
@@ -244,7 +244,7 @@ async function unmetPrecondition(
 ): Promise<Decision | undefined> {
   const { people, isLinked } = await partiesOf(deps.findAccount, order);
   const check = await checkMembers(deps.directory, people);
-  const noLongerAllowed = isLinked ? rulesChanged(order) : ({ code: 'account_gone' } as const);
+  const noLongerAllowed = isLinked ? rulesChanged(order) : accountGone(order);
   const summary = check.kind === 'left' ? check.summary : noLongerAllowed;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   return check.kind === 'unknown'

@@ -47,6 +47,14 @@ export interface DecidedOrder {
   readonly names: readonly string[];
   readonly requesterId: string;
   readonly input: unknown;
+  /** It goes out with the team's account, which only approved orders may use. */
+  readonly usesTeamAccount: boolean;
+}
+
+/** A kept order as the policy looks at it. */
+export function decidedOrder({ task, items, requesterId, input, account }: Order): DecidedOrder {
+  const names = items.map(({ name }) => name);
+  return { task, names, requesterId, input, usesTeamAccount: account.isTeamAccount ?? false };
 }
 
 /** What an order needs at one moment. */
@@ -73,14 +81,15 @@ export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Prom
 }
 
 /** What rules look at of an order. */
-export function factOrderOf({ task, names, requesterId, input }: DecidedOrder): FactOrder<OrderTaskName> {
+export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
+  const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, charge } = taskNamed(task);
   return {
     task,
     names,
     input,
     requester: requesterId,
-    usesTeamAccount: false,
+    usesTeamAccount,
     facts: { effect, risk },
     isFree: (name) => charge([name]) === 'no',
   };
@@ -156,9 +165,7 @@ export interface CurrentDemand {
 
 /** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
 export async function currentDemand(deps: DemandDeps, order: Order): Promise<CurrentDemand> {
-  const names = order.items.map(({ name }) => name);
-  const { task, requesterId, input } = order;
-  const now = await evaluateOrder(deps, { task, names, requesterId, input });
+  const now = await evaluateOrder(deps, decidedOrder(order));
   const { settings, policyVersion } = now;
   const asked = withoutWeaker(askedDemand(order, settings));
   const demand = withoutWeaker(stricter(asked, now.demand));

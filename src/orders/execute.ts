@@ -12,7 +12,7 @@ import { rulesChanged } from './decide.ts';
 import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
-import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
+import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import { inputOwner, resultOwner } from './request.ts';
 import {
@@ -181,7 +181,7 @@ async function sendItems(
   }
   if (context === undefined) {
     await retryUntilCommitted(worker, signal, () =>
-      change(worker, () => ({ event: { type: 'stopped', summary: { code: 'account_gone' } } })),
+      change(worker, () => ({ event: { type: 'stopped', summary: accountGone(order) } })),
     );
     return;
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
@@ -10,7 +11,11 @@ import type { Directory, OrderStore } from './ports.ts';
 
 export interface OffboardingDeps {
   readonly store: OrderStore;
-  readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'>;
+  readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
+    readonly team: Pick<Accounts['team'], 'current'>;
+  };
+  /** Tells admins that who linked the team's account has left, once. The account stays linked. Never throws. */
+  readonly alertOfTeamAccount: (account: Account, userId: string) => Promise<void>;
   /** Their private calendar addresses. */
   readonly feeds: {
     people(): Promise<readonly string[]>;
@@ -23,7 +28,7 @@ export interface OffboardingDeps {
 
 /**
  * Wipes all that is kept sealed for a person, ends the sessions held with it, and stops what they asked for and what
- * uses their accounts. Harmless when repeated.
+ * uses their accounts. The team's account is nobody's own and stays, whoever linked it. Harmless when repeated.
  */
 export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
@@ -36,6 +41,8 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
     deps.store.forgetPrivate(userId),
     ...orderIds.map((orderId) => stopOrder(deps, orderId, userId)),
   ]);
+  const team = await deps.accounts.team.current();
+  if (team?.linkedBy === userId) await deps.alertOfTeamAccount(team, userId);
   if (accountIds.length + orderIds.length > 0)
     deps.log.info({ userId, accountIds, orderIds }, 'a person has left: credentials wiped, orders stopped');
 }
@@ -59,12 +66,17 @@ export interface OffboardingLook extends OffboardingDeps {
 const PAUSE_MS = 1_000;
 
 /**
- * Asks Slack about everybody for whom something is kept sealed, because Slack’s event may have been lost.
+ * Asks Slack about everybody for whom something is kept sealed and who linked the team's account, because Slack’s event may have been lost.
  * @returns false when it has to be repeated soon, because Slack did not tell of everybody
  */
 async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
-  const people = new Set([...(await deps.accounts.people()), ...(await deps.feeds.people())]);
+  const { linkedBy } = (await deps.accounts.team.current()) ?? {};
+  const people = new Set([
+    ...(await deps.accounts.people()),
+    ...(await deps.feeds.people()),
+    ...(linkedBy === undefined ? [] : [linkedBy]),
+  ]);
   let isComplete = true;
   let isFirst = true;
   for (const userId of people) {

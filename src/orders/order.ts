@@ -197,6 +197,8 @@ export interface OrderAccount {
   readonly method: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
+  /** It is the team's, which nothing but an approved order uses. */
+  readonly isTeamAccount?: boolean;
 }
 
 /** Stands in the place of a person where public records settle an unknown outcome. */
@@ -421,7 +423,10 @@ export function isRequester(
   return order.requesterId === userId || order.earlierRequesters.includes(userId);
 }
 
-/** Whose account an order is carried out with: of the person who asked first, however often it was retried. */
+/**
+ * Whose account an order is carried out with: of the person who asked first, however often it was retried. Where that is the
+ * team's account, its secrets are for that person all the same.
+ */
 export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }

@@ -16,7 +16,7 @@ export interface Party {
 }
 
 export interface Parties {
-  /** Who asked, and whose account the order uses. */
+  /** Who asked, and whose account the order uses where that is a person's. */
   readonly people: readonly Party[];
   /** Whether that account is still linked. */
   readonly isLinked: boolean;
@@ -25,11 +25,18 @@ export interface Parties {
 export async function partiesOf(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
-  const isOther = account !== undefined && account.userId !== order.requesterId;
+  // The team's account is nobody's own: who linked it may leave, and the order rests on who asked alone.
+  const ownerId = account?.userId;
+  const isOther = ownerId !== undefined && ownerId !== order.requesterId;
   return {
-    people: isOther ? [requester, { userId: account.userId, summary: { code: 'owner_left' } }] : [requester],
+    people: isOther ? [requester, { userId: ownerId, summary: { code: 'owner_left' } }] : [requester],
     isLinked: account !== undefined,
   };
+}
+
+/** What becomes of an order whose account is no longer linked. */
+export function accountGone({ account }: Pick<Order, 'account'>): PlainSummary {
+  return { code: account.isTeamAccount === true ? 'team_account_gone' : 'account_gone' };
 }
 
 export type MemberCheck =

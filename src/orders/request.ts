@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Account, accountName } from '../accounts/account.ts';
+import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { PolicySource } from '../policy/ports.ts';
@@ -9,7 +9,7 @@ import type { Secret } from '../service/secret.ts';
 import { type BudgetDeps, checkBudgets } from './budget.ts';
 import { changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
-import { approvalsRequiredBy, type EvaluatedOrder, evaluateOrder } from './demand.ts';
+import { approvalsRequiredBy, decidedOrder, type EvaluatedOrder, evaluateOrder } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
 import {
   accountOwner,
@@ -17,6 +17,7 @@ import {
   type DecisionByPolicy,
   isOpen,
   type Order,
+  type OrderAccount,
   type OrderLogEntry,
   type OrderTaskName,
 } from './order.ts';
@@ -50,7 +51,10 @@ export interface OrderRequest {
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
   readonly requesterId: string;
-  /** What it is to be done with: the person's active account, or that of an order that is retried; if any is linked. */
+  /**
+   * What it is to be done with: the person's active account, the team's for a person who has none, or that of an order that is
+   * retried; if any is linked.
+   */
   readonly account: Account | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
@@ -95,6 +99,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     names: checked.names,
     requesterId: request.requesterId,
     input: checked.input,
+    usesTeamAccount: isTeamAccount(account),
   });
   const { demand } = evaluated;
   if (demand.outcome === 'refuse')
@@ -122,7 +127,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     state,
     version: 1,
     requesterId: request.requesterId,
-    account: { id: account.id, login: account.login, method: account.method, context: account.context },
+    account: orderAccount(account),
     items: checked.names.map((name, index) => ({
       n: index + 1,
       name,
@@ -167,6 +172,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       names: checked.names,
       input: order.input,
       account: accountName(account),
+      ...(isTeamAccount(account) ? { usesTeamAccount: true } : {}),
       reason: request.reason ?? null,
       policyVersion: decision.policyVersion,
       decidedBy: decision.decidedBy,
@@ -192,6 +198,12 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
     : { kind: 'open_already', order: open };
+}
+
+/** What an order keeps of the account that it is bound to. */
+function orderAccount(account: Account): OrderAccount {
+  const { id, login, method, context } = account;
+  return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
 }
 
 function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
@@ -248,9 +260,9 @@ export async function confirmOrder(
     if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
     if (order.state !== 'DRAFT')
       return { refusal: { code: 'wrong_state', wanted: 'confirmed', state: order.state } };
-    const { task, requesterId, input } = order;
+    const { task, input } = order;
     const names = order.items.map(({ name }) => name);
-    const evaluated = await evaluateOrder(deps, { task, names, requesterId, input });
+    const evaluated = await evaluateOrder(deps, decidedOrder(order));
     const { demand } = evaluated;
     if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
     const isFree = demand.outcome === 'free';

@@ -174,7 +174,7 @@ export function resultOfResponse(
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
-  account: Pick<OrderAccount, 'login' | 'context'>,
+  account: Pick<OrderAccount, 'login' | 'context' | 'isTeamAccount'>,
 ): ItemResult & { readonly summary: PlainSummary } {
   if (error instanceof VaultError) return { summary: { code: 'sealed_unopened' } };
   if (error instanceof SuspendedError) return { summary: { code: 'suspended' } };
@@ -198,11 +198,15 @@ export function resultOfError(
 function summaryOf(
   error: ServiceError,
   outcome: 'FAILED' | 'UNKNOWN',
-  account: Pick<OrderAccount, 'login' | 'context'>,
+  account: Pick<OrderAccount, 'login' | 'context' | 'isTeamAccount'>,
 ): PlainSummary {
   switch (error.kind) {
     case 'auth':
-      return { code: 'account_refused', account: accountName(account) };
+      return {
+        code: 'account_refused',
+        account: accountName(account),
+        ...(account.isTeamAccount === true ? { isTeamAccount: true } : {}),
+      };
     case 'refused':
       return { code: 'refused' };
     case 'busy':

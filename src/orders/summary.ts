@@ -29,13 +29,19 @@ const PLAIN_CODES = [
   'stopped',
   'stopped_under_way',
   'suspended',
+  'team_account_gone',
   'tokens_used_up',
   'unclear_answer',
 ] as const;
 
 const PLAIN = [
   z.object({ code: z.enum(PLAIN_CODES) }),
-  z.object({ code: z.literal('account_refused'), account: z.string() }),
+  z.object({
+    code: z.literal('account_refused'),
+    account: z.string(),
+    /** Left out for an account of one person. */
+    isTeamAccount: z.boolean().exactOptional(),
+  }),
   /** An earlier order has done it, or may still do it. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),

@@ -1,7 +1,9 @@
+import { type Account, accountName } from '../accounts/account.ts';
 import type { Log } from '../log.ts';
+import type { SettingsStore } from '../settings.ts';
 import type { SlackDirectory } from './directory.ts';
 import { okResponse, type SlackApiError, type SlackWeb } from './platform/web.ts';
-import { code, type Message, mentionApprover, textMessage } from './views/blocks.ts';
+import { code, type Message, mention, mentionApprover, textMessage } from './views/blocks.ts';
 
 export interface AdminAlertDeps {
   readonly web: SlackWeb;
@@ -43,6 +45,39 @@ export function createGroupAlert(
       log.warn({ err, groupId }, 'telling admins of an approver group that cannot be read');
     });
   };
+}
+
+/**
+ * Tells admins, once, that who linked the team's account has left. A message that could not be sent is tried again when the
+ * person is looked at again.
+ */
+export function createTeamAccountAlert(
+  deps: AdminAlertDeps & {
+    readonly store: Pick<SettingsStore, 'noteOnce' | 'forgetNote'>;
+    readonly now: () => Date;
+    readonly log: Log;
+  },
+): (account: Account, userId: string) => Promise<void> {
+  const { store, log, now } = deps;
+  return async (account, userId) => {
+    const note = `who linked the account ${account.id} has left: ${userId}`;
+    try {
+      if (!(await store.noteOnce(note, now()))) return;
+      log.warn({ userId, accountId: account.id }, 'who linked the team’s account has left; it stays linked');
+      // Slack takes no message to somebody who is gone.
+      const admins = deps.admins.filter((admin) => admin !== userId);
+      await alertAdmins({ ...deps, admins }, departedLinker(account, userId));
+    } catch (err) {
+      await store.forgetNote(note).catch(() => undefined);
+      log.warn({ err, userId }, 'telling admins that who linked the team’s account has left');
+    }
+  };
+}
+
+function departedLinker(account: Account, userId: string): Message {
+  return textMessage(
+    `:warning: ${mention(userId)} has left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked: approved orders of people without an account of their own go out with it. They may know its password, so change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` forgets it.`,
+  );
 }
 
 function unreadableGroup(groupId: string, problem: SlackApiError): Message {

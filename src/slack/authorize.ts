@@ -37,6 +37,13 @@ export const NOT_LINKED = textMessage(
   'You have no linked account yet. Type `/domain link` first, then try again.',
 );
 
+/** Said besides to admins, where nobody can ask without an account of their own. */
+const TEAM_ACCOUNT_HINT =
+  'As an admin you can also let people without an account ask: `/domain link`, choose *Trusted application*, and tick that it is the team’s account.';
+
+/** Said besides to people who can ask with the team's account, of what it is not used for. */
+const ORDERS_ALONE = 'The team’s account is for orders alone, once they are approved.';
+
 /** A person of whom nothing is known yet. */
 function notAMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
@@ -51,6 +58,7 @@ export function interaction(
   const { channelId, threadTs, deliveryId, triggerId, responseUrl, acknowledgement } = delivery;
   const reach = { person, channelId, threadTs, responseUrl };
   let account: ReturnType<Interaction['account']> | undefined;
+  let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
   const answer: Interaction['respond'] = (message, options) => {
     acknowledgement.give();
     return respondWithRetries(deps, reach, message, options);
@@ -64,6 +72,10 @@ export function interaction(
     account: () => {
       account ??= deps.accounts.active(person.id);
       return account;
+    },
+    orderAccount: () => {
+      orderAccount ??= deps.accounts.forOrders(person.id);
+      return orderAccount;
     },
     acknowledge: acknowledgement.give,
     respond: answer,
@@ -86,7 +98,8 @@ export function interaction(
   };
 }
 
-async function refusal({ deps, person, account }: Interaction, needs: Needs): Promise<Message | undefined> {
+async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
+  const { deps, person } = call;
   if (!person.isMember) return NOT_A_MEMBER;
   if (needs === 'admin' && !isAdmin(deps, person)) {
     return textMessage(
@@ -95,10 +108,14 @@ async function refusal({ deps, person, account }: Interaction, needs: Needs): Pr
         : 'Slack does not tell me whether you are an admin. Try again in a minute.',
     );
   }
-  if (needs === 'linked' && (await account()) === undefined) {
-    return NOT_LINKED;
-  }
+  if (needs === 'linked' && (await call.account()) === undefined) return notLinked(call);
+  if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
   return undefined;
+}
+
+async function notLinked({ deps, person, orderAccount }: Interaction): Promise<Message> {
+  if ((await orderAccount()) !== undefined) return textMessage(`${NOT_LINKED.text} ${ORDERS_ALONE}`);
+  return isAdmin(deps, person) ? textMessage(`${NOT_LINKED.text} ${TEAM_ACCOUNT_HINT}`) : NOT_LINKED;
 }
 
 /** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */

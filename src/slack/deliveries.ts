@@ -200,7 +200,7 @@ async function runShortcut(
     responseUrl: payload.response_url,
     acknowledgement,
   };
-  await handleLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
+  await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
   );
 }
@@ -222,7 +222,7 @@ async function runGlobalShortcut(
     responseUrl: undefined,
     acknowledgement,
   };
-  await handleLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
+  await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
     openForm(call, TASK_MENU, { channelId: '' }, {}),
   );
 }

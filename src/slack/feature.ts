@@ -89,6 +89,8 @@ export interface Interaction {
   readonly deliveryId: string;
   /** The person's active account, read once: all that one delivery does is done with one account. */
   account(): Promise<Account | undefined>;
+  /** What the person's orders go out with: their active account, or the team's where they have none; read once too. */
+  orderAccount(): Promise<Account | undefined>;
   /** All that this delivery changes is committed: Slack is told so. What follows is not waited for. */
   acknowledge(): void;
   /**
@@ -150,8 +152,11 @@ export type Submitted =
       readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
     };
 
-/** What must hold before anything of a feature runs. */
-export type Needs = 'nothing' | 'member' | 'linked' | 'admin';
+/**
+ * What must hold before anything of a feature runs: `linked` is an account of one's own, `account` one that orders go out
+ * with, which is the team's for people who have none.
+ */
+export type Needs = 'nothing' | 'member' | 'linked' | 'account' | 'admin';
 
 export interface Command {
   readonly name: string;
@@ -200,7 +205,7 @@ export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>)
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 
-/** The account that an interaction's person works with. */
+/** The account that an interaction's person works with, which is their own. */
 export function activeAccount(call: Interaction): Promise<Account | undefined> {
   return call.account();
 }

@@ -1,14 +1,12 @@
-import { z } from 'zod';
-import type { Account, AccountProfile, AccountStore, LinkMethod } from '../accounts/account.ts';
-import { readProfile } from '../accounts/profile.ts';
-import type { Sealed } from '../accounts/vault.ts';
+import type { AccountStore } from '../accounts/account.ts';
+import { accountOf, sealedOf, storedProfile } from './account-rows.ts';
 import { batch } from './batch.ts';
-import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
-
-type Row = Prisma.AccountModel;
+import { type Database, type Transaction, withStoreError } from './database.ts';
+import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): AccountStore {
+export function createAccountStore(database: Pick<Database, 'prisma'>): AccountStore {
+  const { prisma } = database;
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changeAccounts = <T>(
     teamId: string,
@@ -48,12 +46,12 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
     people: (teamId) =>
       withStoreError('listing the people who have accounts', async () => {
         const found = await prisma.account.findMany({
-          where: { teamId },
+          where: { teamId, userId: { not: null } },
           select: { userId: true },
           distinct: ['userId'],
           orderBy: { userId: 'asc' },
         });
-        return found.map(({ userId }) => userId);
+        return found.flatMap(({ userId }) => (userId === null ? [] : [userId]));
       }),
 
     find: (id) => withStoreError(`reading account ${id}`, () => findInBatch(id)),
@@ -131,42 +129,12 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
         });
         return count === 1;
       }),
+
+    team: createTeamAccountStore(database),
   };
 }
 
 /** The key is unique, so a person has at most one active account. */
 function activeKey(teamId: string, userId: string): string {
   return `${teamId}:${userId}`;
-}
-
-const linkMethod = z.enum({
-  password: 'password',
-  trusted_application: 'trusted_application',
-  two_factor: 'two_factor',
-} as const satisfies { readonly [Method in LinkMethod]: Method });
-
-function accountOf(row: Row): Account {
-  return {
-    id: row.id,
-    teamId: row.teamId,
-    userId: row.userId,
-    method: linkMethod.parse(row.method),
-    slot: row.slot,
-    context: row.context ?? undefined,
-    login: row.login,
-    application: row.application ?? undefined,
-    active: row.activeKey !== null,
-    verifiedAt: row.verifiedAt ?? undefined,
-    profile: row.profile === null ? undefined : readProfile(row.profile),
-  };
-}
-
-function storedProfile(profile: AccountProfile | undefined) {
-  if (profile === undefined) return Prisma.DbNull;
-  const { owner, ...rest } = profile;
-  return { ...rest, owner: owner && { ...owner } };
-}
-
-function sealedOf(row: Row): Sealed {
-  return { bytes: row.sealed, keyId: row.keyId };
 }

@@ -89,6 +89,7 @@ export const orderColumns = z.object({
   account_id: z.string(),
   account_login: z.string(),
   account_method: z.string(),
+  uses_team_account: z.boolean(),
   context: optionalNumber,
   input: z.unknown(),
   has_secret_input: z.boolean(),
@@ -125,6 +126,7 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
       login: row.account_login,
       method: row.account_method,
       context: row.context,
+      ...(row.uses_team_account ? { isTeamAccount: true } : {}),
     },
     items: row.items,
     input: row.input,
@@ -157,7 +159,8 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
-  o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
+  o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
+  o.uses_team_account, o.context,
   o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,

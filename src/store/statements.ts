@@ -38,14 +38,14 @@ export function insertOrder(
   return Prisma.sql`
     WITH changed AS (
       INSERT INTO orders (
-        id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
-        input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
+        id, task, state, version, requester_id, account_id, account_login, account_method,
+        uses_team_account, context, names, input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
         escalate_at, is_private, created_at, updated_at, due_at, tell_due_at
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
-        ${order.account.id}, ${order.account.login}, ${order.account.method}, ${order.account.context ?? null},
-        ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
+        ${order.account.id}, ${order.account.login}, ${order.account.method},
+        ${order.account.isTeamAccount ?? false}, ${order.account.context ?? null}, ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired},
         ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,

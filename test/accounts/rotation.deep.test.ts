@@ -43,7 +43,7 @@ afterAll(async () => {
 const ownerOf = (account: Pick<Account, 'teamId' | 'userId' | 'slot'>) => [
   'account',
   account.teamId,
-  account.userId,
+  account.userId ?? '',
   account.slot,
 ];
 
@@ -95,9 +95,10 @@ async function checkAll(): Promise<Map<string, number>> {
   const rows = await database.prisma.account.findMany({ where: { id: { startsWith: 'b-' } } });
   const keys = new Map<string, number>();
   for (const row of rows) {
+    const userId = row.userId ?? '';
     const sealed = { keyId: row.keyId, bytes: row.sealed };
-    const opened = credentialFromText(vault.open(sealed, ownerOf(row)));
-    expect(opened.password.reveal(), row.id).toBe(`pw-${row.userId.slice(1)}`);
+    const opened = credentialFromText(vault.open(sealed, ownerOf({ ...row, userId })));
+    expect(opened.password.reveal(), row.id).toBe(`pw-${userId.slice(1)}`);
     keys.set(row.keyId, (keys.get(row.keyId) ?? 0) + 1);
   }
   expect(rows).toHaveLength(CREDENTIALS);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createLog } from '../../src/log.ts';
 import { cancelOrder } from '../../src/orders/decide.ts';
 import { keepOffboarding, type OffboardingLook } from '../../src/orders/offboarding.ts';
@@ -12,7 +12,9 @@ import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
  */
 
 let rig: Rig;
-let linked: Account[];
+let linked: PersonAccount[];
+let teamAccount: Account | undefined;
+let told: string[];
 let looked: string[];
 let memberships: Map<string, Membership | Error>;
 let stop: () => void = () => undefined;
@@ -23,6 +25,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   await rig.reset();
   looked = [];
+  teamAccount = undefined;
+  told = [];
   linked = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
   memberships = new Map();
 });
@@ -41,7 +45,9 @@ async function start() {
         linked = linked.filter((account) => account.userId !== userId);
         return gone;
       },
+      team: { current: async () => teamAccount },
     },
+    alertOfTeamAccount: async (account, userId) => void told.push(`${account.id} of ${userId}`),
     feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     directory: {
       membership: async (userId) => {
@@ -117,4 +123,22 @@ test('stops what rests on the person and nothing else', async () => {
   expect((await rig.read(other.id)).state).toBe('PENDING');
   expect((await rig.read(over.id)).state).toBe('CANCELLED');
   expect((await rig.due(own.id)).telling).toBeInstanceOf(Date);
+});
+
+test('leaves the team’s account to the team when who linked it has left, and has admins told', async () => {
+  linked = [ALICE];
+  teamAccount = { ...ALICE, id: 'account-team', userId: undefined, linkedBy: 'U0ADA' };
+  const order = await rig.ask(
+    'renew',
+    { names: ['team.rest'], period: 1 },
+    { requesterId: 'U0DAVE', account: teamAccount },
+  );
+  await start();
+  expect(looked, 'who linked it is looked at too').toContain('U0ADA');
+  expect(told).toEqual([]);
+  stop();
+  memberships.set('U0ADA', 'left');
+  await start();
+  expect(told).toEqual(['account-team of U0ADA']);
+  expect((await rig.read(order.id)).state).toBe('PENDING');
 });

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Writable } from 'node:stream';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
@@ -35,7 +35,7 @@ const START = new Date('2026-03-01T09:00:00Z');
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-export const ALICE: Account = {
+export const ALICE: PersonAccount = {
   id: 'account-alice',
   teamId: 'T0STEWARD',
   userId: 'U0ALICE',

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Account, AccountStore } from '../../src/accounts/account.ts';
+import type { AccountStore, PersonAccount } from '../../src/accounts/account.ts';
 import type { Sealed } from '../../src/accounts/vault.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -32,7 +32,7 @@ let people = 0;
 function person() {
   people += 1;
   const userId = `U${people}`;
-  const account = (id: string, changes: Partial<Account> = {}): Account => ({
+  const account = (id: string, changes: Partial<PersonAccount> = {}): PersonAccount => ({
     id: `${userId}-${id}`,
     teamId: 'T1',
     userId,

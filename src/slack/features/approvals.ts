@@ -24,7 +24,6 @@ import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
   type Action,
   type ActionCall,
-  activeAccount,
   type Feature,
   type FormFeature,
   type Interaction,
@@ -194,8 +193,14 @@ async function retry(call: ActionCall): Promise<void> {
 
 /** The form again with all but the secret, for the account that the order was made with. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
-  const account = await activeAccount(call);
+  const account = await call.orderAccount();
   if (account?.id !== order.account.id) {
+    if (order.account.isTeamAccount === true)
+      return call.respond(
+        textMessage(
+          'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.',
+        ),
+      );
     return call.respond(
       textMessage(
         `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,

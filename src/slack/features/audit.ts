@@ -20,6 +20,7 @@ import {
   priceRow,
   settingRow,
   standInRow,
+  teamAccountRow,
 } from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
@@ -88,6 +89,7 @@ async function* csvOf(
   }
   const changes = [
     rowsOf(deps.settingsStore.changes(from, to), settingRow),
+    rowsOf(deps.accounts.team.changes(from, to), teamAccountRow),
     rowsOf(deps.prices.changes(from, to), priceRow),
     rowsOf(deps.budgets.changes(from, to), budgetRow),
     rowsOf(deps.portfolio.changes(from, to), portfolioRow),

@@ -143,7 +143,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     usage: `${task} NAME`,
     summary: words.summary,
     example: `/domain ${task} cafe.rest`,
-    needs: 'linked',
+    needs: 'account',
     async run(call) {
       const names = splitNames(call.words);
       const [name, ...others] = names;
@@ -197,7 +197,7 @@ function ownCommand(
   task: OrderTaskName,
   { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
 ): Command {
-  return { name: task, usage, summary: taskNamed(task).words.summary, example, needs: 'linked', run };
+  return { name: task, usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
 }
 
 /** The tasks that need more than one name, or whose form somebody else opens too. */

@@ -20,8 +20,17 @@ const READER_MS = 800;
 const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
-  const known = Promise.all([call.account(), call.deps.directory.person(call.person.id, undefined)]).then(
-    ([account, person]) => ({ isLinked: account !== undefined, isAdmin: isAdmin(call.deps, person) }),
+  const { accounts, directory } = call.deps;
+  const known = Promise.all([
+    call.account(),
+    accounts.team.current(),
+    directory.person(call.person.id, undefined),
+  ]).then(
+    ([account, team, person]) => ({
+      isLinked: account !== undefined,
+      hasTeamAccount: team !== undefined,
+      isAdmin: isAdmin(call.deps, person),
+    }),
     () => ANYBODY,
   );
   return Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);

@@ -31,8 +31,9 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, pending, unknown, standIns, open, next, months, money] = await Promise.all([
+  const [account, teamAccount, pending, unknown, standIns, open, next, months, money] = await Promise.all([
     deps.accounts.active(userId),
+    deps.accounts.team.current(),
     deps.orders.store.list({ states: ['PENDING'], limit: READ }),
     deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
     deps.standIns.current(deps.now()),
@@ -49,6 +50,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   return {
     account,
+    teamAccount,
     isAdmin: admin,
     unreadableGroups: waiting.unreadableGroups,
     // The one that has waited longest first.

@@ -1,9 +1,19 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
-import type { LinkOutcome } from '../../accounts/accounts.ts';
+import type { LinkOutcome, TeamCredential } from '../../accounts/accounts.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, Interaction, Submitted } from '../feature.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  isAdmin,
+  linesOf,
+  type SubmissionCall,
+  type Submitted,
+} from '../feature.ts';
 import { factsOf } from '../views/answer.ts';
 import {
   actions,
@@ -12,6 +22,7 @@ import {
   count,
   escapeText,
   lines,
+  mention,
   message,
   moment,
   quote,
@@ -85,6 +96,22 @@ const FIELDS: Readonly<Record<Method, readonly Field[]>> = {
     },
   ],
 };
+
+/** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
+const TEAM_FIELD: Field = {
+  name: 'team',
+  label: 'Whose account it is',
+  kind: 'choices',
+  optional: true,
+  options: [{ value: 'true', text: 'The team’s account' }],
+  hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
+};
+
+function fieldsFor(method: Method, call: Interaction): readonly Field[] {
+  const { deps, person } = call;
+  const canBeTeams = method === 'trusted_application' && isAdmin(deps, person);
+  return canBeTeams ? [...FIELDS[method], TEAM_FIELD] : FIELDS[method];
+}
 
 const SEEN = /^[^\p{Cc}\p{Cs}]*$/u;
 
@@ -177,10 +204,10 @@ const linkForm: FormFeature = {
   form: { name: 'link', title: 'Link an account', submit: 'Link', fields: FIELDS.password },
   needs: 'member',
 
-  render(_call, origin, values) {
+  render(call, origin, values) {
     const method = methodOf(values);
     return {
-      form: { ...linkForm.form, fields: FIELDS[method] },
+      form: { ...linkForm.form, fields: fieldsFor(method, call) },
       origin,
       values: { ...values, method },
       intro: [
@@ -194,7 +221,9 @@ const linkForm: FormFeature = {
   async submit(call): Promise<Submitted> {
     const read = credentialOf(call.values);
     if ('errors' in read) return { kind: 'errors', errors: read.errors };
-    const { accounts, linkTries, log } = call.deps;
+    const { linkTries, log } = call.deps;
+    const owner = ownerOf(call, read.credential);
+    if ('errors' in owner) return { kind: 'errors', errors: owner.errors };
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
       log.warn({ userId: call.person.id }, 'a person tries credentials again and again');
@@ -202,13 +231,42 @@ const linkForm: FormFeature = {
       const why = `Too many tries within an hour, so the service was not asked. Wait ${wait}, then try once more; whoever runs the account there can say which credentials are right.`;
       return { kind: 'errors', errors: { password: why } };
     }
-    const outcome = await accounts.link(call.person.id, read.credential);
+    const outcome = await owner.link();
     if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
     if (outcome.kind !== 'linked')
       return { kind: 'errors', errors: { password: formatLinkRefusal(outcome.refusal) } };
-    return { kind: 'done', say: textMessage(linkedText(outcome)) };
+    return { kind: 'done', say: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
   },
 };
+
+/** Whose account a credential becomes, or why it cannot be the team's. */
+function ownerOf(
+  { deps, person, values }: SubmissionCall,
+  credential: Credential,
+):
+  | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
+  | { readonly errors: Record<string, string> } {
+  const { accounts } = deps;
+  if (linesOf(values, 'team').length === 0)
+    return { isTeam: false, link: () => accounts.link(person.id, credential) };
+  if (!isAdmin(deps, person))
+    return { errors: { team: 'Only admins can link the team’s account. Nothing was stored.' } };
+  if (!isTeamCredential(credential))
+    return { errors: { team: 'Only a trusted application can be the team’s account. Nothing was stored.' } };
+  return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
+}
+
+function isTeamCredential(credential: Credential): credential is TeamCredential {
+  return credential.method === 'trusted_application';
+}
+
+function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
+  const gone =
+    replaced === undefined
+      ? ''
+      : ` It takes the place of ${code(accountName(replaced))}, which is forgotten: orders that wait with that one will not be sent.`;
+  return `:white_check_mark: Stored as the *team’s account*: ${code(accountName(account))}, not yet used. The service documents no way to check it, so its first use tells. People without an account of their own can ask now; what they ask for goes out with it once it is approved.${gone} \`/domain unlink team\` forgets it.`;
+}
 
 function linkedText({ account, verified, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(accountName(account));
@@ -240,8 +298,25 @@ function slotOf(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
+/** Names the team's account in the place of a context. */
+const TEAM_WORD = 'team';
+
+async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void> {
+  if (!isAdmin(deps, person))
+    return respond(textMessage('Only admins can unlink the team’s account. Ask a workspace admin or owner.'));
+  const gone = await deps.accounts.team.unlink(person.id);
+  await respond(
+    textMessage(
+      gone === undefined
+        ? 'No team’s account is linked, so there is nothing to forget.'
+        : `Forgotten: the team’s account, ${code(accountName(gone))}. Orders that wait for approval with it will not be sent.`,
+    ),
+  );
+}
+
 async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
+  if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.deps.accounts.list(call.person.id);
   if (accounts.length === 0)
     return call.respond(textMessage('You have no linked account, so there is nothing to forget.'));
@@ -323,9 +398,23 @@ function formatProfile({ profile, method }: Account): string {
   return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
 }
 
+/** That there is an account of the team, who linked it, and whether the reader's orders go out with it. */
+function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
+  if (team === undefined) return '';
+  const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
+  const checked = team.verifiedAt === undefined ? 'not yet used' : `last used ${moment(team.verifiedAt)}`;
+  const use = hasOwn
+    ? 'Yours go out with your own.'
+    : 'Yours go out with it, because you have none of your own.';
+  return `\n:busts_in_silhouette: *The team’s account*: ${code(accountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
+}
+
 async function runWhoami(call: CommandCall): Promise<void> {
-  const accounts = await call.deps.accounts.list(call.person.id);
-  const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}`;
+  const [accounts, team] = await Promise.all([
+    call.deps.accounts.list(call.person.id),
+    call.deps.accounts.team.current(),
+  ]);
+  const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}${teamAccountLine(team, accounts.length > 0)}`;
   const asked = accounts.find(({ active, method }) => active && method === 'password');
   await call.respond(
     message(text, [

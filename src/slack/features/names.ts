@@ -282,7 +282,7 @@ export const names: Feature = {
   actions: [
     { id: 'names_next', needs: 'member', run: turnPage },
     { id: 'names_previous', needs: 'member', run: turnPage },
-    { id: 'names_renew', needs: 'linked', run: openRenew },
+    { id: 'names_renew', needs: 'account', run: openRenew },
     { id: 'names_edit', needs: 'member', run: openEdit },
     { id: 'names_export', needs: 'member', run: (call) => exportNames(call, stateOf(call).filter) },
   ],

@@ -6,7 +6,6 @@ import { availableInterfacesOf } from '../../orders/request.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { Secret } from '../../service/secret.ts';
 import {
-  activeAccount,
   type FormFeature,
   type Interaction,
   reasonOf,
@@ -138,7 +137,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
   };
 
   async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
-    const account = await activeAccount(call);
+    const account = await call.orderAccount();
     const reach = await reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
@@ -173,7 +172,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 
   return {
     form,
-    needs: 'linked',
+    needs: 'account',
     refusal: (call) => refusalOfAccount(call, options.task),
     render,
 
@@ -187,7 +186,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     },
 
     async submit(call): Promise<Submitted> {
-      const account = await activeAccount(call);
+      const account = await call.orderAccount();
       const { accountId } = call.origin;
       if (account !== undefined && accountId !== undefined && account.id !== accountId) {
         return askAgain(call, account);

@@ -7,7 +7,7 @@ import { taskNamed } from '../../orders/tasks.ts';
 import type { Secret } from '../../service/secret.ts';
 import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
-import { activeAccount, type CommandCall, type FormFeature, type Interaction } from '../feature.ts';
+import type { CommandCall, FormFeature, Interaction } from '../feature.ts';
 import { code, count, escapeText, type Message, quote, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
@@ -32,7 +32,7 @@ function isDirectMessage(channelId: string): boolean {
   return channelId.startsWith('D');
 }
 
-/** Places an order for the person of an interaction, with the account that is active now. */
+/** Places an order for the person of an interaction, with what their orders go out with now. */
 export async function placeOrder(
   call: Interaction,
   origin: FormOrigin,
@@ -42,7 +42,7 @@ export async function placeOrder(
     input: wish.input,
     secret: wish.secret,
     reason: wish.reason,
-    account: await activeAccount(call),
+    account: await call.orderAccount(),
     deliveryId: call.deliveryId,
   };
   return origin.retryOf === undefined
@@ -135,7 +135,7 @@ export async function refusalOfAccount(
   task: OrderTaskName,
   account?: Account,
 ): Promise<Message | undefined> {
-  const active = account ?? (await activeAccount(call));
+  const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
   const why = await unsupportedBy(call.deps.orders, taskNamed(task), active);
   if (why === undefined) return undefined;

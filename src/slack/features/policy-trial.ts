@@ -1,5 +1,6 @@
+import { isTeamAccount } from '../../accounts/account.ts';
 import { amountsByName, costInDetail } from '../../money/order-cost.ts';
-import { factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
+import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import { evaluate } from '../../policy/evaluate.ts';
@@ -72,7 +73,9 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
-  if (!taskNamed(task).domain) return { order: factOrderOf({ task, names: given, input, requesterId }) };
+  // What it would go out with is not part of the line.
+  const asked = { task, input, requesterId, usesTeamAccount: false };
+  if (!taskNamed(task).domain) return { order: factOrderOf({ ...asked, names: given }) };
   if (given.length === 0) return { problem: `Give a name too, ${EXAMPLE}.` };
   const names: string[] = [];
   for (const word of given) {
@@ -80,7 +83,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
     if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
     names.push(name.value.ascii);
   }
-  return { order: factOrderOf({ task, names: [...new Set(names)], input, requesterId }) };
+  return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
 }
 
 /** `policy test LINE` */
@@ -88,12 +91,13 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   const { deps, person } = call;
   const read = readTrialLine(words, person.id);
   if ('problem' in read) return call.respond(textMessage(read.problem));
-  const { order } = read;
-  const [settings, current, draft] = await Promise.all([
+  const [settings, current, draft, account] = await Promise.all([
     deps.settings(),
     deps.policies.current(),
     deps.policies.draft(),
+    deps.accounts.forOrders(read.order.requester),
   ]);
+  const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy: Policy = draft === undefined ? current : { version: current.version + 1, rules: draft.rules };
   const facts = await gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency);
   const { task, names, requester } = order;
@@ -166,8 +170,8 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   let isCut = false;
   for await (const { order, entry } of deps.audit.auditTrail(from, new Date(to.getTime() + 1))) {
     if (entry.kind !== 'requested') continue;
-    const { id, task, input, requesterId } = order;
-    const asked = factOrderOf({ task, names: order.items.map(({ name }) => name), input, requesterId });
+    const { id, requesterId } = order;
+    const asked = factOrderOf(decidedOrder(order));
     const pricesOf = async () => amountsByName(costInDetail(entry.detail));
     const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);

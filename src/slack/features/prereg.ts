@@ -498,6 +498,8 @@ function typedQuery(values: FormValues): {
 const preregForm: FormFeature = {
   form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
   needs: 'linked',
+  // A search is no order, so it never goes out with the team’s account.
+  refusal: async (call) => ((await activeAccount(call)) === undefined ? NOT_LINKED : undefined),
 
   async render(call, origin, values: FormValues) {
     const account = await activeAccount(call);

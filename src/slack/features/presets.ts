@@ -170,7 +170,7 @@ const ACTIONS: readonly Action[] = [
   { id: 'preset_add', needs: 'member', run: (call) => openForm(call, presetForm, originOf(call), {}) },
   { id: 'preset_edit', needs: 'member', run: openEdit },
   { id: 'preset_delete', needs: 'member', run: deletePreset },
-  { id: 'preset', needs: 'linked', run: fillFromPreset },
+  { id: 'preset', needs: 'account', run: fillFromPreset },
   refreshing(presetForm, 'kind'),
 ];
 

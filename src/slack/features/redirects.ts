@@ -90,7 +90,7 @@ export const redirects: Feature = {
       usage: 'redirect [SOURCE]',
       summary: taskNamed('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
-      needs: 'linked',
+      needs: 'account',
       run: (call) => {
         const [word, ...others] = call.words;
         return openFromLine(call, redirectForm, word === undefined ? {} : { source: word }, others);

@@ -29,7 +29,7 @@ export function refreshing(feature: FormFeature, field: string): Action {
 export function refreshingEach(features: readonly FormFeature[], field: string): Action {
   return {
     id: field,
-    needs: 'linked',
+    needs: 'account',
     async run(call) {
       const feature = features.find(({ form }) => form.name === call.view?.form);
       if (feature !== undefined) await refreshForm(call, feature, field);

@@ -157,7 +157,7 @@ const renewManyFields: Form = {
 /** Renews names that are ticked: of a digest, or of what a filter found. */
 export const renewManyForm: FormFeature = {
   form: renewManyFields,
-  needs: 'linked',
+  needs: 'account',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
@@ -354,9 +354,9 @@ async function postInThread(call: Interaction, origin: FormOrigin, said: Message
 }
 
 const ACTIONS: readonly Action[] = [
-  { id: 'reminder_renew', needs: 'linked', run: openRenew },
-  { id: 'reminder_restore', needs: 'linked', run: openRestore },
-  { id: 'reminder_renew_many', needs: 'linked', run: openRenewMany },
+  { id: 'reminder_renew', needs: 'account', run: openRenew },
+  { id: 'reminder_restore', needs: 'account', run: openRestore },
+  { id: 'reminder_renew_many', needs: 'account', run: openRenewMany },
   { id: 'reminder_snooze', needs: 'linked', run: openWith(snoozeForm) },
   { id: 'reminder_lapse', needs: 'linked', run: openWith(lapseForm) },
   { id: 'lapse_confirm', needs: 'linked', run: confirmLapse },

@@ -45,7 +45,7 @@ const CHANNEL: Field = {
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
   return {
     form: menuOf(forms, [], { channelId: '-' }),
-    needs: 'linked',
+    needs: 'account',
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);

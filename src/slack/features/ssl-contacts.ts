@@ -91,7 +91,7 @@ export const sslContacts: Feature = {
       usage: 'ssl-contact [ID]',
       summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
-      needs: 'linked',
+      needs: 'account',
       run: (call) => {
         const [id] = call.words;
         if (id !== undefined && !/^\d{1,10}$/.test(id)) {

@@ -95,7 +95,7 @@ export const users: Feature = {
       usage: 'user',
       summary: taskNamed('user').words.summary,
       example: '/domain user',
-      needs: 'linked',
+      needs: 'account',
       run: (call) => openFromLine(call, userForm, {}),
     },
   ],

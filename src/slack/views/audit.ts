@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountName } from '../../accounts/account.ts';
+import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { PortfolioChange } from '../../names/ports.ts';
 import type { Order } from '../../orders/order.ts';
@@ -15,7 +15,7 @@ import { retryReasonText, summaryText } from './summary.ts';
 
 /*
  * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
- * price, budget, name, preset and stand-in, and for whatever was done to the policy.
+ * team account, price, budget, name, preset and stand-in, and for whatever was done to the policy.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -93,7 +93,7 @@ export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf
     task: order.task,
     names: detail.name ?? order.items.map(({ name }) => name).join(' '),
     asked_by: await nameOf(order.requesterId),
-    account: accountName(order.account),
+    account: `${accountName(order.account)}${order.account.isTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: order.reason ?? '',
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: (DECISIONS.has(entry.kind) ? detail.reason : detail.question) ?? '',
@@ -126,6 +126,22 @@ export async function settingRow(change: SettingChanged, nameOf: NameOf): Promis
     task: 'settings',
     names: change.name,
     result: `from "${change.before}" to "${change.after}"`,
+  });
+}
+
+/** The team's account was linked or unlinked, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function teamAccountRow(
+  { kind, login, application, by, at }: TeamAccountChange,
+  nameOf: NameOf,
+): Promise<string[]> {
+  return cells({
+    time_utc: at.toISOString(),
+    event: `team_account_${kind}`,
+    by: await nameOf(by),
+    task: kind === 'linked' ? 'link' : 'unlink',
+    names: 'team',
+    account: `${accountName({ login, context: undefined })} (the team’s account)`,
+    result: `${kind} the application "${application}"`,
   });
 }
 

@@ -21,6 +21,8 @@ type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'example' | 'needs
 /** Who reads help, as far as it matters to what they can use. */
 export interface HelpReader {
   readonly isLinked: boolean;
+  /** Without an account of their own they ask with the team's. */
+  readonly hasTeamAccount?: boolean;
   readonly isAdmin: boolean;
 }
 
@@ -60,13 +62,29 @@ function groupsOf(commands: readonly Described[], fits: (command: Described) => 
   })).filter((group) => group.commands.length > 0);
 }
 
-function canUse({ needs }: Described, { isLinked, isAdmin }: HelpReader): boolean {
-  return needs === 'linked' ? isLinked : needs === 'admin' ? isAdmin : true;
+function canUse({ needs }: Described, reader: HelpReader): boolean {
+  if (needs === 'admin') return reader.isAdmin;
+  return !lacksAccount({ needs }, reader);
+}
+
+/** Whether somebody has to link an account before they can use a subcommand. */
+function lacksAccount(
+  { needs }: Pick<Described, 'needs'>,
+  { isLinked, hasTeamAccount = false }: HelpReader,
+): boolean {
+  return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
 
 const INTRO =
   '*Domain Steward* carries out domain tasks for you. What costs money or can lose a name waits for an approver’s click.';
 const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
+const WITH_TEAM_ACCOUNT =
+  'You have no account of your own: what you ask for goes out with the team’s account, once it is approved. `/domain link` links yours.';
+
+function introFor({ isLinked, hasTeamAccount = false }: HelpReader): string {
+  if (isLinked) return INTRO;
+  return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
+}
 
 function usageLine({ usage, summary }: Described): string {
   return `\`/domain ${usage}\`  ${summary}`;
@@ -79,9 +97,9 @@ function namesLine({ title, commands }: Group): string {
 /** What the reader needs most, and the names of the rest. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
   const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
-  const later = commands.filter(({ needs }) => needs === 'linked');
+  const later = commands.filter((command) => lacksAccount(command, reader));
   return message('What /domain can do', [
-    section(reader.isLinked ? INTRO : `${INTRO}\n${LINK_FIRST}`),
+    section(introFor(reader)),
     ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
     ...lines(others.map(namesLine)),
     ...(reader.isLinked ? [] : [context(namesLine({ title: 'Once an account is linked', commands: later }))]),
@@ -97,7 +115,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
 /** Every subcommand on a line; what the reader cannot use yet stands last. */
 export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
   const usable = groupsOf(commands, (command) => canUse(command, reader));
-  const linked = reader.isLinked ? [] : commands.filter(({ needs }) => needs === 'linked');
+  const linked = commands.filter((command) => lacksAccount(command, reader));
   const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [
     ...usable,
@@ -117,6 +135,7 @@ const NEEDS: Readonly<Record<Command['needs'], string>> = {
   nothing: '',
   member: '',
   linked: 'You need a linked account: `/domain link`.',
+  account: 'You need a linked account, your own or the team’s: `/domain link`.',
   admin: 'For admins only.',
 };
 

@@ -48,6 +48,8 @@ import { sumText } from './spend.ts';
 export interface HomeData {
   /** The account the person works with. */
   readonly account: Account | undefined;
+  /** What a person without an account of their own asks with. */
+  readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
   /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
   readonly unreadableGroups: readonly string[];
@@ -84,13 +86,14 @@ export const HOME_LENGTH = 10;
 
 /** The Home tab of a member of the workspace. */
 export function homeBlocks(data: HomeData): AnyBlock[] {
-  if (data.account === undefined) return firstStepsBlocks(data);
+  if (data.account === undefined && data.teamAccount === undefined) return firstStepsBlocks(data);
   return [
     header('Domain Steward'),
-    section(
-      `You work as ${code(accountName(data.account))}: ${formatContext(data.account.context)}. Change it with \`/domain use\`.`,
-    ),
-    ...actions('home', data.isAdmin ? [SETTINGS_BUTTON] : []),
+    section(worksAs(data)),
+    ...actions('home', [
+      ...(data.account === undefined ? [LINK_BUTTON] : []),
+      ...(data.isAdmin ? [SETTINGS_BUTTON] : []),
+    ]),
     ...unreadablePart(data),
     ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
@@ -108,6 +111,13 @@ const LINK_BUTTON = button({
   value: 'link',
   style: 'primary',
 });
+
+/** Whose account the person's orders go out with. */
+function worksAs({ account, teamAccount }: HomeData): string {
+  return account === undefined
+    ? `You have no account of your own. What you ask for goes out with the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}, once it is approved.`
+    : `You work as ${code(accountName(account))}: ${formatContext(account.context)}. Change it with \`/domain use\`.`;
+}
 
 /** For people without an account: what waits for them, then how to begin. */
 function firstStepsBlocks(data: HomeData): AnyBlock[] {

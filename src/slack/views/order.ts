@@ -229,11 +229,14 @@ export function formatContext(contextNumber: number | undefined): string {
 
 /** With which account, and whose it is. */
 export function formatAccount(order: Order): string {
+  if (order.account.isTeamAccount === true)
+    return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
   return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
 }
 
 /** With which account; whose it is only where that is somebody else’s than the asker’s. */
 export function formatAccountShort(order: Order): string {
+  if (order.account.isTeamAccount === true) return formatAccount(order);
   return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : formatAccount(order);
 }
 

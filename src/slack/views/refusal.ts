@@ -169,7 +169,7 @@ export function refusalText(refusal: Refusal): string {
     case 'secret_input_of':
       return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
     case 'secret_answer_of':
-      return `Its answer is a secret out of the account of <@${refusal.ownerId}>, so only they can ask for it again. Ask for your own with \`/domain\`.`;
+      return `Its answer is a secret for <@${refusal.ownerId}> alone, so only they can ask for it again. Ask for your own with \`/domain\`.`;
     case 'nothing_waits':
       return `The order is ${formatState(refusal.state)}; nothing waits to be sent any more. Its thread says how it went.`;
     default:

@@ -42,6 +42,8 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
     'Its request was on its way when the order was stopped. It is not sent again, whatever becomes of it.',
   suspended:
     'The bot was suspended when it was about to send this, so it sent nothing. Meanwhile another process or person may have taken it for lost: look whether it was carried out before you settle it.',
+  team_account_gone:
+    'The team’s account is no longer linked, so nothing was sent. Link your own with `/domain link`, or have an admin link the team’s, and ask again.',
   tokens_used_up:
     'The one-time tokens of the linked account were used up again and again, so nothing was sent.',
   unclear_answer: 'The service answered, but its answer does not say clearly whether it was carried out.',
@@ -55,6 +57,8 @@ export function summaryText(summary: StoredSummary): string {
 function textOf(summary: ItemSummary): string {
   switch (summary.code) {
     case 'account_refused':
+      if (summary.isTeamAccount === true)
+        return `The service did not accept the team’s account (${summary.account}). An admin renews its link with \`/domain link\`; then retry.`;
       return `The service did not accept the linked account (${summary.account}). Renew the link with \`/domain link\`, then retry.`;
     case 'earlier_order':
       return summary.found === 'done'

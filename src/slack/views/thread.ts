@@ -105,7 +105,7 @@ function sentence(text: string): Message {
   return message(text, [section(text)]);
 }
 
-/** Whose account is used hears of it, where somebody else asks again. */
+/** Whose account is used, or who asked first with the team's, hears of it where somebody else asks again. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
@@ -113,8 +113,9 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
     event.state === 'APPROVED'
       ? 'It needs no approval.'
       : 'Another person has to approve it: neither of your approvals counts.';
+  const whose = order.account.isTeamAccount === true ? 'the team’s' : 'your';
   return sentence(
-    `:repeat: ${mention(owner)}, ${mention(order.requesterId)} asks again for *${escapeText(orderTitle(order))}*, with your account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+    `:repeat: ${mention(owner)}, ${mention(order.requesterId)} asks again for *${escapeText(orderTitle(order))}*, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
   );
 }
 

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { TeamAccountChange } from '../../src/accounts/account.ts';
+import { type Accounts, createAccounts, type TeamCredential } from '../../src/accounts/accounts.ts';
+import { createVault, VaultError } from '../../src/accounts/vault.ts';
+import { createServiceClient } from '../../src/service/client.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { domainRenew } from '../../src/service/tasks/domain.ts';
+import { createAccountStore } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/*
+ * The account of the whole team, on the real database.
+ */
+
+const FIRST = { id: 'first', key: randomBytes(32) };
+const SECOND = { id: 'second', key: randomBytes(32) };
+const { uuid, application, password } = SANDBOX_ACCOUNTS.trustedApplication;
+const FROM = new Date('2026-01-01T00:00:00Z');
+const NOW = new Date('2026-03-01T09:00:00.123Z');
+const TO = new Date('2027-01-01T00:00:00Z');
+
+let service: SandboxService;
+let testDatabase: TestDatabase;
+let database: Database;
+const open: Accounts[] = [];
+
+beforeAll(async () => {
+  service = await startSandboxService();
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((accounts) => accounts.close()));
+  await database.prisma.account.deleteMany();
+  await database.prisma.teamAccountChange.deleteMany();
+});
+afterAll(async () => {
+  await service.close();
+  await database.close();
+  await testDatabase.drop();
+});
+
+function accountsOf(
+  teamId = 'T0STEWARD',
+  keys: readonly [typeof FIRST, ...(typeof FIRST)[]] = [FIRST],
+): Accounts {
+  const accounts = createAccounts({
+    teamId,
+    store: createAccountStore(database),
+    vault: createVault(keys),
+    now: () => NOW,
+    log: pino({ level: 'silent' }),
+    createClient: (credential) =>
+      createServiceClient({
+        jsonUrl: service.jsonUrl,
+        xmlUrl: service.xmlUrl,
+        credential,
+        jsonAuth: 'basic',
+        timeoutMs: 5_000,
+        replyTo: undefined,
+      }),
+  });
+  open.push(accounts);
+  return accounts;
+}
+
+function credential(changes: Partial<TeamCredential> = {}): TeamCredential {
+  return { method: 'trusted_application', uuid, application, password: new Secret(password), ...changes };
+}
+
+async function linked(accounts: Accounts, by = 'U0ADA', given = credential()): Promise<string> {
+  const outcome = await accounts.team.link(by, given);
+  if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
+  return outcome.account.id;
+}
+
+async function changesOf(accounts: Accounts): Promise<TeamAccountChange[]> {
+  const changes: TeamAccountChange[] = [];
+  for await (const change of accounts.team.changes(FROM, TO)) changes.push(change);
+  return changes;
+}
+
+test('is nobody’s own, says who linked it, and signs requests', async () => {
+  const accounts = accountsOf();
+  expect(await accounts.team.current()).toBeUndefined();
+  const id = await linked(accounts);
+  const team = await accounts.team.current();
+  expect(team).toMatchObject({
+    id,
+    login: uuid,
+    application,
+    linkedBy: 'U0ADA',
+    method: 'trusted_application',
+  });
+  expect(team?.userId).toBeUndefined();
+  expect(await accounts.list('U0ADA')).toEqual([]);
+  expect(await accounts.people()).toEqual([]);
+  expect(await accounts.active('U0ADA')).toBeUndefined();
+
+  const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
+  const client = await accounts.clientFor(id);
+  await client?.run(domainRenew, { name, period: 1 }, { ctid: 'team-1' });
+  expect(service.requestsFor({ ctid: 'team-1' }).at(-1)).toMatchObject({ user: uuid });
+});
+
+test('is what people without an account of their own ask with, and nobody else', async () => {
+  const accounts = accountsOf();
+  expect(await accounts.forOrders('U0DAVE')).toBeUndefined();
+  const id = await linked(accounts);
+  await accounts.link('U0ALICE', {
+    method: 'password',
+    ...SANDBOX_ACCOUNTS.alice,
+    password: new Secret(SANDBOX_ACCOUNTS.alice.password),
+  });
+  expect(await accounts.forOrders('U0DAVE')).toMatchObject({ id });
+  expect(await accounts.forOrders('U0ALICE')).toMatchObject({ login: 'alice', userId: 'U0ALICE' });
+});
+
+test('is one a team, beside the application that the same admin has of their own', async () => {
+  const accounts = accountsOf();
+  await accounts.link('U0ADA', credential());
+  const id = await linked(accounts);
+  expect(await linked(accounts, 'U0BOB'), 'the same application keeps its id').toBe(id);
+  expect(await accounts.team.current()).toMatchObject({ id, linkedBy: 'U0BOB' });
+  const other = await linked(accounts, 'U0ADA', credential({ uuid: '11111111-2222', application: 'other' }));
+  expect(other).not.toBe(id);
+  expect(await accounts.find(id)).toBeUndefined();
+  expect(await accounts.clientFor(id)).toBeUndefined();
+  expect(await accounts.list('U0ADA')).toHaveLength(1);
+
+  const sister = accountsOf('T0SISTER');
+  expect(await sister.team.current()).toBeUndefined();
+  await linked(sister);
+  expect(await database.prisma.account.count({ where: { teamKey: { not: null } } })).toBe(2);
+});
+
+test('linked by two at once there is one all the same', async () => {
+  const accounts = accountsOf();
+  await Promise.all(
+    ['a', 'b', 'c'].map((letter) =>
+      linked(accounts, 'U0ADA', credential({ uuid: letter.repeat(8), application: letter })),
+    ),
+  );
+  expect(await database.prisma.account.count()).toBe(1);
+});
+
+test('forgotten it is gone with its secrets, and only once', async () => {
+  const accounts = accountsOf();
+  const id = await linked(accounts);
+  expect(await accounts.team.unlink('U0BOB')).toMatchObject({ id });
+  expect(await accounts.team.unlink('U0BOB')).toBeUndefined();
+  expect(await accounts.team.current()).toBeUndefined();
+  expect(await accounts.clientFor(id)).toBeUndefined();
+  expect(await database.prisma.account.count()).toBe(0);
+});
+
+test('every change has its line in the audit log, without secrets', async () => {
+  const accounts = accountsOf();
+  await linked(accounts);
+  await linked(accounts, 'U0BOB', credential({ uuid: '11111111-2222', application: 'other' }));
+  await accounts.team.unlink('U0CAROL');
+  expect(await changesOf(accounts)).toEqual([
+    { kind: 'linked', login: uuid, application, by: 'U0ADA', at: NOW },
+    { kind: 'unlinked', login: uuid, application, by: 'U0BOB', at: NOW },
+    { kind: 'linked', login: '11111111-2222', application: 'other', by: 'U0BOB', at: NOW },
+    { kind: 'unlinked', login: '11111111-2222', application: 'other', by: 'U0CAROL', at: NOW },
+  ]);
+  expect(JSON.stringify(await database.prisma.teamAccountChange.findMany(), stringOfBigInt)).not.toContain(
+    password,
+  );
+  const later: TeamAccountChange[] = [];
+  for await (const change of accounts.team.changes(new Date(NOW.getTime() + 1), TO)) later.push(change);
+  expect(later).toEqual([]);
+});
+
+function stringOfBigInt(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+test('moved to a person its row does not open, nor does a person’s as the team’s', async () => {
+  const accounts = accountsOf();
+  const id = await linked(accounts);
+  await database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE', teamKey: null } });
+  await expect(accounts.clientFor(id)).rejects.toThrow(VaultError);
+
+  const own = await accounts.link('U0ALICE', credential());
+  if (own.kind !== 'linked') throw new Error('linking');
+  const moved = { userId: null, teamKey: 'T0STEWARD', activeKey: null };
+  await database.prisma.account.update({ where: { id: own.account.id }, data: moved });
+  await expect(accounts.clientFor(own.account.id)).rejects.toThrow(VaultError);
+
+  const sister = accountsOf('T0SISTER');
+  const theirs = await linked(sister);
+  await database.prisma.account.deleteMany({ where: { id: own.account.id } });
+  await database.prisma.account.update({
+    where: { id: theirs },
+    data: { teamId: 'T0STEWARD', teamKey: 'T0STEWARD' },
+  });
+  await expect(accounts.clientFor(theirs)).rejects.toThrow(VaultError);
+});
+
+test('no row is both a person’s and the team’s, or nobody’s', async () => {
+  const accounts = accountsOf();
+  const id = await linked(accounts);
+  await expect(
+    database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE' } }),
+  ).rejects.toThrow();
+  await expect(database.prisma.account.update({ where: { id }, data: { teamKey: null } })).rejects.toThrow();
+});
+
+test('is sealed again with a new key', async () => {
+  const id = await linked(accountsOf());
+  expect(await accountsOf('T0STEWARD', [SECOND, FIRST]).reseal()).toBe(1);
+  const anew = accountsOf('T0STEWARD', [SECOND]);
+  expect(await anew.clientFor(id)).toBeDefined();
+  await linked(anew);
+  await anew.accepted(id);
+});

@@ -1,0 +1,253 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import type { Actor, InputValue } from '@domain-steward/slack-workspace';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import { answerTo, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import {
+  askAndConfirm,
+  auditLog,
+  chooseMethod,
+  closed,
+  fieldsOf,
+  giveReason,
+  openLink,
+  reveal,
+} from '../support/people.ts';
+
+/*
+ * The team's account: an admin links a trusted application, and people without an account of their own may ask. What is
+ * approved goes out with it, and nothing else does.
+ */
+
+const APPLICATION = SANDBOX_ACCOUNTS.trustedApplication;
+
+const FREE: PolicyRule = {
+  name: 'redirects and nameservers are free',
+  tasks: ['redirect', 'nameservers'],
+  names: ['*'],
+  by: [],
+  over: undefined,
+  decision: 'free',
+  approvers: [],
+  needed: 1,
+  ttlMs: undefined,
+  remindAfterMs: undefined,
+  escalateAfterMs: undefined,
+  escalateTo: [],
+  breakGlass: false,
+};
+const policy: Policy = { version: 2, rules: [FREE] };
+const t = useTestDemo({ policy: { current: async () => policy } });
+
+const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+
+/** Fills in the form for the team's account. */
+async function linkTeam(person: Actor, values: Readonly<Record<string, InputValue>> = {}) {
+  const view = await openLink(t.workspace, person, 'trusted_application');
+  return person.submit(view, { ...APPLICATION, team: ['true'], ...values });
+}
+
+/** Everywhere that people, operators or other programs could find it. */
+async function expectUnseen(secret: string): Promise<void> {
+  const places = {
+    messages: JSON.stringify(
+      ['C0DOMAINS', 'D0ADA', 'D0BOB', 'D0CAROL', 'D0ALICE'].map((id) => t.workspace.messages(id)),
+    ),
+    ephemerals: JSON.stringify([t.ada, t.bob, t.carol, t.alice].map((person) => person.ephemerals())),
+    calls: JSON.stringify(t.workspace.calls),
+    log: t.logged(),
+    database: await t.dump(),
+    audit: (await auditLog(t.workspace)).csv,
+  };
+  for (const [place, text] of Object.entries(places))
+    expect(text.includes(secret), `it stands in the ${place}`).toBe(false);
+}
+
+describe('before there is one', () => {
+  test('people without an account are told to link, and admins of the team’s account besides', async () => {
+    expect(await answerTo(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
+      /^You have no linked account yet\. Type \/domain link first, then try again\.\n[^\n]*$/,
+    );
+    expect(await answerTo(t.workspace, t.ada, '/domain renew cafe.rest')).toContain(
+      'tick that it is the team’s account',
+    );
+    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to forget');
+    expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
+  });
+
+  test('its field is shown to admins alone, and for a trusted application alone', async () => {
+    const form = await openForm(t.workspace, t.ada, '/domain link');
+    expect(fieldsOf(form)).not.toContain('team');
+    const chosen = await chooseMethod(t.workspace, t.ada, form, 'trusted_application');
+    expect(fieldsOf(chosen)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
+    await t.ada.close(chosen);
+    const others = await openLink(t.workspace, t.carol, 'trusted_application');
+    expect(fieldsOf(others)).toEqual(['method', 'uuid', 'application', 'password']);
+    await t.carol.close(others);
+  });
+
+  test('nobody but an admin links it, whatever they send', async () => {
+    await t.workspace.changePerson('U0BOB', { is_admin: true });
+    const view = await openLink(t.workspace, t.bob, 'trusted_application');
+    expect(fieldsOf(view)).toContain('team');
+    await t.workspace.changePerson('U0BOB', { is_admin: false });
+    const result = await t.bob.submit(view, { ...APPLICATION, team: ['true'] });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: { team: expect.stringContaining('Only admins') },
+    });
+    await t.bob.close(view);
+    expect(await t.dump()).not.toContain(APPLICATION.uuid);
+    expect(await answerTo(t.workspace, t.carol, '/domain unlink team')).toContain('Only admins');
+  });
+});
+
+describe('once an admin has linked it', () => {
+  beforeAll(async () => {
+    const said = await told(t.ada, async () => closed(await linkTeam(t.ada)));
+    expect(said).toContain('Stored as the *team’s account*');
+  });
+
+  test('whoami says so to everybody, with who linked it, and whose orders go out with it', async () => {
+    const carols = await answerTo(t.workspace, t.carol, '/domain whoami');
+    expect(carols).toContain('You have no linked account');
+    expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
+    expect(carols).toContain('linked by <@U0ADA>');
+    expect(carols).toContain('Yours go out with it');
+    expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('Yours go out with your own.');
+    expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'it is not Ada’s own').toContain(
+      'You have no linked account',
+    );
+  });
+
+  test('who has none asks, the card says whose account it is, and it goes out once approved', async () => {
+    const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
+    expect(order.state).toBe('PENDING');
+    expect(textOf(order.card)).toContain(`*the team’s account*, \`application ${APPLICATION.uuid}\``);
+    expect(requestsOf(t.service, order)).toEqual([]);
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    const [request, ...more] = requestsOf(t.service, order);
+    expect(more).toEqual([]);
+    expect(request).toMatchObject({ user: APPLICATION.uuid, task: 'domain.renew' });
+    expect(textOf(order.card)).toContain('*the team’s account*');
+    expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain('the team’s account');
+  });
+
+  test('who has an account of their own uses that', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
+    expect(textOf(order.card)).not.toContain('team’s account');
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(requestsOf(t.service, order)).toMatchObject([{ user: 'alice' }]);
+  });
+
+  test('what a rule makes free waits for an approval all the same', async () => {
+    const servers = 'ns1.example.net ns2.example.net';
+    const before = t.carol.ephemerals().length;
+    const order = await askAndConfirm(t.workspace, t.carol, `/domain nameservers soup.rest ${servers}`);
+    const asked = t.carol.ephemerals().slice(before).map(textOf).join('\n');
+    expect(asked, 'the confirmation says it too').toContain('*the team’s account*');
+    expect(order.state).toBe('PENDING');
+    expect(textOf(order.card)).toContain('the use of the team’s account');
+    await giveReason(t.workspace, t.bob, order.card, 'order_deny', 'not now');
+    await order.ends('DENIED');
+    expect(requestsOf(t.service, order)).toEqual([]);
+  });
+
+  test('policy test knows that who asks has no account of their own', async () => {
+    const said = await answerTo(t.workspace, t.carol, '/domain policy test nameservers soup.rest');
+    expect(said).toContain('needs *');
+    expect(await answerTo(t.workspace, t.alice, '/domain policy test nameservers soup.rest')).toContain(
+      'needs *nobody*',
+    );
+  });
+
+  test('an auth code out of it is for who asked alone', async () => {
+    const order = await ask(t.workspace, t.carol, '/domain authcode sushi.rest');
+    expect(order.state).toBe('PENDING');
+    await t.bob.click(order.card, 'order_approve');
+    const reply = await order.ends('SUCCEEDED');
+    expect(await told(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain(
+      'Only the person who asked',
+    );
+    const code = t.service.state.domain('sushi.rest', 4)?.authCode ?? '';
+    expect(code.length).toBeGreaterThan(10);
+    const view = await reveal(t.workspace, t.carol, order);
+    expect(textOf(view)).toContain(code);
+    await t.carol.close(view);
+  });
+
+  test('a search is no order, so it does not go out with it', async () => {
+    const before = t.service.requests.length;
+    expect(await answerTo(t.workspace, t.carol, '/domain prereg cafe')).toContain(
+      'The team’s account is for orders alone',
+    );
+    expect(t.service.requests).toHaveLength(before);
+  });
+
+  test('the Home tab says what goes out with it', async () => {
+    await t.carol.openHome();
+    await until('the Home tab is shown', () =>
+      textOf(t.carol.homeView() ?? { blocks: [] }).includes('team’s account'),
+    );
+  });
+
+  test('a form opens and is sent in without an account of one’s own', async () => {
+    const form = await openForm(t.workspace, t.carol, '/domain redirect www.curry.rest');
+    const order = await orderAfter(t.workspace, () =>
+      t.carol.submit(form, { target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' }),
+    );
+    expect(order.state).toBe('PENDING');
+    await t.carol.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
+  test('when who linked it leaves it stays, and the admins are told', async () => {
+    await t.workspace.changePerson('U0ADA', { is_admin: true });
+    const order = await ask(t.workspace, t.carol, '/domain renew bakery.rest');
+    await t.workspace.changePerson('U0BOB', { is_admin: true });
+    expect(await told(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Stored as');
+    await t.workspace.changePerson('U0BOB', { deleted: true });
+    await t.workspace.waitFor(
+      () =>
+        t.workspace.messages('D0ADA').find((message) => textOf(message).includes('has left the workspace')),
+      { what: 'the message to the admins' },
+    );
+    await t.workspace.changePerson('U0BOB', { deleted: false, is_admin: false });
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('unlinked, a waiting order fails at its approval and nothing is sent', async () => {
+    const order = await ask(t.workspace, t.carol, '/domain renew oven.rest');
+    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain(
+      'Forgotten: the team’s account',
+    );
+    await t.bob.click(order.card, 'order_approve');
+    expect(textOf(await order.ends('FAILED'))).toContain('The team’s account is no longer linked');
+    expect(requestsOf(t.service, order)).toEqual([]);
+    expect(await answerTo(t.workspace, t.carol, '/domain renew ramen.rest')).toContain(
+      'You have no linked account yet',
+    );
+  });
+});
+
+describe('at the end', () => {
+  test('the audit log says who linked it, who unlinked it, and which orders went out with it', async () => {
+    const { csv } = await auditLog(t.workspace);
+    const lines = csv.split('\r\n');
+    const line = (...parts: readonly string[]) =>
+      lines.find((each) => parts.every((part) => each.includes(part)));
+    expect(line('team_account_linked', 'Ada', APPLICATION.uuid)).toBeDefined();
+    expect(line('team_account_unlinked', 'Ada', APPLICATION.uuid)).toBeDefined();
+    expect(line('sending', 'cafe.rest', 'the team’s account')).toBeDefined();
+    expect(line('sending', 'tavern.rest')).not.toContain('team');
+  });
+
+  test('its password is nowhere to be seen', async () => {
+    await expectUnseen(APPLICATION.password);
+    await expectUnseen(Buffer.from(`${APPLICATION.uuid}:${APPLICATION.password}`).toString('base64'));
+  });
+});

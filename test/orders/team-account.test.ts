@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import { approveOrder } from '../../src/orders/decide.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
+import { confirmOrder } from '../../src/orders/request.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { ALICE, type Rig, startRig } from './rig.ts';
+import { fails } from './scripted-service.ts';
+
+/*
+ * Orders that go out with the team's account: only what was approved does.
+ */
+
+const TEAM: Account = {
+  id: 'account-team',
+  teamId: 'T0STEWARD',
+  userId: undefined,
+  linkedBy: 'U0ADA',
+  method: 'trusted_application',
+  slot: 'application',
+  context: undefined,
+  login: '5a1c7d52',
+  application: 'steward',
+  active: false,
+  verifiedAt: undefined,
+};
+const DAVE = { requesterId: 'U0DAVE', account: TEAM } as const;
+const RENEWAL = { names: ['cafe.rest'], period: 1 };
+const REDIRECT = { source: 'www.cafe.rest', target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' };
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(async () => {
+  await rig.reset();
+  rig.accounts.set(TEAM.id, TEAM);
+});
+afterAll(() => rig.end());
+
+/** Whatever the task, an order of Dave's that is confirmed where it has to be. */
+async function asked(task: OrderTaskName, input: unknown) {
+  const order = await rig.ask(task, input, DAVE);
+  if (order.state !== 'DRAFT') return order;
+  const confirmed = await confirmOrder(rig.orders, order.id, 'U0DAVE');
+  if (confirmed.kind !== 'confirmed') throw new Error(`confirming: ${confirmed.kind}`);
+  return confirmed.order;
+}
+
+const sent = () => rig.service.received.length;
+
+describe('an order of somebody without an account of their own', () => {
+  test('keeps that it goes out with the team’s, in its row and in its log', async () => {
+    const order = await rig.ask('renew', RENEWAL, DAVE);
+    const kept = await rig.read(order.id);
+    expect(kept.account).toEqual({
+      id: TEAM.id,
+      login: TEAM.login,
+      method: 'trusted_application',
+      context: undefined,
+      isTeamAccount: true,
+    });
+    const [requested] = await rig.store.history(order.id);
+    expect(requested?.detail).toMatchObject({ usesTeamAccount: true });
+    const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
+    expect((await rig.read(own.id)).account).not.toHaveProperty('isTeamAccount');
+  });
+
+  test.each<[OrderTaskName, unknown]>([
+    ['redirect', REDIRECT],
+    ['nameservers', { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] }],
+    ['authcode', { name: 'cafe.rest' }],
+    ['owner-change', { name: 'cafe.rest' }],
+    ['renew', RENEWAL],
+  ])('waits for an approval of %s even where a rule makes it free', async (task, input) => {
+    rig.setPolicy(1, { decision: 'free' });
+    const order = await asked(task, input);
+    expect(order).toMatchObject({ state: 'PENDING', approvalsRequired: 1 });
+    expect(order.demand?.requirements).toMatchObject([{ approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'] }]);
+    await rig.runDue();
+    expect(sent()).toBe(0);
+    const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect(approved).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
+    await rig.runDue();
+    expect(sent()).toBe(1);
+  });
+
+  test('waits where no rule and no setting asks for an approval', async () => {
+    rig.setTeam({ approvalTasks: [] });
+    expect((await asked('redirect', REDIRECT)).state).toBe('PENDING');
+    expect((await rig.ask('redirect', { ...REDIRECT, source: 'a.cafe.rest' })).state).toBe('APPROVED');
+  });
+
+  test('is refused where a rule refuses it', async () => {
+    rig.setPolicy(1, { decision: 'refuse', tasks: ['renew'] });
+    expect(await rig.request('renew', RENEWAL, DAVE)).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'policy_refuses' },
+    });
+  });
+
+  test('is not approved by who asked', async () => {
+    const order = await rig.ask('renew', RENEWAL, { ...DAVE, requesterId: 'U0BOB' });
+    expect(await approveOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
+      ok: false,
+      refusal: { code: 'own_order' },
+    });
+  });
+});
+
+test('once it is unlinked a waiting order fails at its approval, and nothing is sent', async () => {
+  const order = await rig.ask('renew', RENEWAL, DAVE);
+  rig.accounts.delete(TEAM.id);
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  await rig.runDue();
+  const failed = await rig.read(order.id);
+  expect(failed.state).toBe('FAILED');
+  expect(failed.items[0]?.result?.summary).toEqual({ code: 'team_account_gone' });
+  expect(sent()).toBe(0);
+});
+
+test('once it is unlinked an approved order fails before it is sent', async () => {
+  const order = await rig.ask('renew', RENEWAL, DAVE);
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  rig.accounts.delete(TEAM.id);
+  await rig.runDue();
+  const failed = await rig.read(order.id);
+  expect(failed.items[0]?.result?.summary).toEqual({ code: 'team_account_gone' });
+  expect(sent()).toBe(0);
+});
+
+test('an order rests on who asked, not on the admin who linked the account', async () => {
+  const order = await rig.ask('renew', RENEWAL, DAVE);
+  rig.absent.set('U0ADA', 'left');
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  await rig.runDue();
+  expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
+
+  const other = await rig.ask('renew', { names: ['other.rest'], period: 1 }, DAVE);
+  rig.absent.set('U0DAVE', 'left');
+  await approveOrder(rig.orders, other.id, 'U0BOB');
+  expect((await rig.read(other.id)).items[0]?.result?.summary).toEqual({ code: 'requester_left' });
+});
+
+test('a retry goes out with the team’s account too, and needs an approval of its own', async () => {
+  rig.setPolicy(1, { decision: 'free' });
+  rig.setTeam({ approvalTasks: [] });
+  const order = await rig.ask('renew', RENEWAL, DAVE);
+  rig.service.answer = async () => {
+    throw fails('refused');
+  };
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  await rig.runDue();
+  expect((await rig.read(order.id)).state).toBe('FAILED');
+  const retried = await retryOrder(rig.orders, order.id, 'U0BOB');
+  expect(retried).toMatchObject({
+    kind: 'accepted',
+    order: { state: 'PENDING', account: { id: TEAM.id, isTeamAccount: true } },
+  });
+  if (retried.kind !== 'accepted') throw new Error(retried.kind);
+  expect((await rig.read(retried.order.id)).account.isTeamAccount).toBe(true);
+});
+
+test('an account of one’s own asks for no more than the rules do', async () => {
+  rig.setPolicy(1, { decision: 'free' });
+  expect((await rig.ask('redirect', REDIRECT, { account: ALICE })).state).toBe('APPROVED');
+});
