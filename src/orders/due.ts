@@ -1,13 +1,7 @@
-import {
-  FOLLOWED_TASKS,
-  LOOKED_UP_TASKS,
-  type Order,
-  type OrderItem,
-  type OrderState,
-  waitingItems,
-} from './order.ts';
+import { FOLLOWED_TASKS, LOOKED_UP_TASKS, type Order, type OrderItem, type OrderState } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
+import { nextItems } from './waves.ts';
 
 /*
  * What a row says of what comes next. Pure: the store writes both moments with every change of an order.
@@ -47,7 +41,9 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'PENDING':
       return earliest([order.remindAt, order.expiresAt]);
     case 'APPROVED':
-      return earliest(waitingItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
+      // It waits for a person.
+      if (order.bulk?.pause !== undefined) return undefined;
+      return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
     case 'EXECUTING':
       // Its lease, which goes by the database's clock, keeps others away while its worker lives.
       return at;

@@ -71,6 +71,8 @@ export interface OrderStore {
     order: Order,
     sealedInput: Sealed | undefined,
     log: readonly OrderLogEntry[],
+    /** The secret inputs of items that have inputs of their own, by their number. */
+    sealedItems?: ReadonlyMap<number, Sealed>,
   ): Promise<{ readonly conflictingOrderId: string } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
@@ -85,6 +87,10 @@ export interface OrderStore {
   /** The worker is alive. @returns false when the claim is no longer its own */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   sealedInput(id: string): Promise<Sealed | undefined>;
+  /** The secret inputs of the items that have not ended, by their number. */
+  sealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
+  /** The open orders that hold some names for a task: ids by name. */
+  openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
   /** Everything that the service answered, item by item, oldest first. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
 import { findingsIn } from '../orders/earlier.ts';
-import type { Order, OrderLogEntry } from '../orders/order.ts';
+import type { Order } from '../orders/order.ts';
 import type { CommitOutcome, OrderCommit, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
@@ -27,9 +26,13 @@ export function createOrderChanges(
   };
 
   return {
-    create: (order, sealedInput, log) =>
+    create: (order, sealedInput, log, sealedItems) =>
       withStoreError(`keeping the new order ${order.id}`, async () => {
-        const conflictingOrderId = await insert(database, order, sealedInput, log);
+        const conflictingOrderId = await insert(
+          database,
+          order,
+          insertOrder(order, sealedInput, log, sealedItems),
+        );
         if (conflictingOrderId !== undefined) return { conflictingOrderId };
         changed(order);
         return undefined;
@@ -51,15 +54,10 @@ export function createOrderChanges(
 }
 
 /** @returns the order that stands in its way, if one does */
-async function insert(
-  database: Database,
-  order: Order,
-  sealedInput: Sealed | undefined,
-  log: readonly OrderLogEntry[],
-): Promise<string | undefined> {
+async function insert(database: Database, order: Order, statement: Prisma.Sql): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await database.run(insertOrder(order, sealedInput, log));
+      await database.run(statement);
       return undefined;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;

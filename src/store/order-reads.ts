@@ -12,10 +12,20 @@ import {
   selectUnsent,
   whereFilter,
 } from './rows.ts';
+import { openKey } from './statements.ts';
 
 type OrderReads = Pick<
   OrderStore,
-  'load' | 'sealedInput' | 'list' | 'history' | 'answers' | 'latest' | 'unsent' | 'unfinishedOf'
+  | 'load'
+  | 'sealedInput'
+  | 'sealedItemInputs'
+  | 'openOrders'
+  | 'list'
+  | 'history'
+  | 'answers'
+  | 'latest'
+  | 'unsent'
+  | 'unfinishedOf'
 >;
 
 /** Reading orders. */
@@ -39,6 +49,30 @@ export function createOrderReads({ prisma, run }: Database): OrderReads {
         return row?.sealedInput == null || row.sealedInputKeyId === null
           ? undefined
           : { bytes: row.sealedInput, keyId: row.sealedInputKeyId };
+      }),
+
+    sealedItemInputs: (id) =>
+      withStoreError(`reading the sealed inputs of the items of order ${id}`, async () => {
+        const rows = await prisma.orderItem.findMany({
+          where: { orderId: id, NOT: { sealedInput: null } },
+          select: { n: true, sealedInput: true, sealedInputKeyId: true },
+        });
+        return new Map(
+          rows.flatMap(({ n, sealedInput, sealedInputKeyId }) =>
+            sealedInput === null || sealedInputKeyId === null
+              ? []
+              : [[n, { bytes: sealedInput, keyId: sealedInputKeyId }] as const],
+          ),
+        );
+      }),
+
+    openOrders: (task, names) =>
+      withStoreError('looking for the open orders of names', async () => {
+        const rows = await prisma.orderItem.findMany({
+          where: { openKey: { in: names.map((name) => openKey({ task }, { name })) } },
+          select: { name: true, orderId: true },
+        });
+        return new Map(rows.map(({ name, orderId }) => [name, orderId]));
       }),
 
     list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),

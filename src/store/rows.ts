@@ -4,6 +4,7 @@ import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { storedBulk } from '../orders/waves.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -65,6 +66,10 @@ const item = z.object({
   n: z.number(),
   name: z.string(),
   ctid: z.string(),
+  input: z
+    .unknown()
+    .transform((input) => input ?? undefined)
+    .optional(),
   state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
   attempts: z.number(),
   notBefore: optionalMoment,
@@ -89,6 +94,7 @@ export const orderColumns = z.object({
   account_method: z.string(),
   context: optionalNumber,
   input: z.unknown(),
+  bulk: storedBulk.nullable().transform((bulk) => bulk ?? undefined),
   has_secret_input: z.boolean(),
   reason: optionalText,
   channel_id: z.string(),
@@ -122,6 +128,7 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     },
     items: row.items,
     input: row.input,
+    bulk: row.bulk,
     hasSecretInput: row.has_secret_input,
     reason: row.reason,
     channelId: row.channel_id,
@@ -148,12 +155,12 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
-  o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
+  o.input, o.bulk, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
   o.earlier_requesters,
   o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
-      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
+      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'state', i.state, 'attempts', i.attempts,
       'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result,
       'isFollowed', i.followed_at IS NOT NULL
     ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
@@ -226,6 +233,8 @@ const KINDS = {
   answered_late: 'answered_late',
   shown: 'shown',
   stopped: 'stopped',
+  paused: 'paused',
+  resumed: 'resumed',
   hinted: 'hinted',
   invalidated: 'invalidated',
   released: 'released',

@@ -37,6 +37,8 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   retry_scheduled: 'held back',
   released: 'released',
   stopped: 'stopped',
+  paused: 'paused',
+  resumed: 'resumed',
   answered: 'answered',
   invalidated: 'invalidated',
   hinted: 'given a hint',
@@ -67,6 +69,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   retry:
     'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
+  resume: 'Only the person who asked, or an approver, can let this go on. Ask one of them.',
 };
 
 const NOT_THE_REQUESTER = {
@@ -90,6 +93,9 @@ const PLAIN = {
   retry_account_gone:
     'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
+  not_paused: 'It is not paused. Its thread says how it stands.',
+  retry_bulk:
+    'An order made from a file is not retried as a whole. Take the failed rows out of its result file and ask with `/domain bulk`.',
   sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
   outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
   nothing_to_reveal: 'This order has nothing to show. Ask for it again with `/domain`.',

@@ -382,6 +382,8 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   answered_late: 'service answered after it was settled',
   shown: 'seen at the registry',
   stopped: 'stopped: what was not sent is not sent any more',
+  paused: 'paused: nothing more is sent until somebody resumes it',
+  resumed: 'resumed',
   hinted: 'public records show, as a hint:',
   invalidated: 'stopped, because the database was put back or had slept',
   released: 'given back',
