@@ -13,6 +13,8 @@ export interface PricedOrder {
   readonly names: readonly string[];
   /** What the task asks of the service; its period counts. */
   readonly input: unknown;
+  /** Where each name has an input of its own: those, in the sequence of the names. */
+  readonly inputs?: readonly unknown[];
 }
 
 const periodOf = z.object({ period: z.number().optional() }).catch({});
@@ -25,11 +27,13 @@ const periodOf = z.object({ period: z.number().optional() }).catch({});
  */
 function costOfOrder(
   list: readonly Price[],
-  { task, names, input }: PricedOrder,
+  { task, names, input, inputs }: PricedOrder,
   day: string,
 ): OrderCost | undefined {
   if (!isPricedTask(task)) return undefined;
-  return costOf(list, { task, names, period: periodOf.parse(input).period }, day);
+  const periods = inputs?.map((each) => periodOf.parse(each).period);
+  const common = periodOf.parse(input).period;
+  return costOf(list, { task, names, period: common, ...(periods === undefined ? {} : { periods }) }, day);
 }
 
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;

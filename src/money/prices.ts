@@ -142,11 +142,16 @@ export function costOf(
     readonly task: PricedTask;
     readonly names: readonly string[];
     readonly period?: number | undefined;
+    /** Where each name has its own, in the sequence of the names. */
+    readonly periods?: readonly (number | undefined)[];
   },
   day: string,
 ): OrderCost {
-  const { task, period } = order;
-  const names = order.names.map((name) => ({ name, quote: quoteOn(list, { name, task, period }, day) }));
+  const { task, period, periods } = order;
+  const names = order.names.map((name, index) => ({
+    name,
+    quote: quoteOn(list, { name, task, period: periods === undefined ? period : periods[index] }, day),
+  }));
   const quotes = names.flatMap(({ quote }) => quote ?? []);
   return {
     names,

@@ -144,6 +144,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
 function questionOf(order: Order): Question | undefined {
   const task = impactTaskOf(order.task);
   const [item, ...others] = order.items;
-  if (task === undefined || item === undefined || others.length > 0) return undefined;
+  if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
+    return undefined;
   return { name: item.name, task, newNameServers: askedNameServers(order) };
 }

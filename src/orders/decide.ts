@@ -1,7 +1,8 @@
 import type { TeamSettings } from '../config.ts';
+import { isAsPlanned } from './bulk.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import type { Order } from './order.ts';
+import { inputOfItem, type Order, type OrderItem, pricedInputs, waitingItems } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import { type ApprovalPolicy, refusalToDecide, validApprovers } from './policy.ts';
 import type { Directory, OrderStore, PriceOf } from './ports.ts';
@@ -82,7 +83,7 @@ export async function approveOrder(
       return { refusal: { code: 'membership_unknown', userId: doubtful } };
     const { unreadableGroups } = policy;
     const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    const price = await deps.priceOf?.({ task: order.task, names, ...pricedInputs(order) });
     return { event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price } };
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
@@ -160,8 +161,17 @@ async function unmetPrecondition(
     : undefined;
 }
 
-/** Why what was asked for is no longer allowed; undefined when it is. */
-export function rulesChanged(order: Order): PlainSummary | undefined {
-  const checked = taskNamed(order.task).check(order.input);
-  return checked.ok ? undefined : { code: 'rules_changed', issues: [...checked.issues] };
+/**
+ * Why what was asked for is no longer allowed, or not what is kept any more; undefined when all is well.
+ * @param items those to check of an order made from a file; those that wait when left out
+ */
+export function rulesChanged(
+  order: Order,
+  items: readonly OrderItem[] = waitingItems(order),
+): PlainSummary | undefined {
+  if (!isAsPlanned(order)) return { code: 'plan_changed' };
+  const task = taskNamed(order.task);
+  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
+  const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
+  return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
 }

@@ -8,13 +8,19 @@ import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
-import { rulesChanged } from './decide.ts';
-import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import {
+  type ItemResult,
+  inputOfItem,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+  waitingItems,
+} from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
-import { inputOwner, resultOwner } from './request.ts';
+import { inputOwner, itemInputOwner, resultOwner } from './request.ts';
 import {
   decideRetry,
   fullResponse,
@@ -23,9 +29,11 @@ import {
   resultOfResponse,
   SuspendedError,
 } from './result.ts';
+import { beforeWave, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
 import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
+import { nextItems, reasonToPause } from './waves.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;
@@ -68,6 +76,8 @@ const REVEAL_MS = 60 * 60_000;
 interface Worker extends ExecuteDeps {
   /** The order as this worker's last change left it. */
   latest: Order;
+  /** Ends when the last change that was begun has ended: the items of an order are sent side by side, and changed in turn. */
+  turn: Promise<unknown>;
   readonly people: readonly Party[];
 }
 
@@ -81,7 +91,9 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
     const decision = decide(order);
     return 'refusal' in decision ? decision : { ...decision, extra: { ...decision.extra, leaseMs } };
   };
-  const outcome = await changeOrder(worker, worker.latest.id, alive, worker.latest);
+  const changing = worker.turn.then(() => changeOrder(worker, worker.latest.id, alive, worker.latest));
+  worker.turn = changing.catch(() => undefined);
+  const outcome = await changing;
   // Items are sent side by side: answers may come in another sequence than changes.
   if (outcome.order !== undefined && outcome.order.version > worker.latest.version)
     worker.latest = outcome.order;
@@ -120,10 +132,10 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   const claim = async (order: Order): Promise<Decision> => {
     isPutOff = false;
     if (order.state !== 'APPROVED') return NOT_DUE;
-    const waiting = waitingItems(order);
+    const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
-    const changed = rulesChanged(order);
-    if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
+    const blocked = beforeWave(order);
+    if (blocked !== undefined) return blocked;
     ({ people } = await partiesOf(deps.findAccount, order));
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
@@ -144,7 +156,7 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
-  const worker: Worker = { ...deps, workerId, latest: claimed.order, people };
+  const worker: Worker = { ...deps, workerId, latest: claimed.order, turn: Promise.resolve(), people };
   const heartbeat = setInterval(() => {
     deps.store
       .extendLease(orderId, workerId, leaseMs)
@@ -169,7 +181,8 @@ async function sendItems(
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
-  const due = order.items.filter((item) => isDue(item, deps.now()));
+  const dueIn = (current: Order) => nextItems(current).filter((item) => isDue(item, deps.now()));
+  const due = dueIn(order);
   if (error !== undefined) {
     deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
@@ -184,15 +197,27 @@ async function sendItems(
     );
     return;
   }
-  const { client, secret } = context;
-  const next = due.values();
-  const sendInTurn = async () => {
-    for (const item of next) {
-      if (signal.aborted || !(await areMembersPresent(deps, signal))) return;
-      await sendItem(deps, task, order, item, client, secret, signal);
-    }
+  const { client } = context;
+  const send = async (items: readonly OrderItem[]) => {
+    const next = items.values();
+    const sendInTurn = async () => {
+      for (const item of next) {
+        if (signal.aborted || reasonToPause(deps.latest) !== undefined) return;
+        if (!(await areMembersPresent(deps, signal))) return;
+        await sendItem(deps, task, order, item, client, secretOf(context, item), signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, due.length) }, sendInTurn));
+  if (order.bulk === undefined) return send(due);
+  await sendWaves({
+    workerId: deps.workerId,
+    order: () => deps.latest,
+    dueIn,
+    send,
+    change: (decide) => retryUntilCommitted(deps, signal, () => change(deps, decide)),
+    signal,
+  });
 }
 
 /**
@@ -214,6 +239,12 @@ async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<b
 interface ExecutionContext {
   readonly client: ServiceClient;
   readonly secret: Secret | undefined;
+  /** Of an order whose items have inputs of their own: their secrets by number. */
+  readonly secrets: ReadonlyMap<number, Secret>;
+}
+
+function secretOf({ secret, secrets }: ExecutionContext, item: OrderItem): Secret | undefined {
+  return secrets.get(item.n) ?? secret;
 }
 
 /** What came of gathering that. Neither a context nor an error: the account is gone. */
@@ -238,7 +269,22 @@ async function executionContext(deps: ExecuteDeps, order: Order): Promise<Execut
   const client = await deps.clientFor(order.account.id);
   if (client === undefined) return undefined;
   const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
-  return { client, secret: sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order)) };
+  const secret = sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order));
+  return { client, secret, secrets: await itemSecrets(deps, order) };
+}
+
+/** @throws when one of them cannot be opened */
+async function itemSecrets(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap<number, Secret>> {
+  if (order.bulk === undefined || !order.hasSecretInput) return new Map();
+  const sealed = await deps.store.sealedItemInputs(order.id);
+  return new Map(
+    waitingItems(order).flatMap((item) => {
+      const kept = sealed.get(item.n);
+      return kept === undefined
+        ? []
+        : [[item.n, deps.vault.open(kept, itemInputOwner(order, item))] as const];
+    }),
+  );
 }
 
 async function sendItem(
@@ -277,7 +323,7 @@ async function sendItem(
   let outcome: Outcome;
   try {
     const answer = await task.send(client, {
-      input: order.input,
+      input: inputOfItem(order, item),
       name: item.name,
       secret,
       ctid: item.ctid,

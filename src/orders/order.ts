@@ -360,6 +360,13 @@ export function inputOfItem(order: Pick<Order, 'input'>, item: Pick<OrderItem, '
   return item.input ?? order.input;
 }
 
+/** What the price of an order goes by: its input, or those of its items. */
+export function pricedInputs(order: Pick<Order, 'input' | 'items' | 'bulk'>) {
+  return order.bulk === undefined
+    ? { input: order.input }
+    : { input: order.input, inputs: order.items.map((item) => inputOfItem(order, item)) };
+}
+
 /** `ctid` of an item: the order's id, with the item's number when there are several. */
 export function ctidOf(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;

@@ -57,6 +57,8 @@ export type PriceOf = (order: {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly input: unknown;
+  /** Of an order whose items have inputs of their own: those, in the sequence of the names. */
+  readonly inputs?: readonly unknown[];
 }) => Promise<unknown>;
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */

@@ -1,12 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName } from '../accounts/account.ts';
-import type { Vault } from '../accounts/vault.ts';
+import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
+import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
 import type { InputIssue } from './input-issue.ts';
-import { accountOwner, ctidOf, isOpen, type Order, type OrderLogEntry, type OrderTaskName } from './order.ts';
+import {
+  accountOwner,
+  ctidOf,
+  isOpen,
+  type Order,
+  type OrderItem,
+  type OrderLogEntry,
+  type OrderTaskName,
+  pricedInputs,
+} from './order.ts';
 import type { AvailableInterfaces, OrderTask } from './order-task.ts';
 import { needsApproval } from './policy.ts';
 import type { OrderStore, PriceOf } from './ports.ts';
@@ -29,6 +39,8 @@ export interface RequestDeps {
 export interface OrderRequest {
   readonly task: OrderTaskName;
   readonly input: unknown;
+  /** The rows of a file, each with an input of its own; `input` is empty then. */
+  readonly bulk?: BulkRequest;
   /** Auth code or password typed into the form. */
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
@@ -65,7 +77,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const client = await deps.clientFor(account.id);
   const why = client === undefined ? undefined : task.unsupported(client);
   if (why !== undefined) return { kind: 'unsupported', why };
-  const checked = task.check(request.input);
+  const { bulk } = request;
+  const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
   if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
@@ -74,7 +87,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const now = deps.now();
   const id = newOrderId();
   const waits = needsApproval(task.name, settings.approvalTasks);
-  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const state = task.confirmFirst || bulk !== undefined ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
   const order: Order = {
     id,
     task: task.name,
@@ -86,6 +99,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       n: index + 1,
       name,
       ctid: ctidOf(id, index + 1, checked.names.length),
+      input: bulk?.rows[index]?.input,
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,
@@ -95,7 +109,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       isFollowed: false,
     })),
     input: checked.input,
-    hasSecretInput: request.secret !== undefined,
+    bulk: bulk && newBulk(task.name, bulk),
+    hasSecretInput:
+      request.secret !== undefined || bulk?.rows.some(({ secret }) => secret !== undefined) === true,
     reason: request.reason,
     channelId: request.channelId,
     threadTs: request.threadTs,
@@ -114,7 +130,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     createdAt: now,
     closedAt: undefined,
   };
-  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: order.input });
+  const price = await deps.priceOf?.({ task: task.name, names: checked.names, ...pricedInputs(order) });
   const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
@@ -123,8 +139,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     at: now,
     detail: {
       task: order.task,
-      names: checked.names,
-      input: order.input,
+      ...(order.bulk === undefined
+        ? { names: checked.names, input: order.input }
+        : { plan: order.bulk.hash, rows: order.items.length }),
       account: accountName(account),
       reason: request.reason ?? null,
       ...(price === undefined ? {} : { price }),
@@ -133,7 +150,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   };
   const sealed =
     request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const conflict = await deps.store.create(order, sealed, [log]);
+  const sealedRows = bulk && sealRows(deps.vault, order, bulk.rows);
+  const conflict = await deps.store.create(order, sealed, [log], sealedRows);
   if (conflict === undefined) return { kind: 'accepted', order };
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
@@ -141,6 +159,23 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
     : { kind: 'open_already', order: open };
+}
+
+/** What the sealed input of one item is bound to. */
+export function itemInputOwner(
+  order: Pick<Order, 'id' | 'requesterId'>,
+  item: Pick<OrderItem, 'n' | 'name'>,
+): readonly string[] {
+  return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
+}
+
+function sealRows(vault: Vault, order: Order, rows: BulkRequest['rows']): ReadonlyMap<number, Sealed> {
+  return new Map(
+    order.items.flatMap((item, index) => {
+      const secret = rows[index]?.secret;
+      return secret === undefined ? [] : [[item.n, vault.seal(secret, itemInputOwner(order, item))] as const];
+    }),
+  );
 }
 
 /** What the sealed input of an order is bound to. */

@@ -72,6 +72,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
 }
 
 async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
+  if (order.bulk !== undefined) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
   // Its card was shown while there was time: this takes the button off.

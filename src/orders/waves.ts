@@ -31,7 +31,6 @@ const finding = z.object({
     'let_go',
     'lives_on_it',
     'not_watched',
-    'other_names_hang',
     'price_unknown',
     'unseen',
   ]),

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
-import { accountOwner, type Order } from '../orders/order.ts';
+import { accountOwner, type Order, pricedInputs } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -181,8 +181,9 @@ async function updateMessages(
   throw updated.problem;
 }
 
-function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
-  return priceOf?.({ task, names: items.map(({ name }) => name), input });
+function costNow({ priceOf }: NotifierDeps, order: Order) {
+  const { task, items } = order;
+  return priceOf?.({ task, names: items.map(({ name }) => name), ...pricedInputs(order) });
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */

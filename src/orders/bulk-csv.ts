@@ -1,0 +1,275 @@
+import { CsvError, parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { Secret } from '../service/secret.ts';
+import type { InputIssue } from './input-issue.ts';
+import { taskNamed } from './tasks.ts';
+
+/*
+ * A file of rows, each of which asks for one task for one name. What is wrong is told with its line, as a code.
+ */
+
+/** The tasks that a file can ask for. */
+export const BULK_TASKS = ['renew', 'nameservers', 'delete', 'transfer', 'create'] as const;
+export type BulkTask = (typeof BULK_TASKS)[number];
+
+/** The most rows of one file. */
+export const MAX_ROWS = 2_000;
+/** The longest file that is read. */
+export const MAX_FILE_BYTES = 1_000_000;
+
+const CONTACTS = ['ownerc', 'adminc', 'techc'] as const;
+const ALL_COLUMNS = ['name', 'period', 'auth', ...CONTACTS, 'nameservers'] as const;
+export type BulkColumn = (typeof ALL_COLUMNS)[number];
+
+/** The columns of each task; the first is the name. */
+export const BULK_COLUMNS: Readonly<Record<BulkTask, readonly BulkColumn[]>> = {
+  renew: ['name', 'period'],
+  nameservers: ['name', 'nameservers'],
+  delete: ['name'],
+  transfer: ['name', 'auth', ...CONTACTS, 'nameservers'],
+  create: ['name', ...CONTACTS, 'nameservers'],
+};
+
+/** May be missing: a renewal without a period is for a year. */
+const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
+
+/** What keeps a whole file from being read. */
+export type FileIssue =
+  | { readonly code: 'not_text'; readonly line: number }
+  | { readonly code: 'too_large'; readonly maxBytes: number }
+  | { readonly code: 'empty' }
+  /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
+  | { readonly code: 'not_csv'; readonly line: number }
+  /** The first line looks like a row. */
+  | { readonly code: 'no_header'; readonly line: number }
+  | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
+  | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'repeated_column'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'too_many_rows'; readonly rows: number; readonly max: number };
+
+/** What is wrong with one row. */
+export type RowIssue =
+  | InputIssue
+  | { readonly code: 'too_many_cells' }
+  | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
+  /** The same as on an earlier line, which counts. */
+  | { readonly code: 'repeated'; readonly line: number }
+  /** The same name with something else on another line: neither counts. */
+  | { readonly code: 'contradicts'; readonly line: number };
+
+/** A row that can be carried out as far as the file alone tells. */
+export interface BulkRow {
+  readonly line: number;
+  /** In ASCII. */
+  readonly name: string;
+  /** The task's input for this one name, without secrets. */
+  readonly input: unknown;
+  readonly secret: Secret | undefined;
+}
+
+export interface BadRow {
+  readonly line: number;
+  /** As typed. */
+  readonly name: string;
+  readonly issues: readonly RowIssue[];
+}
+
+export type ReadFile =
+  | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
+  | { readonly ok: false; readonly issues: readonly FileIssue[] };
+
+/** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
+export function decodeFile(
+  bytes: Uint8Array,
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: FileIssue } {
+  if (bytes.length > MAX_FILE_BYTES)
+    return { ok: false, issue: { code: 'too_large', maxBytes: MAX_FILE_BYTES } };
+  const [first, second] = bytes;
+  const label =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  // UTF-16 without its mark is full of NUL.
+  const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
+  const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
+  try {
+    const text = new TextDecoder(label, { fatal: true }).decode(readable);
+    return nul === -1 ? { ok: true, text } : { ok: false, issue: notText(text) };
+  } catch {
+    return { ok: false, issue: notText(readableStart(readable)) };
+  }
+}
+
+function notText(before: string): FileIssue {
+  return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
+}
+
+/** What comes before the first byte that is no UTF-8: that much is replaced there. */
+function readableStart(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  const at = text.indexOf('\ufffd');
+  return at === -1 ? text : text.slice(0, at);
+}
+
+/**
+ * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in
+ * their cell.
+ */
+export function readBulkFile(task: BulkTask, text: string): ReadFile {
+  let records: readonly CsvRecord[];
+  try {
+    records = parseCsv(text);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error;
+    return refused({ code: 'not_csv', line: typeof lines === 'number' ? lines : 1 });
+  }
+  const [header, ...rows] = records;
+  if (header === undefined) return refused({ code: 'empty' });
+  const columns = header.cells.map(columnOf);
+  const issues = issuesOfHeader(task, header, columns);
+  if (issues.length > 0) return { ok: false, issues };
+  if (rows.length === 0) return refused({ code: 'empty' });
+  if (rows.length > MAX_ROWS) return refused({ code: 'too_many_rows', rows: rows.length, max: MAX_ROWS });
+  const read = rows.map((row) => readRow(task, columns, row));
+  return withoutRepeated(read);
+}
+
+function refused(issue: FileIssue): ReadFile {
+  return { ok: false, issues: [issue] };
+}
+
+interface CsvRecord {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
+
+function parseCsv(text: string): CsvRecord[] {
+  const [firstLine = ''] = text.trimStart().split(/[\r\n]/, 1);
+  const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
+  const records = parse(text, {
+    bom: true,
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
+    trim: true,
+  });
+  return csvRecords.parse(records).map(({ info, record }) => ({ line: info.lines, cells: record }));
+}
+
+/** A heading as the column it means: `Name Servers` is `nameservers`. */
+function columnOf(heading: string): string {
+  return heading.toLowerCase().replace(/[\s_-]+/g, '');
+}
+
+function isColumn(text: string): text is BulkColumn {
+  return ALL_COLUMNS.some((column) => column === text);
+}
+
+function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {
+  const wanted = BULK_COLUMNS[task];
+  if (!columns.some(isColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
+  const known = columns.filter(isColumn);
+  return [
+    ...columns.flatMap((column, at): FileIssue[] => {
+      if (isColumn(column))
+        return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
+      return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
+    }),
+    ...known
+      .filter((column, at) => known.indexOf(column) !== at)
+      .map((column): FileIssue => ({ code: 'repeated_column', line, column })),
+    ...wanted
+      .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
+      .map((column): FileIssue => ({ code: 'missing_column', line, column })),
+  ];
+}
+
+/** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
+const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+
+type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
+interface ReadRow {
+  readonly row: BulkRow | BadRow;
+  /** What the row asks for, to tell rows apart. */
+  readonly said: string;
+}
+
+function readRow(task: BulkTask, columns: readonly string[], { line, cells }: CsvRecord): ReadRow {
+  const given: Cells = Object.fromEntries(
+    columns.map((column, at) => {
+      const cell = cells[at] ?? '';
+      // An auth code may begin with any character.
+      return [column, column === 'auth' ? cell : cell.replace(FORMULA_GUARD, '')];
+    }),
+  );
+  const name = given.name ?? '';
+  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });
+  if (cells.slice(columns.length).some((cell) => cell !== '')) return badRow([{ code: 'too_many_cells' }]);
+  const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
+  const checked = taskNamed(task).check(inputOf(task, given));
+  if (!checked.ok || 'issue' in auth)
+    return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
+  const { input } = checked;
+  const [ascii = name] = checked.names;
+  return {
+    row: { line, name: ascii, input, secret: auth.secret },
+    said: JSON.stringify([input, given.auth]),
+  };
+}
+
+/** The input of a task as a person would type it for one name. */
+function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
+  const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
+  switch (task) {
+    case 'renew':
+      return { names: [name], period: period === undefined || period === '' ? 1 : period };
+    case 'delete':
+      return { name };
+    case 'nameservers':
+      return { name, nameServers };
+    case 'create':
+    case 'transfer':
+      return { name, ownerc, adminc, techc, nameServers };
+  }
+}
+
+/** As long as the form of a transfer takes. */
+const MAX_AUTH = 255;
+
+function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
+  if (text === '') return { issue: { code: 'no_auth_code' } };
+  if (text.length > MAX_AUTH) return { issue: { code: 'auth_code_too_long' } };
+  return /[\p{Cc}\p{Cs}]/u.test(text)
+    ? { issue: { code: 'auth_code_unseen' } }
+    : { secret: new Secret(text) };
+}
+
+/** Of rows for one name that say the same the first counts; where they contradict each other, none. */
+function withoutRepeated(read: readonly ReadRow[]): ReadFile {
+  const byName = new Map<string, ReadRow[]>();
+  for (const each of read)
+    if (!('issues' in each.row)) byName.set(each.row.name, [...(byName.get(each.row.name) ?? []), each]);
+  const rows: BulkRow[] = [];
+  const bad: BadRow[] = [];
+  for (const { row, said } of read) {
+    if ('issues' in row) {
+      bad.push(row);
+      continue;
+    }
+    const same = byName.get(row.name) ?? [];
+    const contrary = same.find((other) => other.said !== said)?.row;
+    const first = same[0]?.row ?? row;
+    if (contrary !== undefined) bad.push(issueOf(row, { code: 'contradicts', line: contrary.line }));
+    else if (first !== row) bad.push(issueOf(row, { code: 'repeated', line: first.line }));
+    else rows.push(row);
+  }
+  return { ok: true, rows, bad };
+}
+
+function issueOf({ line, name }: BulkRow, issue: RowIssue): BadRow {
+  return { line, name, issues: [issue] };
+}
