@@ -120,7 +120,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
   [/^yaml$/, ['policy']],
-  [/^csv-parse/, ['money']],
+  [/^csv-parse/, ['money', 'orders']],
   [/^csv-stringify/, ['slack/platform']],
 ];
 
@@ -130,7 +130,7 @@ const PURE = [
   /^expiry\/deadline\.ts$/,
   /^money\/(amount|order-cost|prices)\.ts$/,
   /^names\/(facts|impact|timeline)\.ts$/,
-  /^orders\/(order|summary|tasks)\.ts$/,
+  /^orders\/(bulk-columns|input-issue|order|summary|tasks|waves)\.ts$/,
   /^zones\//,
   /^slack\/views\//,
 ];

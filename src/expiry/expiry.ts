@@ -78,6 +78,8 @@ export interface Expiry {
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
+  /** Those of many names that are watched. */
+  findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** The same as lists show it. */
   findListed(name: string): Promise<ListedName | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
@@ -159,6 +161,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
     confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
     find: (name) => store.find(name),
+    findMany: (names) => store.findMany(names),
     async findListed(name) {
       const [domain, zone] = await Promise.all([store.find(name), timeZone()]);
       return domain && listed(zone)(domain);

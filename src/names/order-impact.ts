@@ -5,14 +5,14 @@ import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentFacts, type NameHistory } from './history.ts';
-import { type Impact, type ImpactTask, impactOf } from './impact.ts';
+import { type Certainty, type Impact, type ImpactTask, impactOf } from './impact.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
 
 /** What finding out works with. */
 export interface ImpactDeps {
-  readonly store: Pick<ObservationStore, 'mentioning'>;
+  readonly store: Pick<ObservationStore, 'mentioning' | 'findMany'>;
   readonly impacts: ImpactStore;
   readonly dns: DnsClient;
   /** The same for a person who waits. */
@@ -30,6 +30,8 @@ export interface Impacts {
   atAsking(order: Order): Promise<Impact | undefined>;
   /** Of a decision that is no order. */
   ofName(name: string, task: ImpactTask): Promise<Impact>;
+  /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
+  inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
   /** What an order was asked with. */
   asked(order: Order): Promise<Impact | undefined>;
   /**
@@ -126,6 +128,16 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     },
 
     ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
+
+    async inUse(names) {
+      const observed = await deps.store.findMany(names);
+      return new Map(
+        observed.map(({ name, history }) => {
+          const facts = currentFacts(history, now(), MAX_AGE_MS);
+          return [name, impactOf({ task: 'delete', facts, dependents: findDependents(name, []) }).isInUse];
+        }),
+      );
+    },
 
     asked: async (order) => (await impacts.impactOf(order.id))?.asked,
 

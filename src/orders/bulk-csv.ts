@@ -1,6 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { Secret } from '../service/secret.ts';
+import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -8,27 +9,10 @@ import { taskNamed } from './tasks.ts';
  * A file of rows, each of which asks for one task for one name. What is wrong is told with its line, as a code.
  */
 
-/** The tasks that a file can ask for. */
-export const BULK_TASKS = ['renew', 'nameservers', 'delete', 'transfer', 'create'] as const;
-export type BulkTask = (typeof BULK_TASKS)[number];
-
 /** The most rows of one file. */
 export const MAX_ROWS = 2_000;
 /** The longest file that is read. */
 export const MAX_FILE_BYTES = 1_000_000;
-
-const CONTACTS = ['ownerc', 'adminc', 'techc'] as const;
-const ALL_COLUMNS = ['name', 'period', 'auth', ...CONTACTS, 'nameservers'] as const;
-export type BulkColumn = (typeof ALL_COLUMNS)[number];
-
-/** The columns of each task; the first is the name. */
-export const BULK_COLUMNS: Readonly<Record<BulkTask, readonly BulkColumn[]>> = {
-  renew: ['name', 'period'],
-  nameservers: ['name', 'nameservers'],
-  delete: ['name'],
-  transfer: ['name', 'auth', ...CONTACTS, 'nameservers'],
-  create: ['name', ...CONTACTS, 'nameservers'],
-};
 
 /** May be missing: a renewal without a period is for a year. */
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
@@ -165,17 +149,13 @@ function columnOf(heading: string): string {
   return heading.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
-function isColumn(text: string): text is BulkColumn {
-  return ALL_COLUMNS.some((column) => column === text);
-}
-
 function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {
   const wanted = BULK_COLUMNS[task];
-  if (!columns.some(isColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
-  const known = columns.filter(isColumn);
+  if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
+  const known = columns.filter(isBulkColumn);
   return [
     ...columns.flatMap((column, at): FileIssue[] => {
-      if (isColumn(column))
+      if (isBulkColumn(column))
         return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
       return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
     }),

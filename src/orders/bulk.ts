@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { BadRow, BulkRow, BulkTask, RowIssue } from './bulk-csv.ts';
+import type { BulkTask } from './bulk-columns.ts';
+import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
 import { inputOfItem, type Order, type OrderTaskName } from './order.ts';
 import type { PlanFinding } from './waves.ts';
 

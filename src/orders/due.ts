@@ -26,6 +26,8 @@ const EVIDENCE_MS = 3 * DAY_MS;
 const CONFIRMATION_MS = 30 * DAY_MS;
 /** Slack is told that an order is under way when it takes longer than this; mostly its outcome is there before. */
 const UNDER_WAY_MS = 1_000;
+/** One in waves changes all the time. */
+const WAVES_UNDER_WAY_MS = 3_000;
 /** Slack is told that an order was approved when nobody has begun with it for so long. */
 const APPROVED_MS = 3_000;
 
@@ -63,7 +65,8 @@ export function dueAt(order: Order, at: Date): Date | undefined {
  */
 export function tellDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
-  if (order.state === 'EXECUTING') return new Date(at.getTime() + UNDER_WAY_MS);
+  if (order.state === 'EXECUTING')
+    return new Date(at.getTime() + (order.bulk === undefined ? UNDER_WAY_MS : WAVES_UNDER_WAY_MS));
   const isUntried = order.items.every(({ attempts }) => attempts === 0);
   const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried;
   return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;

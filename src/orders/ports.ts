@@ -167,6 +167,8 @@ export interface MessageStore {
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
   /** Slack is away or limits us: nobody tries before `until`. */
   postponeNotification(orderId: string, until: Date): Promise<void>;
+  /** What changes all the time is shown again at a moment of its own, and not before. */
+  deferNotification(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
   unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;

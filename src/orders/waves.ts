@@ -13,13 +13,13 @@ const MAX_REFUSALS = 3;
 /** More than this share of a wave with an outcome that nobody knows pauses it. */
 const MAX_UNKNOWN_SHARE = 0.1;
 
-const pauseReason = z.discriminatedUnion('code', [
+export const storedPauseReason = z.discriminatedUnion('code', [
   z.object({ code: z.literal('refusals'), names: z.array(z.string()) }),
   z.object({ code: z.literal('unknown'), names: z.array(z.string()), wave: z.number(), rows: z.number() }),
 ]);
 
 /** Why an order waits for a person to resume or stop it. */
-export type PauseReason = z.output<typeof pauseReason>;
+export type PauseReason = z.output<typeof storedPauseReason>;
 
 /** Something that people should look at before they approve many rows. */
 const finding = z.object({
@@ -48,7 +48,7 @@ export const storedBulk = z.object({
   /** The rules look at items from this number on: what came before was looked at by a person. */
   judgedFrom: z.number(),
   /** Set while it waits for a person. */
-  pause: pauseReason.exactOptional(),
+  pause: storedPauseReason.exactOptional(),
   findings: z.array(finding),
   /** Rows of the file that were left out because something is wrong with them. */
   leftOut: z.number(),

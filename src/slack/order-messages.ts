@@ -3,9 +3,10 @@ import type { Log } from '../log.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import { isPricedTask } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
-import { accountOwner, type Order, pricedInputs } from '../orders/order.ts';
+import { accountOwner, isFinal, type Order, pricedInputs } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { shareFiles, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import {
@@ -57,6 +58,8 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
+    const pause = pauseBefore(shown.order, deps.now());
+    if (pause !== undefined) return messages.deferNotification(orderId, pause);
     let last: MessageRef | undefined;
     try {
       last = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
@@ -69,6 +72,23 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     if (await messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
     known = await messages.unnotified(orderId);
   }
+}
+
+/** Between two updates of the messages of an order that changes all the time: Slack allows about one a second a channel. */
+const BULK_UPDATE_MS = 3_000;
+
+/** When the messages of bulk orders were shown last by this process. */
+const shownAt = new Map<string, number>();
+
+/** Until when an order's messages stay as they are; undefined when they may be shown now, which is noted. */
+function pauseBefore({ id, bulk, state }: Order, now: Date): Date | undefined {
+  if (bulk === undefined) return undefined;
+  const since = now.getTime() - (shownAt.get(id) ?? Number.NEGATIVE_INFINITY);
+  // A clock that was put back does not hold them up.
+  if (since >= 0 && since < BULK_UPDATE_MS) return new Date(now.getTime() + BULK_UPDATE_MS - since);
+  if (isFinal(state)) shownAt.delete(id);
+  else shownAt.set(id, now.getTime());
+  return undefined;
 }
 
 async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
@@ -158,6 +178,12 @@ async function updateMessages(
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
   let last: MessageRef | undefined;
+  const thread = {
+    channelId: card.channelId,
+    threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
+  };
+  const bulk = { ...deps, thread };
+  await updateProgress(bulk, order, history, known);
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
@@ -176,6 +202,9 @@ async function updateMessages(
     const at = await postReply(deps, shown, to, reply, since);
     last = { purpose, ...at };
   }
+  // A file may have to be tried again, and the reply before it not.
+  if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
+  await shareFiles(bulk, order, history, known);
   if (updated.problem === undefined) return last;
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw updated.problem;
@@ -328,14 +357,28 @@ function metadataOf(order: Order) {
     event_payload: {
       order_id: order.id,
       task: order.task,
-      names: order.items.map((item) => item.name).join(','),
+      names: namesInMetadata(order),
       state: order.state,
     },
   };
 }
 
+/** Slack takes about 8,000 characters of metadata. */
+const MAX_METADATA_NAMES = 6_000;
+
+/** The names, as many as there is room for. */
+function namesInMetadata({ items }: Order): string {
+  let room = MAX_METADATA_NAMES;
+  const names = items.map(({ name }) => name);
+  const fitting = names.filter((name) => {
+    room -= name.length + 1;
+    return room >= 0;
+  });
+  return [...fitting, ...(fitting.length < names.length ? ['…'] : [])].join(',');
+}
+
 async function post(
-  deps: NotifierDeps,
+  deps: Pick<NotifierDeps, 'web'>,
   channelId: string,
   threadTs: string | undefined,
   order: Order,

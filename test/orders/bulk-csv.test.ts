@@ -1,11 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import {
-  type BulkTask,
-  decodeFile,
-  MAX_FILE_BYTES,
-  MAX_ROWS,
-  readBulkFile,
-} from '../../src/orders/bulk-csv.ts';
+import type { BulkTask } from '../../src/orders/bulk-columns.ts';
+import { decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../src/orders/bulk-csv.ts';
 
 /** The rows of a good file. */
 function rowsOf(task: BulkTask, text: string) {

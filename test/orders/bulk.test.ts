@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isAsPlanned, planBulk, planHash, type RowFacts } from '../../src/orders/bulk.ts';
-import { type BulkTask, readBulkFile } from '../../src/orders/bulk-csv.ts';
+import type { BulkTask } from '../../src/orders/bulk-columns.ts';
+import { readBulkFile } from '../../src/orders/bulk-csv.ts';
 import { hoursLater, newBulk, newOrder, START } from './sample.ts';
 
 const WATCHED: RowFacts = { isWatched: true, isLetGo: false };

@@ -1,6 +1,7 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
+import { bulk } from './bulk.ts';
 import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
 import { expiring } from './expiring.ts';
@@ -36,6 +37,7 @@ const SUBJECTS: readonly Feature[] = [
   rules,
   orders,
   approvals,
+  bulk,
   watch,
   importing,
   expiring,

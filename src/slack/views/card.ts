@@ -29,6 +29,7 @@ import {
   table,
   truncate,
 } from './blocks.ts';
+import { bulkBlocks, pauseButtons, pausedText } from './bulk.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
   approverList,
@@ -105,10 +106,10 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       ...(pending ? decisionFacts(order, extras) : []),
       ...inputsShown(order, title),
     ]),
-    ...(order.items.length > 1 ? itemTable(order, extras.cost) : []),
+    ...rowsShown(order, extras.cost),
     ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order) : []),
-    ...(order.items.length === 1 ? resultLines(order) : []),
+    ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending ? [context(formatSending(order))] : []),
     ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
@@ -137,10 +138,11 @@ function impactOf({ impact }: CardExtras): AnyBlock[] {
 function formatSending(order: Order): string {
   const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+  const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
   const { context: number } = order.account;
   const live = number !== undefined && !isDemoContext(number);
-  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} at once${over}. What is shown here is all that is sent.`;
+  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${order.bulk === undefined ? 'What is shown here is all that is sent.' : 'The rows of this plan are all that is sent.'}`;
 }
 
 /** What it costs, and where. That it costs nothing is no news. */
@@ -237,6 +239,8 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
 }
 
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
+  const paused = pausedText(order);
+  if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // What the service refused for load was sent.
@@ -281,6 +285,12 @@ function formatApprovals(order: Order, history: readonly HistoryEvent[]): string
   const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
+}
+
+/** What an order is about, where its title does not say it all. */
+function rowsShown(order: Order, cost: OrderCost | undefined): AnyBlock[] {
+  if (order.bulk !== undefined) return bulkBlocks(order, order.bulk);
+  return order.items.length > 1 ? itemTable(order, cost) : [];
 }
 
 /** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */
@@ -335,5 +345,5 @@ function cardButtons(order: Order, now: Date | undefined) {
     ];
   }
   if (order.state === 'UNKNOWN') return resolveButtons(order);
-  return [...stopButtons(order), ...retryButtons(order, now)];
+  return [...pauseButtons(order), ...stopButtons(order), ...retryButtons(order, now)];
 }

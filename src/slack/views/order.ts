@@ -395,7 +395,7 @@ export function stopButtons(order: Order): Button[] {
  * @param now when it is shown; without it, it is not too late
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
-  if (order.state !== 'FAILED' || retryableItems(order).length === 0) return [];
+  if (order.state !== 'FAILED' || order.bulk !== undefined || retryableItems(order).length === 0) return [];
   if (now !== undefined && isRetryOver(order, now)) return [];
   return [
     button({

@@ -1,0 +1,245 @@
+import { utcDayOf } from '../../money/order-cost.ts';
+import { costOf, isPricedTask, type OrderCost } from '../../money/prices.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
+import { type BulkPlan, planBulk, type RowFacts } from '../../orders/bulk.ts';
+import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
+import { type BulkRow, readBulkFile } from '../../orders/bulk-csv.ts';
+import { cancelOrder } from '../../orders/decide.ts';
+import { requestOrder } from '../../orders/request.ts';
+import { resumeOrder } from '../../orders/resume.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import {
+  type ActionCall,
+  activeAccount,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  reasonOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { nearest } from '../parse.ts';
+import { csvFile } from '../platform/csv.ts';
+import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
+import type { Form } from '../views/form.ts';
+import { approverList, orderTitle } from '../views/order.ts';
+import { refusalText } from '../views/refusal.ts';
+import { openForm, outcomeMessage, refusalOfAccount } from './ordering.ts';
+import { sendFile } from './send-file.ts';
+
+/*
+ * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
+ */
+
+const form: Form = {
+  name: 'bulk',
+  title: 'Many names at once',
+  submit: 'Check',
+  fields: [
+    {
+      name: 'task',
+      label: 'Task',
+      kind: 'choice',
+      options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
+    },
+    {
+      name: 'rows',
+      label: 'Rows as CSV',
+      kind: 'lines',
+      optional: true,
+      placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
+      hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+    },
+    { name: 'reason', label: 'Reason', kind: 'text', optional: true, hint: 'Shown to the approvers.' },
+  ],
+};
+
+const bulkForm: FormFeature = {
+  form,
+  needs: 'linked',
+  render: (_call, origin, values) => ({
+    form,
+    origin,
+    values,
+    intro: [
+      context(
+        'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
+      ),
+    ],
+  }),
+
+  async submit(call): Promise<Submitted> {
+    const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
+    if (task === undefined) return { kind: 'errors', errors: { task: 'Choose a task.' } };
+    const text = textOf(call.values, 'rows');
+    if (text === undefined) return { kind: 'errors', errors: { rows: 'Give the rows.' } };
+    const refusal = await refusalOfAccount(call, task);
+    if (refusal !== undefined) return { kind: 'done', say: refusal };
+    const read = readBulkFile(task, text);
+    if (!read.ok) return { kind: 'errors', errors: { rows: fileIssues(read.issues, task, nearest) } };
+    const facts = await factsOf(call, task, read.rows);
+    const plan = planBulk(task, read, (name) => facts.get(name) ?? UNKNOWN_NAME, call.deps.now());
+    return { kind: 'done', say: await planned(call, plan) };
+  },
+};
+
+const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
+
+/** What is known of the names of a file, read in a few questions however many they are. */
+async function factsOf(
+  { deps }: Interaction,
+  task: BulkTask,
+  rows: readonly BulkRow[],
+): Promise<ReadonlyMap<string, RowFacts>> {
+  const names = rows.map(({ name }) => name);
+  const [open, watched, inUse, cost] = await Promise.all([
+    deps.orders.store.openOrders(task, names),
+    deps.expiry.findMany(names),
+    impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
+    costOfRows(deps, task, rows),
+  ]);
+  const known = new Map(watched.map((domain) => [domain.name, domain]));
+  const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
+  return new Map(
+    names.map((name) => {
+      const domain = known.get(name);
+      return [
+        name,
+        {
+          openOrderId: open.get(name),
+          isWatched: domain !== undefined,
+          expiresAt: domain?.expiry?.at,
+          deletedAt: domain?.deletedAt,
+          isLetGo: domain?.lapse?.confirmed !== undefined,
+          price: quotes.get(name),
+          isInUse: inUse && (inUse.get(name) ?? 'unknown'),
+        },
+      ];
+    }),
+  );
+}
+
+async function costOfRows(
+  deps: Interaction['deps'],
+  task: BulkTask,
+  rows: readonly BulkRow[],
+): Promise<OrderCost | undefined> {
+  if (!isPricedTask(task)) return undefined;
+  const periods = rows.map(({ input }) =>
+    typeof input === 'object' && input !== null && 'period' in input && typeof input.period === 'number'
+      ? input.period
+      : undefined,
+  );
+  const names = rows.map(({ name }) => name);
+  return costOf(await deps.prices.list(), { task, names, periods }, utcDayOf(deps.now()));
+}
+
+/** Keeps what is fine as a draft, hands over what is not, and says both. */
+async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
+  const { deps, person, origin, deliveryId } = call;
+  if (plan.leftOut.length > 0) {
+    await sendFile(call, {
+      text: csvFile(leftOutCells(plan.leftOut)),
+      filename: 'domain-steward-not-asked-for.csv',
+      what: 'The rows that are not asked for',
+    });
+  }
+  const shown = {
+    cost: await costOfRows(deps, plan.task, plan.rows),
+    needs: await whoDecides(call, plan.task),
+  };
+  if (plan.rows.length === 0) return planMessage(plan, undefined, shown);
+  const outcome = await requestOrder(deps.orders, {
+    task: plan.task,
+    input: {},
+    bulk: { rows: plan.rows, findings: plan.findings, leftOut: plan.leftOut.length },
+    secret: undefined,
+    reason: reasonOf(call.values),
+    requesterId: person.id,
+    account: await activeAccount(call),
+    channelId: origin.channelId,
+    threadTs: origin.threadTs,
+    deliveryId,
+  });
+  if (outcome.kind !== 'accepted' || outcome.order.state !== 'DRAFT') {
+    return (
+      (await outcomeMessage(call, outcome)) ??
+      textMessage('This was asked for already. Its card says how it stands.')
+    );
+  }
+  return planMessage(plan, outcome.order, shown);
+}
+
+async function whoDecides({ deps }: Interaction, task: BulkTask): Promise<string> {
+  const { approvalTasks, approvers, approvalsRequired } = await deps.settings();
+  if (!approvalTasks.includes(task)) return 'Nobody has to approve it.';
+  return approvalsRequired === 1
+    ? `One of ${approverList(approvers)}`
+    : `${approvalsRequired} of ${approverList(approvers)}`;
+}
+
+async function runBulk(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words.map((each) => each.toLowerCase());
+  const task = BULK_TASKS.find((each) => each === word);
+  if (more.length > 0 || (word !== undefined && task === undefined)) {
+    const meant = nearest(word ?? '', BULK_TASKS);
+    const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
+    return call.respond(
+      textMessage(
+        `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
+      ),
+    );
+  }
+  await openForm(
+    call,
+    bulkForm,
+    { channelId: call.channelId },
+    {
+      ...(task === undefined ? {} : { task }),
+      ...(call.reason === undefined ? {} : { reason: call.reason }),
+    },
+  );
+}
+
+async function drop(call: ActionCall): Promise<void> {
+  const outcome = await cancelOrder(call.deps.orders, call.value, call.person.id);
+  await call.respond(
+    textMessage(
+      outcome.ok
+        ? 'Dropped. Nothing was asked for.'
+        : refusalText(
+            outcome.refusal.code === 'no_such_order' ? { code: 'draft_forgotten' } : outcome.refusal,
+          ),
+    ),
+    { replace: outcome.ok },
+  );
+}
+
+async function resume(call: ActionCall): Promise<void> {
+  const outcome = await resumeOrder(call.deps.orders, call.value, call.person.id);
+  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
+  await call.respondIfLate(
+    textMessage(`It goes on: *${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}.`),
+  );
+}
+
+export const bulk: Feature = {
+  commands: [
+    {
+      name: 'bulk',
+      usage: 'bulk [TASK]',
+      summary: 'Ask for one task for up to 2,000 names, from a CSV',
+      example: '/domain bulk renew',
+      needs: 'linked',
+      run: runBulk,
+    },
+  ],
+  forms: [bulkForm],
+  actions: [
+    { id: 'bulk_drop', needs: 'member', run: drop },
+    { id: 'order_resume', needs: 'member', run: resume },
+  ],
+};
