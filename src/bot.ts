@@ -14,6 +14,7 @@ import type { PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import { advance } from './orders/advance.ts';
+import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
@@ -35,6 +36,7 @@ import {
   notifyOrder,
   refreshWaitingCards,
 } from './slack/order-messages.ts';
+import { createFileReader } from './slack/platform/download.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
@@ -635,6 +637,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     directory: slack.directory,
     offboard: people.offboard,
     web: slack.web,
+    readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
     settings: stores.settings,
     settingsStore: stores.saved,

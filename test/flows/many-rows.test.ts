@@ -66,7 +66,7 @@ describe('the form', () => {
   test('has the fields of the contract, the task of the line, and says what becomes of secrets', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain bulk renew -- the season');
     expect(form.callback_id).toBe('bulk');
-    expect(fieldsOf(form)).toEqual(expect.arrayContaining(['task', 'rows', 'reason']));
+    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason']);
     expect(JSON.stringify(form.state.values)).toMatch(/"value":"renew".*the season/s);
     expect(textOf(form)).toMatch(/kept sealed, row by row/);
   });
@@ -195,6 +195,29 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
   for (const line of result) expect(audit).toContain(line);
   t.service.faults.clear();
 }, 90_000);
+
+test('a file that is attached is read, and one that cannot be read is said so', async () => {
+  const [name = ''] = held('attached', 1);
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
+  expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
+    outcome: 'errors',
+    errors: { file: expect.stringMatching(/Line 2 has a character that I cannot read.*CSV UTF-8/) },
+  });
+  const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
+  const before = t.alice.ephemerals().length;
+  closed(await t.alice.submit(form, { file: [good] }));
+  const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
+  const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  expect(textOf(order.card)).toMatch(/Renew attached-1\.rest/);
+  expect(JSON.stringify(order.card.blocks)).toContain('3 years');
+});
+
+test('where Slack takes no file in a form, the rows can be pasted', async () => {
+  t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason']);
+});
 
 test('auth codes are seen nowhere', async () => {
   const rows = ['1', '2', '3'].map(

@@ -3,7 +3,7 @@ import { costOf, isPricedTask, type OrderCost } from '../../money/prices.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { type BulkPlan, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
-import { type BulkRow, readBulkFile } from '../../orders/bulk-csv.ts';
+import { type BulkRow, decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
 import { requestOrder } from '../../orders/request.ts';
 import { resumeOrder } from '../../orders/resume.ts';
@@ -22,9 +22,10 @@ import {
 } from '../feature.ts';
 import { nearest } from '../parse.ts';
 import { csvFile } from '../platform/csv.ts';
+import { SlackApiError } from '../platform/web.ts';
 import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
-import type { Form } from '../views/form.ts';
+import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
 import { approverList, orderTitle } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
 import { openForm, outcomeMessage, refusalOfAccount } from './ordering.ts';
@@ -33,6 +34,15 @@ import { sendFile } from './send-file.ts';
 /*
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
  */
+
+const FILE: Field = {
+  name: 'file',
+  label: 'CSV file',
+  kind: 'file',
+  optional: true,
+  fileTypes: ['csv', 'txt', 'tsv'],
+  hint: `A header and a row a name, at most ${MAX_ROWS} rows.`,
+};
 
 const form: Form = {
   name: 'bulk',
@@ -45,9 +55,10 @@ const form: Form = {
       kind: 'choice',
       options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
     },
+    FILE,
     {
       name: 'rows',
-      label: 'Rows as CSV',
+      label: 'Or the rows as text',
       kind: 'lines',
       optional: true,
       placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
@@ -74,17 +85,70 @@ const bulkForm: FormFeature = {
   async submit(call): Promise<Submitted> {
     const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
     if (task === undefined) return { kind: 'errors', errors: { task: 'Choose a task.' } };
-    const text = textOf(call.values, 'rows');
-    if (text === undefined) return { kind: 'errors', errors: { rows: 'Give the rows.' } };
+    const given = await textOfRows(call);
+    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const { text, field } = given;
     const refusal = await refusalOfAccount(call, task);
     if (refusal !== undefined) return { kind: 'done', say: refusal };
     const read = readBulkFile(task, text);
-    if (!read.ok) return { kind: 'errors', errors: { rows: fileIssues(read.issues, task, nearest) } };
+    if (!read.ok) return { kind: 'errors', errors: { [field]: fileIssues(read.issues, task, nearest) } };
     const facts = await factsOf(call, task, read.rows);
     const plan = planBulk(task, read, (name) => facts.get(name) ?? UNKNOWN_NAME, call.deps.now());
     return { kind: 'done', say: await planned(call, plan) };
   },
 };
+
+/** What was attached or pasted, and at which field what is wrong with it is said. */
+async function textOfRows(
+  call: SubmissionCall,
+): Promise<
+  { readonly text: string; readonly field: string } | { readonly errors: Readonly<Record<string, string>> }
+> {
+  const { deps, values } = call;
+  const pasted = textOf(values, 'rows');
+  const address = [values['file'] ?? []].flat().find((each) => each !== '');
+  if (address !== undefined && pasted !== undefined)
+    return { errors: { rows: 'Give the rows as a file or as text, not both.' } };
+  if (address === undefined)
+    return pasted === undefined
+      ? { errors: { rows: 'Attach a CSV file, or paste its rows here.' } }
+      : { text: pasted, field: 'rows' };
+  try {
+    const decoded = decodeFile(await deps.readFile(address));
+    return decoded.ok
+      ? { text: decoded.text, field: 'file' }
+      : { errors: { file: fileIssues([decoded.issue], 'renew', nearest) } };
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    if (error.code === 'too_large')
+      return {
+        errors: { file: fileIssues([{ code: 'too_large', maxBytes: MAX_FILE_BYTES }], 'renew', nearest) },
+      };
+    return {
+      errors: {
+        file:
+          error.code === 'missing_scope'
+            ? 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the rows instead.'
+            : 'I cannot read the file at this moment. Try again in a minute, or paste the rows instead.',
+      },
+    };
+  }
+}
+
+/** Where Slack refuses a form with a place for files, the same without it. */
+async function openBulk(call: CommandCall, values: FormValues): Promise<void> {
+  const origin = { channelId: call.channelId };
+  try {
+    await openForm(call, bulkForm, origin, values);
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused) throw error;
+    const fields = form.fields.filter((field) => field !== FILE);
+    const shown = await bulkForm.render(call, origin, values);
+    await call.open(formView({ ...shown, form: { ...form, fields } }));
+  }
+}
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
@@ -193,15 +257,10 @@ async function runBulk(call: CommandCall): Promise<void> {
       ),
     );
   }
-  await openForm(
-    call,
-    bulkForm,
-    { channelId: call.channelId },
-    {
-      ...(task === undefined ? {} : { task }),
-      ...(call.reason === undefined ? {} : { reason: call.reason }),
-    },
-  );
+  await openBulk(call, {
+    ...(task === undefined ? {} : { task }),
+    ...(call.reason === undefined ? {} : { reason: call.reason }),
+  });
 }
 
 async function drop(call: ActionCall): Promise<void> {
