@@ -424,7 +424,6 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     publicUrl: config.publicUrl ?? `http://localhost:${port}`,
     formatEvent: formatCalendarEvent,
     settings: stores.settings,
-    loadOrder: stores.orders.load,
     requestRefresh: () => {
       void late.refreshing?.now();
       void late.reconciler?.askRecords();

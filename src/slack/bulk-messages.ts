@@ -120,6 +120,9 @@ async function share(
   await deps.messages.recordMessage(order.id, { purpose, channelId, ts: purpose });
 }
 
+/** What public records show of a row is not what became of it. */
+const BESIDE_THE_POINT: ReadonlySet<HistoryEntry['kind']> = new Set(['hinted', 'shown']);
+
 /**
  * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the
  * columns of the audit log.
@@ -131,6 +134,7 @@ async function resultCsv(
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
   for (const entry of await orders.history(order.id)) {
+    if (BESIDE_THE_POINT.has(entry.kind)) continue;
     for (const { n, cells } of await orderLines(order, entry, nameOf))
       if (n !== undefined) lastOf.set(n, cells);
   }

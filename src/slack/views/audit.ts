@@ -113,6 +113,13 @@ const itemsDetail = z.object({
 /** Events that say something of several items at once. */
 const JOINT: ReadonlySet<HistoryEntry['kind']> = new Set(['stopped', 'released', 'resolved', 'invalidated']);
 
+/** What such an event makes of a row, where it does not say it itself. */
+const JOINT_OUTCOMES: Readonly<Partial<Record<HistoryEntry['kind'], string>>> = {
+  stopped: 'FAILED',
+  released: 'UNKNOWN',
+  invalidated: 'UNKNOWN',
+};
+
 function itemsOf({ items }: Order, { kind, detail }: HistoryEntry): readonly OrderItem[] {
   if (!JOINT.has(kind)) return [];
   if (kind === 'invalidated')
@@ -152,7 +159,9 @@ export async function orderRow(
     decision_reason: DECISIONS.has(entry.kind) ? (detail.reason ?? '') : '',
     ctid: detail.ctid ?? (order.bulk === undefined ? '' : (item?.ctid ?? '')),
     sent: SENT.has(entry.kind) ? sentInput(order, item) : '',
-    outcome: detail.outcome ?? '',
+    outcome:
+      detail.outcome ??
+      (order.bulk === undefined || item === undefined ? '' : (JOINT_OUTCOMES[entry.kind] ?? '')),
     service_code: result?.code ?? '',
     service_text: result?.text ?? '',
     service_messages: (result?.messages ?? [])
