@@ -6,10 +6,13 @@ import { isMet, judged, type Line, type Row, spreadOf } from './measure.ts';
 import { profileInto } from './processes.ts';
 import { acknowledge } from './rows/acknowledge.ts';
 import { approve } from './rows/approve.ts';
+import { card } from './rows/card.ts';
 import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
 import { hung } from './rows/hung.ts';
 import { importing } from './rows/import.ts';
+import { observe } from './rows/observe.ts';
+import { policy } from './rows/policy.ts';
 import { replicas } from './rows/replicas.ts';
 import { starting } from './rows/start.ts';
 import { throughput } from './rows/throughput.ts';
@@ -25,6 +28,7 @@ import { tableOf } from './table.ts';
 const ROWS: readonly Row[] = [
   acknowledge,
   hung,
+  card,
   approve,
   throughput,
   replicas,
@@ -32,6 +36,8 @@ const ROWS: readonly Row[] = [
   vault,
   due,
   importing,
+  policy,
+  observe,
   starting,
 ];
 

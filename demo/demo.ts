@@ -18,6 +18,7 @@ import type { Price } from '#src/money/prices.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
 import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
+import { playTheft } from './story.ts';
 
 export interface DemoOptions {
   /** Of the page; 0 takes any free port. */
@@ -48,11 +49,16 @@ export interface Demo {
   readonly bot: Bot;
   /** Moves the clock of the bot and of the sandbox, and looks at once for what is due. */
   moveTime(byMs: number): Promise<void>;
+  /** Lets `cafe.rest` be stolen; each step is there when the bot has told of it. */
+  playTheft(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const MAX_AHEAD_MS = 5 * 365 * 86_400_000;
 const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
+
+/** The name of the second path: something lives on it. */
+const STOLEN = 'cafe.rest';
 
 /** Starts the demo. Nothing leaves this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
@@ -74,7 +80,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const workspace = await startWorkspace({
     port: options.port,
     now: () => Date.now(),
-    bot: { scopes: BOT_SCOPES },
+    bot: { scopes: BOT_SCOPES, escapeEntities: true },
     seed: { teamName: 'Steward & Co', appName: 'Domain Steward' },
     stateFile: join(options.dataDir, 'workspace.json'),
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
@@ -100,6 +106,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       'POST /local/time': async ({ body }) => {
         const move = moveBody.parse(body);
         return moveTime(move.reset === true ? 0 : aheadMs + (move.addMs ?? 0));
+      },
+      'POST /local/theft': async () => {
+        await demo?.playTheft();
+        return { now: now().toISOString(), aheadMs };
       },
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
@@ -155,6 +165,25 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       workspace,
       bot,
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
+      async playTheft() {
+        const { sandbox } = dns;
+        // This machine cannot have a DNS of its own.
+        if (sandbox === undefined) return;
+        await bot.expiry.watch(STOLEN, undefined, 'U0ALICE');
+        await playTheft({
+          service,
+          dns: sandbox,
+          name: STOLEN,
+          moveTime: (byMs) => moveTime(aheadMs + byMs),
+          alarmsTold: () =>
+            workspace
+              .messages('C0EXPIRY')
+              .filter(
+                ({ metadata, thread_ts }) =>
+                  metadata?.event_type === 'domain_alarm' && thread_ts === undefined,
+              ).length,
+        });
+      },
       async stop() {
         await bot.stop();
         await workspace.close();

@@ -9,26 +9,44 @@ import { type Config, isSetInEnvironment } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createOrderPricer } from './money/order-cost.ts';
-import type { PriceStore } from './money/ports.ts';
+import { createBudgetLook } from './money/budget-look.ts';
+import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
+import type { BudgetStore, PriceStore } from './money/ports.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { GUARDED } from './names/portfolio.ts';
 import { advance } from './orders/advance.ts';
+import { waitingDecision } from './orders/approvers.ts';
 import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
+import type { Order } from './orders/order.ts';
+import type { FirstExpiry } from './orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
+import { peopleWhoMayApprove } from './orders/visibility.ts';
+import { tagOfPattern } from './policy/policy.ts';
+import type { PolicySource } from './policy/ports.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
-import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import {
+  createLoop,
+  createReconciler,
+  type Loop,
+  type Reconciler,
+  type Repeated,
+  repeat,
+} from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert } from './slack/admins.ts';
+import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
+import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import type { SlackDeps } from './slack/feature.ts';
+import { isAdmin, type SlackDeps } from './slack/feature.ts';
+import { postMoneyReport } from './slack/money-report.ts';
 import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
@@ -41,20 +59,28 @@ import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
+import { tellPriceDifferences } from './slack/price-differences.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
+import { createAlarmStore } from './store/alarms.ts';
+import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
+import { createPolicyStore } from './store/policies.ts';
+import { createPortfolioStore } from './store/portfolio.ts';
+import { createPresetStore } from './store/presets.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
 import { createSettingsStore } from './store/settings.ts';
 import { createSpendStore } from './store/spend.ts';
+import { createStandInStore } from './store/stand-ins.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
 /** How long things take, in milliseconds. */
@@ -89,6 +115,8 @@ export interface Seams {
   /** Commands that one person may use in a minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
+  /** The policy that is in force. */
+  readonly policy?: PolicySource;
   /** Stands between the orders and the database: tests learn here what is committed, and when. */
   readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
 }
@@ -132,6 +160,7 @@ const DIGEST_MS = 60_000;
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** Names that one process looks at at once. */
 const OBSERVED_AT_ONCE = 8;
+const ALARMS_TOLD_AT_ONCE = 4;
 /** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -155,7 +184,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const names = buildNames(site, { stores, slack, rdap, expiry });
     // Before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, money, expiry, names });
+    const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
     const people = watchPeople(site, stores, slack, accounts);
     const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
@@ -188,9 +217,11 @@ function createSite(config: Config, options: BotOptions) {
   const late: {
     probe?: DatabaseProbe;
     expiry?: Expiry;
+    names?: Names;
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
+    alarmTelling?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -300,9 +331,16 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     spending: createSpendStore(database),
+    policiesOf: (teamId: string) => createPolicyStore(database, teamId),
+    portfolioOf: (teamId: string) => createPortfolioStore(database, teamId),
+    presetsOf: (teamId: string) => createPresetStore(database, teamId),
     pricesOf: (teamId: string) => createPriceStore(database, teamId),
+    standInsOf: (teamId: string) => createStandInStore(database, teamId),
+    budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
+    moneyReportsOf: (teamId: string) => createMoneyReportStore(database, teamId),
     observationsOf: (teamId: string) => createObservationStore(database, teamId),
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
+    alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
   };
 }
@@ -355,20 +393,56 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** The team's price list, and what orders cost by it. */
-function buildMoney({ now }: Site, stores: Stores, { bot }: Slack) {
-  const prices = stores.pricesOf(bot.teamId);
-  return { prices, priceOf: createOrderPricer({ prices, now }) };
+/** The team's price list and budgets, and what orders cost and take out of them. */
+function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
+  const { teamId } = bot;
+  const prices = stores.pricesOf(teamId);
+  const budgets = stores.budgetsOf(teamId);
+  const { tagsOf } = stores.portfolioOf(teamId);
+  return {
+    prices,
+    budgets,
+    priceOf: createOrderPricer({ prices, now }),
+    tagsOf,
+    lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
+    /** Whether a person is an admin at this moment; nobody is while Slack does not tell. */
+    isAdmin: async (userId: string) => {
+      try {
+        return isAdmin(config, await directory.person(userId, undefined));
+      } catch (error) {
+        if (!(error instanceof SlackApiError)) throw error;
+        log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+        return false;
+      }
+    },
+  };
+}
+
+/** Tags that decide something: the bot goes by one of them, rules and budgets by others. */
+async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise<ReadonlySet<string>> {
+  const [{ rules }, listed] = await Promise.all([policy.current(), budgets.list()]);
+  const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
+  return new Set([GUARDED, ...ofRules, ...listed.flatMap(({ tag }) => tag ?? [])]);
+}
+
+/** When the first of some names expires, as far as the watch list knows. */
+function firstExpiryOf({ watchList }: Stores): FirstExpiry {
+  return async (names) => {
+    const known = (await watchList.findMany(names)).flatMap(({ expiry }) => expiry?.at.getTime() ?? []);
+    return known.length === 0 ? undefined : new Date(Math.min(...known));
+  };
 }
 
 /** What the use cases of orders work with. */
 function buildOrders(
-  { now }: Site,
+  { config, now, seams, late }: Site,
   stores: Stores,
-  { directory }: Slack,
+  { directory, bot }: Slack,
   { vault, accounts }: OpenAccounts,
-  { priceOf }: Money,
+  { priceOf, lookAtBudgets, tagsOf, isAdmin }: Money,
 ) {
+  const standIns = stores.standInsOf(bot.teamId);
+  const policies = stores.policiesOf(bot.teamId);
   return {
     store: stores.orders,
     vault,
@@ -376,6 +450,18 @@ function buildOrders(
     directory,
     now,
     priceOf,
+    firstExpiry: firstExpiryOf(stores),
+    policy: seams.policy ?? policies,
+    policies,
+    ruleFacts: {
+      currency: config.currency,
+      pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
+      tagsOf,
+    },
+    standIns,
+    isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
+    lookAtBudgets,
+    isAdmin,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
@@ -447,13 +533,16 @@ interface NamesParts {
 
 /** What registries and the DNS show of names. */
 function buildNames(
-  { config, now, log, stopExpiry }: Site,
+  { config, now, log, late, stopExpiry }: Site,
   { stores, slack, rdap, expiry }: NamesParts,
 ): Names {
-  return createNames({
+  const names = createNames({
+    alarms: stores.alarmsOf(slack.bot.teamId),
+    alarmChanged: (id) => late.alarmTelling?.add(id),
     store: stores.observationsOf(slack.bot.teamId),
     impacts: stores.impactsOf(slack.bot.teamId),
     orders: stores.orders,
+    tags: stores.portfolioOf(slack.bot.teamId),
     expiry,
     rdap,
     ...createObservers(config.dnsServers, now),
@@ -461,6 +550,8 @@ function buildNames(
     log,
     signal: stopExpiry.signal,
   });
+  late.names = names;
+  return names;
 }
 
 /** Learns whether the database has lost anything since it was last used; nothing is sent before that. */
@@ -477,6 +568,7 @@ interface WorkParts {
   readonly slack: Slack;
   readonly accounts: OpenAccounts;
   readonly money: Money;
+  readonly orders: ReturnType<typeof buildOrders>;
   readonly expiry: Expiry;
   readonly names: Names;
 }
@@ -515,6 +607,7 @@ function startWork(site: Site, parts: WorkParts) {
   });
   closers.push(async () => observing.stop());
   observing.start();
+  const alarmTelling = tellingOfAlarms(site, parts);
   const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
     await names.followWatchList();
     await observing.look();
@@ -523,26 +616,92 @@ function startWork(site: Site, parts: WorkParts) {
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
+  const moneyReports = {
+    web: parts.slack.web,
+    directory: parts.slack.directory,
+    admins: site.config.admins,
+    settings: stores.settings,
+    prices: parts.money.prices,
+    spending: stores.spending,
+    budgets: parts.money.budgets,
+    reports: stores.moneyReportsOf(parts.slack.bot.teamId),
+    now: site.now,
+    log,
+  };
+  const reporting = repeated('reporting money', DIGEST_MS, async () => {
+    await postMoneyReport(moneyReports);
+    await tellPriceDifferences(moneyReports);
+  });
   const purging = repeated('purging what has run out', pace.purgeMs, () =>
     stores.orders.purgeExpired(site.now()),
   );
-  const loops = [reconciler, observing, following, refreshing, posting, purging];
-  return { notifier, reconciler, following, refreshing, purging, loops };
+  const loops = [reconciler, observing, alarmTelling, following, refreshing, posting, reporting, purging];
+  return { notifier, reconciler, alarmTelling, following, refreshing, reporting, purging, loops };
+}
+
+/** Tells of names that have changed: apart from the looks, which a slow Slack must not hold up. */
+function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
+  const { config, now, log, pace, closers } = site;
+  const alarms = stores.alarmsOf(slack.bot.teamId);
+  const portfolio = stores.portfolioOf(slack.bot.teamId);
+  const teller: AlarmTellerDeps = {
+    alarms,
+    web: slack.web,
+    directory: slack.directory,
+    settings: stores.settings,
+    admins: config.admins,
+    placeOf: async (name) => {
+      const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
+      return {
+        owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+        channel: details?.channel,
+      };
+    },
+    now,
+    log,
+  };
+  const claim = (limit: number) => alarms.claimTelling(now(), ALARM_LEASE_MS, limit);
+  const telling: Loop = createLoop({
+    name: 'telling of alarms',
+    parallel: ALARMS_TOLD_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim,
+    // One that was changed here is claimed like any other: another process may be at it.
+    work: (id, isClaimed) => (isClaimed ? tellAlarm(teller, id) : telling.look()),
+    log,
+  });
+  site.late.alarmTelling = telling;
+  closers.push(async () => telling.stop());
+  telling.start();
+  return telling;
 }
 
 /** What shows orders in Slack. */
 function notifierOf(
-  { now, log, pace }: Site,
-  { stores, slack: { web, directory }, money, names }: WorkParts,
+  { config, now, log, pace }: Site,
+  { stores, slack: { web, directory }, money, orders, names }: WorkParts,
 ) {
   return {
+    decisionOf: (order: Order) => waitingDecision(orders, order),
+    peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
     priceOf: money.priceOf,
+    lookAtBudgets: money.lookAtBudgets,
     web,
     directory,
     orders: stores.orders,
     messages: stores.orders,
     settings: stores.settings,
+    firstExpiry: firstExpiryOf(stores),
+    admins: config.admins,
+    approvalChannelAlert: createChannelAlert({
+      web,
+      directory,
+      admins: config.admins,
+      store: stores.saved,
+      now,
+      log,
+    }),
     now,
     log,
     leaseMs: pace.notificationLeaseMs,
@@ -550,10 +709,15 @@ function notifierOf(
 }
 
 /** What carries orders out. */
-function executionOf(site: Site, { stores, slack, accounts: { vault, accounts }, expiry }: WorkParts) {
+function executionOf(site: Site, parts: WorkParts) {
+  const { stores, slack, orders, expiry, names } = parts;
+  const { vault, accounts } = parts.accounts;
   return {
     store: stores.orders,
     vault,
+    settings: stores.settings,
+    policy: orders.policy,
+    ruleFacts: orders.ruleFacts,
     now: site.now,
     log: site.log,
     clientFor: accounts.clientFor,
@@ -565,8 +729,9 @@ function executionOf(site: Site, { stores, slack, accounts: { vault, accounts },
     sendWithinMs: site.pace.sendWithinMs,
     observe: site.metrics.serviceRequest,
     follow: expiry.follow,
-    lookForEvidence: expiry.evidence,
+    lookForEvidence: names.evidence,
     lookWhetherShown: expiry.isShown,
+    lookAtDelegation: names.impacts.delegation,
     stopSending: site.stopWork.signal,
     stopLooking: site.stopExpiry.signal,
   };
@@ -586,7 +751,6 @@ function watchPeople(site: Site, stores: Stores, { directory }: Slack, { account
 }
 
 interface AppParts extends WorkParts {
-  readonly orders: ReturnType<typeof buildOrders>;
   readonly work: Work;
   readonly people: People;
 }
@@ -627,9 +791,16 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     orders,
     expiry,
     names,
+    portfolio: stores.portfolioOf(slack.bot.teamId),
+    presets: stores.presetsOf(slack.bot.teamId),
+    decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,
     prices: money.prices,
+    standIns: orders.standIns,
+    policies: orders.policies,
+    budgets: money.budgets,
     spending: stores.spending,
+    tagsOf: money.tagsOf,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
@@ -697,10 +868,12 @@ function running(site: Site, parts: RunningParts): Bot {
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
         work.following.now(),
+        work.alarmTelling.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await expiry.digest();
+      await work.reporting.now();
     },
     stop() {
       stopped ??= stop(site, parts);

@@ -26,6 +26,14 @@ export interface TeamSettings {
   /** milliseconds */
   readonly approvalRemindAfter: number;
   readonly allowSelfApproval: boolean;
+  /** Where approvers find every waiting card too. */
+  readonly approvalChannel: string | undefined;
+  /** How long an order waits before {@link TeamSettings.approvalEscalateTo} hear of it, in milliseconds. */
+  readonly approvalEscalateAfter: number;
+  /** Slack user ids and user-group ids; empty: the admins. */
+  readonly approvalEscalateTo: readonly string[];
+  /** Channel of alarms about names; undefined: the reminder channel. */
+  readonly alertChannel: string | undefined;
   readonly reminderChannel: string | undefined;
   /** days before expiry, most distant first */
   readonly reminderDays: readonly number[];
@@ -111,16 +119,19 @@ const yesOrNo = z
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
+const channelId = z.string().regex(/^[CG][A-Z0-9]{2,}$/, 'must be a channel id (C…), not a name');
+
+const peopleAndGroups = z
+  .string()
+  .transform(list)
+  .refine(
+    (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
+    'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
+  );
+
 /** The parsers of the settings that `/domain settings` edits: the form and the environment read them alike. */
 export const teamSettingParsers = {
-  approvers: z
-    .string()
-    .transform(list)
-    .refine((ids) => ids.length > 0, 'must name at least one approver')
-    .refine(
-      (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
-      'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
-    ),
+  approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
   approvals_required: wholeNumber(1, 20),
   approval_tasks: z
     .string()
@@ -129,7 +140,11 @@ export const teamSettingParsers = {
   approval_ttl: duration,
   approval_remind_after: duration,
   allow_self_approval: yesOrNo,
-  reminder_channel: z.string().regex(/^[CG][A-Z0-9]{2,}$/, 'must be a channel id (C…), not a name'),
+  approval_channel: channelId,
+  approval_escalate_after: duration,
+  approval_escalate_to: peopleAndGroups,
+  alert_channel: channelId,
+  reminder_channel: channelId,
   reminder_days: z
     .string()
     .transform(list)
@@ -246,6 +261,10 @@ const environment = z.object({
   APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
   APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
   ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
+  APPROVAL_CHANNEL: teamSettingParsers.approval_channel.optional(),
+  APPROVAL_ESCALATE_AFTER: teamSettingParsers.approval_escalate_after.default(DAY_MS),
+  APPROVAL_ESCALATE_TO: teamSettingParsers.approval_escalate_to.default([]),
+  ALERT_CHANNEL: teamSettingParsers.alert_channel.optional(),
   CURRENCY: z
     .string()
     .toUpperCase()
@@ -292,6 +311,10 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   APPROVAL_TTL: '72h',
   APPROVAL_REMIND_AFTER: '4h',
   ALLOW_SELF_APPROVAL: 'false',
+  APPROVAL_CHANNEL: 'C024BE91L',
+  APPROVAL_ESCALATE_AFTER: '24h',
+  APPROVAL_ESCALATE_TO: 'U024BE7LH,S0614TZR7',
+  ALERT_CHANNEL: 'C024BE91L',
   CURRENCY: 'EUR',
   REMINDER_CHANNEL: 'C024BE91L',
   REMINDER_DAYS: '60,30,14,7,3,1',
@@ -375,6 +398,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       approvalTtl: e.APPROVAL_TTL,
       approvalRemindAfter: e.APPROVAL_REMIND_AFTER,
       allowSelfApproval: e.ALLOW_SELF_APPROVAL,
+      approvalChannel: e.APPROVAL_CHANNEL,
+      approvalEscalateAfter: e.APPROVAL_ESCALATE_AFTER,
+      approvalEscalateTo: e.APPROVAL_ESCALATE_TO,
+      alertChannel: e.ALERT_CHANNEL,
       reminderChannel: e.REMINDER_CHANNEL,
       reminderDays: e.REMINDER_DAYS,
       reminderCron: e.REMINDER_CRON,

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Without children: what they are bound to would pass the second fence by. */
+/** A log without children: the values that a child is bound to would not be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
  * JSON lines on standard output.
  *
- * Secrets are kept out by their type (`Secret` prints `[secret]`); their names are the second fence, for values that
- * libraries hand over as plain text.
+ * Secrets are kept out by their type (`Secret` prints `[secret]`). Values under certain names are masked besides, because
+ * libraries hand secrets over as plain text.
  * @param level pino level
  * @param destination where the lines go; standard output when absent
  */
@@ -31,10 +31,10 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Deeper than anything that is logged; ends where values hold each other. */
+/** Nothing that is logged is nested deeper. The limit ends the walk over values that hold each other. */
 const MAX_DEPTH = 8;
 
-/** The values of a line without secrets; the same object where none is named as one, which is nearly always. */
+/** The values of a line without secrets; the same object when there is nothing to mask. */
 function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
@@ -50,7 +50,7 @@ function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<st
 
 function maskedWithin(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  // Both say themselves how they are written: an error below, anything else by its type.
+  // `describeError` writes errors, and a value with `toJSON` writes itself.
   if (value instanceof Error || 'toJSON' in value) return value;
   if (Array.isArray(value)) return value.map((part) => maskedWithin(part, depth + 1));
   const parts: Record<string, unknown> = { ...value };
@@ -75,12 +75,12 @@ function describeError(error: unknown, depth = 0): DescribedError {
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
-  // Without the message, for a line of it may look like a frame.
+  // A line of the message may look like a frame, so the message goes first.
   const frames = error.stack
     ?.replace(error.message, '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  // Of several errors at once, as of a connection that was tried at every address, the first says what is wrong.
+  // A connection that was tried at every address fails with several errors; the first one says what is wrong.
   const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,

@@ -10,7 +10,7 @@ import { MigrationError } from './store/migrate.ts';
  * The process: settings, signals, exit codes.
  */
 
-/** Before whoever sent the signal loses patience. */
+/** The process ends within this time: Docker kills it 10 s after the signal. */
 const STOP_MS = 9_500;
 
 /** Errors whose message says to the operator what to do. */
@@ -21,11 +21,11 @@ async function main(): Promise<void> {
   const starting = Promise.resolve().then(() => {
     const config = loadConfig();
     const log = createLog(config.logLevel);
-    // A library's slip over one delivery must not take the bot from everybody; the truth is in the database.
+    // An error of a library over one delivery must not end the bot for everybody. The state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
     return startBot(config, { log, signal: stopRequested.signal });
   });
-  // From the first moment: process 1 of a container does not end by a signal that it does not handle.
+  // The handlers stand before the start is over: process 1 of a container ignores signals that it does not handle.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       stopRequested.abort();

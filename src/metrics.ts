@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ORDER_STATES } from './orders/order.ts';
 
-/** What operators watch. Nothing in it is personal: no names, no people, no contexts. */
+/** The figures that operators watch. None of them is personal: there are no names, no people and no contexts in them. */
 export interface Metrics {
   /** Prometheus' text format. */
   text(): Promise<string>;
@@ -31,13 +31,11 @@ export interface MetricsSources {
   >;
 }
 
-/** Prometheus waits 10 s for a scrape. */
+/** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
-/** @param sources asked at every scrape */
-export function createMetrics(sources: MetricsSources): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+/** The figures of the bot's own; Node's are collected by themselves. */
+function createInstruments(registry: Registry) {
   const registers = [registry];
   // What cannot be committed in time is acknowledged after 2 s, and Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
@@ -77,17 +75,23 @@ export function createMetrics(sources: MetricsSources): Metrics {
     help: 'How long the oldest approved order has waited to be carried out',
     registers,
   });
-
   const database = new Gauge({
     name: 'domain_steward_database_up',
     help: 'Whether the database told the figures of this scrape (1) or not (0)',
     registers,
   });
+  return { service, slack, acks, unknownKeys, states, age, database };
+}
 
+/** @param sources asked at every scrape */
+export function createMetrics(sources: MetricsSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { service, slack, acks, unknownKeys, states, age, database } = createInstruments(registry);
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database the rest is told all the same; old figures would mislead.
+      // Without the database the other figures are still served. Its old figures would mislead, so they are left out.
       const figures = await Promise.race([
         sources.orders().catch(() => undefined),
         sleep(SOURCES_MS, undefined, { ref: false }),

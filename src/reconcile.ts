@@ -4,33 +4,35 @@ import type { Order } from './orders/order.ts';
 import type { DueLane, MessageStore, OrderStore } from './orders/ports.ts';
 
 /*
- * What is due is found in the rows: at start, every two seconds, and at once by the process that made the change. A lost
- * wake-up, a crash and a second replica are all the same case.
+ * Finds what is due in the rows: at start, every two seconds, and at once in the process that made a change. A lost
+ * wake-up, a crash and a second replica need no code of their own.
  */
 
 export interface LoopOptions {
-  /** What it does, for the log. */
+  /** What the loop does, for the log. */
   readonly name: string;
-  /** How many are worked on at once. */
+  /** How many ids are worked on at once. */
   readonly parallel: number;
   /** Between two looks, in milliseconds. */
   readonly periodMs: number;
-  /** Claims what is due and nobody does, as many as there is room for. @returns ids */
+  /** Claims up to `limit` of what is due and has no worker. @returns ids */
   readonly claim: (limit: number) => Promise<readonly string[]>;
-  /** @param isClaimed it comes from {@link LoopOptions.claim}, and not from {@link Loop.add} */
+  /** @param isClaimed the id comes from {@link LoopOptions.claim} and not from {@link Loop.add} */
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
   readonly log: Log;
 }
 
-/** Works on what is due, so many at once: one that is slow holds up no other. */
+/** Works on what is due, several at once, so that a slow one holds up no other. */
 export interface Loop {
   /** Looks now, and again and again from then on. */
   start(): void;
-  /** Goes on with one at once. The same one that waits already is one; while it is worked on, it comes again after. */
+  /**
+   * Works on an id at once. An id that waits already is worked on once; one that is being worked on comes again after.
+   */
   add(id: string): void;
-  /** Claims what is due and begins with it. @param claim in place of the usual one */
+  /** Claims what is due and begins to work on it. @param claim replaces the usual one */
   look(claim?: LoopOptions['claim']): Promise<void>;
-  /** Begins with nothing any more. */
+  /** Begins no further work. */
   stop(): void;
   /** Resolves when nothing is under way and nothing waits. */
   idle(): Promise<void>;
@@ -38,7 +40,7 @@ export interface Loop {
 
 export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
-  /** Whether each that waits is claimed. */
+  /** The ids that wait, and whether they are claimed. */
   const waiting = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -77,7 +79,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     if (isStopped) return;
     isLooking = true;
     try {
-      // However much this process has to do itself, what others have left behind gets its turn.
+      // At least one is claimed: a process that is busy with its own changes must still take what others left behind.
       const limit = Math.max(1, parallel - running.size - waiting.size);
       const ids = await claimDue(limit);
       mayBeMore = ids.length === limit;
@@ -98,7 +100,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     start() {
       void look();
       timer = setInterval(() => {
-        // A database that is slow already is not asked the same thing twice at once.
+        // A slow database must not get the same question twice at once.
         if (!isLooking) void look();
       }, periodMs);
     },
@@ -119,7 +121,7 @@ export interface ReconcilerDeps {
   readonly store: OrderStore & MessageStore;
   readonly advance: (orderId: string) => Promise<void>;
   readonly show: (orderId: string, isClaimed: boolean) => Promise<void>;
-  /** How long a claim of this process is good, should it fall silent. */
+  /** How long a claim holds when this process stops to answer for it. */
   readonly leaseMs: number;
   readonly showLeaseMs: number;
   /** Between two looks, in milliseconds. */
@@ -128,15 +130,17 @@ export interface ReconcilerDeps {
   readonly log: Log;
 }
 
-/** Goes on with orders. */
+/** Carries orders on. */
 export interface Reconciler {
   /** Looks now, and every two seconds from then on. */
   start(): void;
-  /** An order was changed by this process: what is due at once is begun. */
+  /** To be called when this process has changed an order: work that is due at once begins. */
   changed(order: Order): void;
-  /** Asks public records of all orders that they may tell of, before it is time. */
+  /** Asks public records about all orders that wait for them, before that is due. */
   askRecords(): Promise<void>;
-  /** Looks at once for all that is due, and waits for what it finds: for clocks that jump. */
+  /**
+   * Looks for everything that is due and waits until it is done. The demo and tests need it, because their clocks jump.
+   */
   catchUp(): Promise<void>;
   /** Takes no more work. */
   stop(): void;
@@ -146,14 +150,14 @@ export interface Reconciler {
 
 /** How many orders one process works on at once. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, telling: 8 } as const;
-/** Asking public records of an order of many names takes long, and to ask them twice does no harm. */
+/** Asking public records about an order of many names takes long; asking twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
-/** Timers come a little early. */
+/** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
-/** Public records are asked at least so often. */
+/** Public records are asked at least once an hour, so everything that waits for them is due within this time. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
-/** Joins the loops: apart, so that a slow Slack, service or registry holds up nothing else. */
+/** Runs one loop for each lane and one for telling, so that a slow Slack, service or registry holds up nothing else. */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, leaseMs, showLeaseMs } = deps;
   const advance = async (orderId: string) => {
@@ -194,7 +198,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     );
   };
 
-  /** Orders that Slack is told of in a moment, should they still be under way then. */
+  /** Orders that Slack is told of soon, if they are still under way then. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   const tellOnTime = (id: string, due: Date | undefined) => {
     const known = soon.get(id);
@@ -219,7 +223,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       tellOnTime(order.id, tellDueAt(order, at));
-      // One that has a worker is that worker's.
+      // The worker of an order goes on with it.
       if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
@@ -239,23 +243,23 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 }
 
 export interface RepeatOptions {
-  /** What it does, for the log. */
+  /** What the work is, for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
   readonly log: Log;
 }
 
-/** Work that finds out itself what is due, done again and again. */
+/** Work that is repeated; it finds out itself what is due. */
 export interface Repeated {
-  /** Does it now. Where it is being done, it comes once more after that. Never throws. */
+  /** Does the work now; when it is under way, once more after that. Never throws. */
   now(): Promise<void>;
   stop(): void;
-  /** Resolves when it is not being done. */
+  /** Resolves when the work is not under way. */
   idle(): Promise<void>;
 }
 
-/** Does something now and again and again from then on, never twice at once. */
+/** Does some work now and then periodically, never twice at once. */
 export function repeat({ name, everyMs, work, log }: RepeatOptions): Repeated {
   let turn: Promise<void> | undefined;
   let isWanted = false;

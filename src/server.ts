@@ -11,13 +11,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
 
-/** What is not ready, by part; empty when all is. */
+/** The parts that are not ready, with the reason; empty when all are. */
 export type Readiness = Readonly<Record<string, string>>;
 
 export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
-  /** Address to listen on; every one of the machine when left out. */
+  /** Address to listen on; every address of the machine when left out. */
   readonly host?: string;
   readonly log: Log;
 }
@@ -29,7 +29,7 @@ export interface ServerOptions extends ListenOptions {
   readonly readiness: () => Promise<Readiness>;
   /** Undefined where the metrics have a port of their own. */
   readonly metrics: ReadMetrics | undefined;
-  /** Whether Slack has signed a request, of whose body nothing has been decoded. */
+  /** Whether Slack has signed a request. It sees the body before anything decodes it. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
   /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
@@ -39,30 +39,30 @@ export interface ServerOptions extends ListenOptions {
 
 export interface HttpServer {
   readonly port: number;
-  /** Takes no new connections and lets go of idle ones. */
+  /** Takes no new connections and closes idle ones. */
   close(): Promise<void>;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest deliveries, forms with everything typed in, stay far below. */
+/** Slack's largest deliveries, forms with every field filled in, are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** `ssl_check=1` and a token. */
+/** The size of a check of the certificate, which is `ssl_check=1` and a token. */
 const SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
-/** Slack gives a delivery up after 3 s, so whatever needs longer than these is none. */
+/** Slack gives a delivery up after 3 s, so a request that takes longer than these is not one. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Node looks for requests that are over their time this often; every 30 s if it is not told. */
+/** How often Node looks for requests that take too long; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Longer than balancers keep an idle connection (60 s), so that they never send into one that is being closed. */
+/** Longer than load balancers keep an idle connection (60 s): they would send into a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
-/** A balancer adds some to Slack's fifteen. */
+/** Slack sends about fifteen, and a load balancer adds some. */
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16_384;
-/** Connections without a whole request; balancers keep some tens of idle ones. */
+/** Connections without a whole request; load balancers keep some tens of idle ones. */
 const MAX_WAITING_CONNECTIONS = 500;
 const MAX_CONNECTIONS = 1_000;
 
@@ -103,9 +103,9 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
     (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
       handle(request, response).catch((err: unknown) => {
-        // The other end left before it had said all, or took too long for it.
+        // The other end has closed the connection within its request, or took too long to send it.
         if (!request.complete) return;
-        // Only the first part of the path: what follows may be a token.
+        // Only the first part of the path is logged: the rest may be a token.
         log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
         if (!response.headersSent) answer(response, 500, { error: 'internal error' });
       });
@@ -127,8 +127,8 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
 }
 
 /**
- * Closes the oldest connection without a whole request when there are too many of them. Whoever opens connections and
- * sends nothing, or never ends what they send, closes their own: a delivery comes whole within milliseconds.
+ * Closes the oldest connection without a whole request when there are too many of them. Deliveries are complete within
+ * milliseconds, so an attacker who opens connections and sends nothing closes only their own.
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
@@ -222,8 +222,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack looks at the certificate now and then, with nothing signed; it wants to hear 200 and nothing more. What it says
- * besides is not read. A body is looked at only if it is no longer than such a check.
+ * Slack checks the certificate now and then with an unsigned request, and expects 200. Nothing else in that request is
+ * read, and a body is read only when it is no longer than such a check.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -235,7 +235,9 @@ async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
 }
 
-/** Bolt takes every body for an object and leaves a rejection unhandled, which ends the process, when it is none. */
+/**
+ * Bolt takes every body for an object. When it is none, Bolt leaves a rejection unhandled, which would end the process.
+ */
 function isDelivery(mediaType: string, body: string): boolean {
   const payload =
     mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
@@ -282,7 +284,7 @@ async function takeFromSlack(
     answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
     return;
   }
-  // Bolt knows the media types without parameters only.
+  // Bolt knows media types only without their parameters.
   const [given = ''] = (request.headers['content-type'] ?? '').split(';');
   const mediaType = given.trim().toLowerCase();
   request.headers['content-type'] = mediaType;
@@ -290,7 +292,7 @@ async function takeFromSlack(
     answer(response, 400, { error: 'not a delivery of Slack' });
     return;
   }
-  // Read already: Bolt checks the signature of `rawBody` once more.
+  // The body has been read, so Bolt takes it from `rawBody`; it checks the signature once more.
   Object.assign(request, { rawBody: body });
   slack(request, response);
 }

@@ -5,6 +5,10 @@ import { formatDuration } from './duration.ts';
 /** A setting by the name of its variable, in lower case. */
 export type SettingName = keyof typeof teamSettingParsers;
 
+/** The settings that name a channel. Each may be empty. */
+export const CHANNEL_SETTINGS = ['approval_channel', 'alert_channel', 'reminder_channel'] as const;
+export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
+
 /** In the order of the form. */
 export const SETTING_NAMES = [
   'approvers',
@@ -13,6 +17,10 @@ export const SETTING_NAMES = [
   'approval_ttl',
   'approval_remind_after',
   'allow_self_approval',
+  'approval_channel',
+  'approval_escalate_after',
+  'approval_escalate_to',
+  'alert_channel',
   'reminder_channel',
   'reminder_days',
   'reminder_cron',
@@ -56,6 +64,10 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
     approval_ttl: formatDuration(settings.approvalTtl),
     approval_remind_after: formatDuration(settings.approvalRemindAfter),
     allow_self_approval: String(settings.allowSelfApproval),
+    approval_channel: settings.approvalChannel ?? '',
+    approval_escalate_after: formatDuration(settings.approvalEscalateAfter),
+    approval_escalate_to: settings.approvalEscalateTo.join(','),
+    alert_channel: settings.alertChannel ?? '',
     reminder_channel: settings.reminderChannel ?? '',
     reminder_days: settings.reminderDays.join(','),
     reminder_cron: settings.reminderCron,
@@ -70,6 +82,9 @@ export function withSaved(start: TeamSettings, saved: Readonly<Record<string, un
     const text = saved[name];
     return text === undefined ? undefined : parser.safeParse(text).data;
   };
+  // Saved as empty: an admin wants none, whatever the environment says.
+  const readChannel = (name: ChannelSetting, before: string | undefined) =>
+    saved[name] === '' ? undefined : (read(name, parsers[name]) ?? before);
   return {
     approvers: read('approvers', parsers.approvers) ?? start.approvers,
     approvalsRequired: read('approvals_required', parsers.approvals_required) ?? start.approvalsRequired,
@@ -78,11 +93,13 @@ export function withSaved(start: TeamSettings, saved: Readonly<Record<string, un
     approvalRemindAfter:
       read('approval_remind_after', parsers.approval_remind_after) ?? start.approvalRemindAfter,
     allowSelfApproval: read('allow_self_approval', parsers.allow_self_approval) ?? start.allowSelfApproval,
-    // Saved as empty: an admin has turned the reminders off.
-    reminderChannel:
-      saved['reminder_channel'] === ''
-        ? undefined
-        : (read('reminder_channel', parsers.reminder_channel) ?? start.reminderChannel),
+    approvalChannel: readChannel('approval_channel', start.approvalChannel),
+    approvalEscalateAfter:
+      read('approval_escalate_after', parsers.approval_escalate_after) ?? start.approvalEscalateAfter,
+    approvalEscalateTo:
+      read('approval_escalate_to', parsers.approval_escalate_to) ?? start.approvalEscalateTo,
+    alertChannel: readChannel('alert_channel', start.alertChannel),
+    reminderChannel: readChannel('reminder_channel', start.reminderChannel),
     reminderDays: read('reminder_days', parsers.reminder_days) ?? start.reminderDays,
     reminderCron: read('reminder_cron', parsers.reminder_cron) ?? start.reminderCron,
     reminderTimezone: read('reminder_timezone', parsers.reminder_timezone) ?? start.reminderTimezone,

@@ -9,7 +9,7 @@ import { StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 
 /*
- * What a start waits for, and what it says to the operator when it waits in vain.
+ * What a start waits for, and what the operator is told when it does not come.
  */
 
 /** The bot cannot start. The message is for the operator. */
@@ -22,7 +22,7 @@ const MAX_START_WAIT_MS = 120_000;
 
 /**
  * The database that the settings name, else the embedded one, which is started.
- * @param closers takes what stops it again
+ * @param closers gets a function that stops the embedded database
  * @returns its address
  */
 export async function findDatabase(
@@ -62,8 +62,8 @@ export function slackMode(config: Config): SlackMode {
 }
 
 /**
- * Tries again while something is away that is expected to come; what is refused is refused at once. A Slack that asks to
- * wait is there: it is waited for as long as it asks, and that does not count.
+ * Repeats an attempt while the database or Slack is away. A refusal ends it at once. When Slack asks to wait, it is not
+ * away, so that time does not count towards the limit.
  */
 export async function retryAtStart<T>(
   what: string,

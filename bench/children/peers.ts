@@ -10,6 +10,8 @@ let origin = '';
 
 /** Requests to the domain service: what about, and when the last byte was there (`process.hrtime`, ms). */
 let requests: [ctid: string, at: number][] = [];
+/** Messages that were posted to Slack: when the last byte was there. */
+let posts: number[] = [];
 
 const CHANNEL = /(?:^|&)channel=([^&]*)/;
 const TS = /(?:^|&)ts=([^&]*)/;
@@ -33,6 +35,7 @@ function slack(method: string, body: string): object {
       return { ok: true, channel: { id: 'D0PERSON' } };
     case 'chat.postMessage': {
       posted += 1;
+      posts.push(Number(process.hrtime.bigint()) / 1e6);
       const ts = `1700000000.${String(posted).padStart(6, '0')}`;
       return { ok: true, channel: field(body, CHANNEL), ts, message: {} };
     }
@@ -75,6 +78,11 @@ process.on('message', (message) => {
   if (message === 'requests') {
     process.send?.({ requests });
     requests = [];
+    return;
+  }
+  if (message === 'posts') {
+    process.send?.({ posts });
+    posts = [];
     return;
   }
   hanging = order.parse(message).hang;

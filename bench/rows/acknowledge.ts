@@ -9,7 +9,7 @@ import { Postgres, Surroundings, until } from '../surroundings.ts';
  */
 
 const PER_SECOND = 50;
-const P99_TIMES = 1.5;
+const P99_TIMES = 2;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 5;

@@ -1,4 +1,5 @@
-import { CloseIcon, type FormHelp, useChat } from '@domain-steward/slack-workspace/page';
+import { CloseIcon, type FormHelp, postJson, useChat } from '@domain-steward/slack-workspace/page';
+import { useState } from 'preact/hooks';
 import { hintsFor } from './form-hints.ts';
 import type { Progress, StepName } from './guide-steps.ts';
 import type { Hints } from './host.ts';
@@ -47,10 +48,33 @@ export function Guide({ progress, close }: GuideProps) {
           ? 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.'
           : TEXTS[current]}
       </p>
+      {current === undefined && <LoseADomain />}
       <button type="button" class="icon-button" aria-label="Close the guided path" onClick={close}>
         <CloseIcon />
       </button>
     </section>
+  );
+}
+
+/** The second path: what is in use is deleted with a warning, and what is stolen is told. */
+function LoseADomain() {
+  const { warn } = useChat();
+  const [busy, setBusy] = useState(false);
+  const steal = (): void => {
+    setBusy(true);
+    postJson('/local/theft', {})
+      .catch((error: unknown) => warn(String(error)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <p>
+      <strong>Lose a domain.</strong> Type /domain delete cafe.rest, on which mail and a website live, and see
+      what stops you. Then{' '}
+      <button type="button" class="link-button" disabled={busy} onClick={steal}>
+        {busy ? 'it is being stolen …' : 'let it be stolen'}
+      </button>{' '}
+      and hear of it in #domain-expiry, with what to do in each thread.
+    </p>
   );
 }
 

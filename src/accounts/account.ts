@@ -3,7 +3,7 @@ import type { Sealed } from './vault.ts';
 
 export type LinkMethod = Credential['method'];
 
-/** What a login tells of its user. Service API, section "User". */
+/** What the answer to a login says of its user. Service API, section "User". */
 export interface AccountProfile {
   readonly defaultEmail?: string | undefined;
   readonly status?: number | undefined;
@@ -19,7 +19,7 @@ export interface Account {
   /** Slack user id of the person whose credential it is. */
   readonly userId: string;
   readonly method: LinkMethod;
-  /** The context number as text, or `application`: a person has one account a slot. */
+  /** The context number as text, or `application`. A person has one account for each slot. */
   readonly slot: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
@@ -28,7 +28,7 @@ export interface Account {
   /** Name of the trusted application. */
   readonly application: string | undefined;
   readonly active: boolean;
-  /** When the service last accepted it; undefined is "not yet used". */
+  /** When the service last accepted it; undefined while it was not used. */
   readonly verifiedAt: Date | undefined;
   /** What the service told of the user when the credential was last checked; undefined where no login tells. */
   readonly profile?: AccountProfile | undefined;
@@ -44,7 +44,7 @@ export interface AccountStore {
   /** Everybody who has an account. */
   people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
-  /** Puts the account in its slot in place of what stood there, and makes it the person's active one. */
+  /** Stores the account in its slot in place of the one that was there, and makes it the person's active one. */
   save(account: Account, sealed: Sealed): Promise<void>;
   /** @returns false when the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
@@ -52,7 +52,7 @@ export interface AccountStore {
   remove(ids: readonly string[]): Promise<void>;
   /** @param profile what the service told of the user; what is known stays when left out */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
-  /** Up to `limit` accounts sealed with another key than `keyId`, by id, from behind `afterId` on, for re-sealing. */
+  /** Up to `limit` accounts sealed with another key than `keyId`, in the order of their ids, after `afterId`. */
   sealedWithOtherKey(
     keyId: string,
     limit: number,

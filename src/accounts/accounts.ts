@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { ServiceError } from '../service/errors.ts';
+import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { type Account, type AccountProfile, type AccountStore, APPLICATION_SLOT } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
@@ -10,7 +11,7 @@ import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
 
 export type LinkOutcome =
-  /** `verified` is false where nothing documented checks the credential: its first use tells. */
+  /** `verified` is false where the document shows no check of the credential: its first use shows whether it is good. */
   | {
       readonly kind: 'linked';
       readonly account: Account;
@@ -18,7 +19,7 @@ export type LinkOutcome =
       /** Another account that stood in its slot and is forgotten. */
       readonly replaced?: Account;
     }
-  /** The service, or the shape of what was typed, says no. */
+  /** The service did not accept it, or it cannot be sent. */
   | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
   /** The service could not be asked: nothing was stored. */
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
@@ -26,13 +27,13 @@ export type LinkOutcome =
 /** Why a credential is not good. */
 export type CredentialRefusal =
   | { readonly code: 'not_accepted'; readonly said: ServiceStatement | undefined }
-  /** It cannot be sent as it is; `issue` is what the client says of it. */
-  | { readonly code: 'not_sendable'; readonly issue: string };
+  /** It cannot be sent as it is. */
+  | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
 /** Why a credential could not be checked. */
 export type CheckRefusal =
   | { readonly code: 'busy'; readonly said: ServiceStatement | undefined }
-  /** A one-time token is good once: the next one comes in so many milliseconds. */
+  /** A one-time token is good once; `retryAfterMs` is the time until the next one. */
   | { readonly code: 'token_used'; readonly retryAfterMs: number }
   | { readonly code: 'no_clear_answer'; readonly said: ServiceStatement | undefined };
 
@@ -49,7 +50,7 @@ export interface ServiceStatement {
 
 export type LookUpOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
-  /** Nothing documented tells of such an account's user. */
+  /** The document shows no way to ask about such an account's user. */
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
@@ -70,14 +71,14 @@ export interface Accounts {
   /** The client that carries an account's credential, or undefined when the account is gone. */
   clientFor(accountId: string): Promise<ServiceClient | undefined>;
   /**
-   * Logs a password account in anew to have the service tell all it knows of the user: rights, profile and customer
-   * data, which are handed on and not kept.
+   * Logs a password account in again to read all that the service says of the user: rights, profile and customer data.
+   * They are returned and not kept.
    * @returns undefined when the account is gone
    */
   lookUp(accountId: string): Promise<LookUpOutcome | undefined>;
   /** The service has accepted an account's credential: an account that was not yet used counts as checked. */
   accepted(accountId: string): Promise<void>;
-  /** Seals rows of older keys with the current one. @returns how many were re-sealed */
+  /** Seals credentials again that an older key has sealed. @returns how many */
   reseal(): Promise<number>;
   /** Ends all sessions. */
   close(): Promise<void>;
@@ -92,7 +93,7 @@ export interface AccountsDeps {
   readonly createClient: (credential: Credential) => ServiceClient;
 }
 
-/** One client a sealed credential: another credential in the same account gets another client. */
+/** The client of one sealed credential. An account whose credential changes gets another client. */
 interface HeldClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
@@ -100,11 +101,11 @@ interface HeldClient {
   readonly verified: boolean;
 }
 
-/** Idle clients beyond this are closed: each may hold a session at the service. */
+/** With more clients than this the one that was idle longest is closed: each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 const RESEAL_BATCH = 100;
 
-/** What a sealed credential is bound to: a row moved to another team, person or context does not open. */
+/** What a sealed credential is bound to: a row that is moved to another team, person or context does not open. */
 function ownerOf(account: Pick<Account, 'teamId' | 'userId' | 'slot'>): readonly string[] {
   return ['account', account.teamId, account.userId, account.slot];
 }
@@ -194,7 +195,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         (account) => slot === undefined || account.slot === slot,
       );
       for (const account of gone) {
-        // Opened once more if need be: a session that was kept for it is to end with it.
+        // The client is opened if need be, so that a session that was kept for the account ends with it.
         if (account.method === 'two_factor') await accounts.clientFor(account.id).catch(() => undefined);
       }
       await store.remove(gone.map((account) => account.id));
@@ -215,7 +216,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }
       const held = clients.get(accountId);
       if (held !== undefined && isSame(held.sealed, found.sealed)) {
-        // Re-inserted, so that the map's order is that of use.
+        // Inserted again, so that the map's order is the order of use.
         clients.delete(accountId);
         clients.set(accountId, held);
         return held.client;
@@ -254,7 +255,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       try {
         await store.markVerified(accountId, deps.now());
       } catch (err) {
-        // Noted at its next use.
+        // The next use notes it.
         if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
         deps.log.warn({ err, accountId }, 'noting that an account was accepted');
       }
@@ -262,7 +263,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
     async reseal() {
       let count = 0;
-      // Row after row: one that cannot be opened holds up none behind it.
+      // Each row by itself: one that cannot be opened must not hold up the others.
       for (let afterId: string | undefined; ; ) {
         const batch = await store.sealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
         for (const { account, sealed } of batch) {
@@ -271,7 +272,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
             const again = vault.seal(vault.open(sealed, owner), owner);
             if (await store.reseal(account.id, sealed, again)) count += 1;
           } catch (err) {
-            // The vault tells of a missing key, once for all rows.
+            // The vault reports a missing key, once for all rows.
             if (err instanceof UnknownKeyError) continue;
             deps.log.error({ err, accountId: account.id }, 'sealing a credential with the current key');
           }
@@ -292,7 +293,7 @@ function isSame(one: Sealed, other: Sealed): boolean {
   return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
 }
 
-/** A token is good once; what is kept instead is the session that it opened. */
+/** A token is good once, so the session that it opened is kept in its place. */
 function withSession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
@@ -311,7 +312,7 @@ function linkFailure(error: ServiceError): Exclude<LinkOutcome, { readonly kind:
       return { kind: 'refused', refusal: { code: 'not_accepted', said } };
     case 'invalid_input':
     case 'unsupported':
-      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.message } };
+      return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
     case 'busy':
       return { kind: 'unreachable', refusal: { code: 'busy', said } };
     case 'token_used':

@@ -1,12 +1,9 @@
 import type { Log } from '../log.ts';
 
-/** Something sealed with a missing key is met again and again; it is logged this often. */
+/** What a missing key has sealed is read again and again, so the key is logged at most once in this time. */
 const LOG_INTERVAL_MS = 60_000;
 
-/**
- * Logs which keys are missing.
- * @returns to be told of each of them, whenever it is missed
- */
+/** @returns a function to call for every key that is missing; it logs the key */
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {
   const loggedAt = new Map<string, number>();
   return (keyId) => {

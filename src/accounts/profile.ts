@@ -4,7 +4,7 @@ import type { AccountProfile } from './account.ts';
 const text = z.string().optional().catch(undefined);
 const whole = z.coerce.number().int().optional().catch(undefined);
 
-/** What is kept of a user's record; anything that is odd in it is left out. */
+/** What is kept of a user's record. Anything of another shape is left out. */
 const record = z.object({
   defaultEmail: text,
   status: whole,

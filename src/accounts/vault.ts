@@ -30,7 +30,7 @@ export class VaultError extends Error {
   override readonly name: string = 'VaultError';
 }
 
-/** The key is not known here. Another replica may know it, and this one after its next start: nothing is lost. */
+/** The key is not known here. Nothing is lost: another replica may know the key, or this one after its next start. */
 export class UnknownKeyError extends VaultError {
   override readonly name = 'UnknownKeyError';
 
@@ -41,12 +41,12 @@ export class UnknownKeyError extends VaultError {
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
-/** Given on both sides: Node accepts tags of 4 bytes where none is named. */
+/** Named when sealing and when opening: without a length Node 20 accepts tags of 4 bytes. */
 const TAG_BYTES = 16;
 
 /**
- * @param keys the first seals, all open; each key 32 bytes
- * @param onUnknownKey told of each key that is not among them when something sealed with it is to be opened
+ * @param keys the first one seals, all of them open; each has 32 bytes
+ * @param onUnknownKey called with the id of a key that is missing, whenever something sealed with it is to be opened
  */
 export function createVault(
   keys: readonly [

@@ -1,17 +1,17 @@
 import type { Answer } from 'dns-packet';
-import { EXCHANGE_FAILURES, exchange } from './exchange.ts';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
+import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 
-/** Why a question stayed without an answer. Nothing follows from it about the name. */
+/** Why a question got no answer. It says nothing about the name. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
   /** The server could not find out (SERVFAIL). */
   'server_failure',
   /** The server does not answer such questions (REFUSED). */
   'refused',
-  /** Names servers that may know, where an answer was wanted. */
+  /** The server named other servers in place of an answer. */
   'referral',
   'alias_loop',
   'private_address',
@@ -58,7 +58,7 @@ export interface Referral {
   readonly ds: readonly DsRecord[];
 }
 
-/** The name stands for another one, whose records the nameserver did not give. */
+/** The name is an alias of another one, whose records the nameserver did not give. */
 export interface Alias {
   readonly kind: 'alias';
   readonly target: string;
@@ -74,7 +74,7 @@ export interface DnsClientOptions {
   readonly servers: readonly DnsServer[];
   /** Whether a nameserver that a public record names may be asked at this address. */
   readonly mayConnect: (address: string) => boolean;
-  /** For one server to answer, milliseconds. */
+  /** How long one server may take to answer, in milliseconds. */
   readonly timeoutMs?: number;
   /** How often each server is asked before the question stays unanswered. */
   readonly rounds?: number;
@@ -103,7 +103,7 @@ const MAX_ALIASES = 8;
 /** RFC 1035, 2.3.4. */
 const MAX_NAME = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** No name needs more of one type; what has more is not kept. */
+/** No name needs more records of one type; an answer with more is not used. */
 const MAX_RECORDS = 200;
 
 /** Makes a client. It keeps nothing between two questions. */
@@ -155,7 +155,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   async function ask(server: DnsServer, question: Question, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
     let result = await exchange(server, question, { timeoutMs, edns: true, signal });
-    // What servers say that know nothing of EDNS (RFC 6891, 7).
+    // A server that does not know EDNS answers like this (RFC 6891, 7).
     if (result.ok && result.response.code === RESPONSE_CODES.formatError) {
       result = await exchange(server, question, { timeoutMs, edns: false, signal });
     }
@@ -165,15 +165,15 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   }
 }
 
-/** Aliases and hosts come out of other people's records, where a label may hold anything. */
+/** Aliases and hosts come from records of others, where a label may hold anything. */
 function isAskable(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
 }
 
 /**
- * Nameservers listen at 53. Those of a sandbox stand on one machine with its resolver, at the port that the operator
- * gave for it.
+ * Nameservers listen on port 53. Those of a sandbox run on one machine with its resolver, on the port that the operator
+ * set for the resolver.
  */
 function nameserverPort(address: string, servers: readonly DnsServer[]): number {
   const beside = servers.find(
@@ -196,7 +196,10 @@ function failureOf(code: number): DnsFailure | undefined {
   }
 }
 
-/** Reads the records of one name and of its aliases, and nothing else of what a response brings along. */
+/**
+ * Reads the records of one name and of its aliases. Whatever else a response holds is ignored, because nobody asked for
+ * it.
+ */
 function readAnswer<Type extends RecordType>(
   response: Response,
   name: string,

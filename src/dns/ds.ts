@@ -30,7 +30,7 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
 /** The tag of a key (RFC 4034, appendix B). */
 export function keyTagOf(key: DnskeyRecord): number {
   const data = keyData(key);
-  // Tags of the oldest algorithm are made otherwise (RFC 4034, B.1).
+  // RSA/MD5 has a formula of its own (RFC 4034, B.1).
   if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);
   let sum = 0;
   for (const [index, byte] of data.entries()) sum += index % 2 === 0 ? byte << 8 : byte;

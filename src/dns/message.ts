@@ -5,7 +5,7 @@ import { dnsName, type RecordType } from './records.ts';
 export interface Question {
   readonly name: string;
   readonly type: RecordType;
-  /** The server shall find the answer elsewhere when it does not have it. */
+  /** Asks the server to find the answer elsewhere when it does not have it. */
   readonly recursive: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Response {
   readonly authorities: readonly Answer[];
 }
 
-/** What a packet is to whoever waits for a response. */
+/** What a packet means for somebody who waits for a response. */
 export type ReadResponse =
   | { readonly kind: 'response'; readonly response: Response }
   /** Has the right id and cannot be read. */

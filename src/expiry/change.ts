@@ -35,6 +35,7 @@ export function newlyWatched(name: string, addedBy: string, now: Date): WatchedD
     renewed: undefined,
     record: undefined,
     recordBefore: undefined,
+    trusted: undefined,
     deletedAt: undefined,
     checkedAt: undefined,
     nextCheckAt: now,

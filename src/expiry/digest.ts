@@ -13,14 +13,17 @@ import {
   type PlanOptions,
   planReminders,
 } from './plan.ts';
-import type {
-  DigestPoster,
-  DigestRun,
-  ReminderKey,
-  ReminderStore,
-  WatchedDomain,
-  WatchedReminder,
-  WatchListStore,
+import {
+  COMMON,
+  type Destination,
+  type DigestPoster,
+  type DigestRun,
+  type PostedAt,
+  type ReminderKey,
+  type ReminderStore,
+  type WatchedDomain,
+  type WatchedReminder,
+  type WatchListStore,
 } from './ports.ts';
 import { DISPUTE_DAYS } from './refresh.ts';
 import { lastScheduled } from './schedule.ts';
@@ -74,27 +77,30 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
   if (run === undefined) return 'not_due';
 
   const options = { now, thresholds: settings.reminderDays, timeZone: settings.reminderTimezone };
-  const progress: Progress = { run, channelId, options, head: run.head };
+  const progress: Progress = { run, channelId, options, heads: new Map(run.heads), unreachable: new Set() };
   let disputed: readonly WatchedDomain[] = await claimDisputed(deps, run, now);
   for (;;) {
     const { due, more } = await collectDue(deps.reminders, options);
     const claimed = await claimDue(deps, run, due, now);
-    const outcome = await postParts(deps, progress, { claimed, more, disputed }, signal);
+    const outcome = await postEverywhere(deps, progress, { claimed, more, disputed }, signal);
     if (outcome !== undefined) return outcome;
     disputed = [];
     if (!more || claimed.length === 0) break;
   }
   if (!(await deps.reminders.extendDigest(run.id, deps.now()))) return 'taken_over';
   await deps.reminders.finishDigest(run.id, deps.now());
-  return progress.head === undefined ? 'nothing_to_say' : 'posted';
+  return progress.heads.size === 0 ? 'nothing_to_say' : 'posted';
 }
 
 /** How far a digest is. */
 interface Progress {
   readonly run: DigestRun;
+  /** The common channel. */
   readonly channelId: string;
   readonly options: PlanOptions;
-  head: DigestRun['head'];
+  readonly heads: Map<Destination, PostedAt>;
+  /** Destinations that Slack refuses: their names are told in the common channel. */
+  readonly unreachable: Set<Destination>;
 }
 
 /** What was claimed in one go. */
@@ -104,14 +110,74 @@ interface Claimed {
   readonly disputed: readonly WatchedDomain[];
 }
 
-/** Posts what was claimed, message by message. @returns how the digest ended; undefined: go on */
-async function postParts(
+/**
+ * Posts what was claimed, each name in one place: in its channel, else to its owner, else in the common channel. What
+ * cannot be told in its own place is told in the common channel, which therefore comes last.
+ *
+ * @returns how the digest ended; undefined: go on
+ */
+async function postEverywhere(
   deps: DigestDeps,
   progress: Progress,
   { claimed, more, disputed }: Claimed,
   signal: AbortSignal,
 ): Promise<DigestOutcome | undefined> {
-  const { run, channelId, options } = progress;
+  const common: Due[] = [];
+  for (const [destination, reminders] of byDestination(claimed)) {
+    if (destination === COMMON) {
+      common.push(...reminders);
+      continue;
+    }
+    const what = { claimed: reminders, more, disputed: [] };
+    const outcome = progress.unreachable.has(destination)
+      ? { unposted: reminders }
+      : await postParts(deps, progress, destination, what, signal);
+    if (typeof outcome === 'string') return outcome;
+    if (outcome !== undefined) {
+      common.push(...outcome.unposted.map((due) => undelivered(due, destination)));
+    }
+  }
+  const outcome = await postParts(
+    deps,
+    progress,
+    COMMON,
+    { claimed: common.sort(byUrgency), more, disputed },
+    signal,
+  );
+  return typeof outcome === 'string' ? outcome : undefined;
+}
+
+function byDestination(claimed: readonly Due[]): ReadonlyMap<Destination, readonly Due[]> {
+  const groups = new Map<Destination, Due[]>();
+  for (const due of claimed) {
+    const destination = destinationOf(due);
+    groups.set(destination, [...(groups.get(destination) ?? []), due]);
+  }
+  return groups;
+}
+
+function undelivered(due: Due, destination: Destination): Due {
+  return { ...due, watched: { ...due.watched, undelivered: destination } };
+}
+
+function destinationOf({ watched }: Due): Destination {
+  return watched.channel ?? watched.owner ?? COMMON;
+}
+
+/**
+ * Posts names in one place, message by message.
+ *
+ * @returns how the digest ended; what a place of their own did not take; undefined: go on
+ */
+async function postParts(
+  deps: DigestDeps,
+  progress: Progress,
+  destination: Destination,
+  { claimed, more, disputed }: Claimed,
+  signal: AbortSignal,
+): Promise<DigestOutcome | { readonly unposted: readonly Due[] } | undefined> {
+  const { run, options } = progress;
+  const to = destination === COMMON ? progress.channelId : destination;
   const chunks = chunksOf(claimed, NAMES_PER_MESSAGE);
   if (chunks.length === 0 && disputed.length > 0) chunks.push([]);
   for (const [index, chunk] of chunks.entries()) {
@@ -124,8 +190,8 @@ async function postParts(
     const current = await stillDue(deps, chunk, options);
     const said = index === 0 ? disputed : [];
     if (current.length === 0 && said.length === 0) continue;
-    const part = { digestId: run.id, groups: groupForDigest(current), disputed: said };
-    const thread = progress.head;
+    const part = { digestId: run.id, destination, groups: groupForDigest(current), disputed: said };
+    const thread = progress.heads.get(destination);
     const post = async () => {
       if (thread !== undefined) {
         const left = Math.max(0, claimed.length - (index + 1) * NAMES_PER_MESSAGE);
@@ -133,14 +199,20 @@ async function postParts(
       }
       const rest = claimed.filter((each) => !chunk.includes(each));
       const all = groupForDigest([...current, ...rest]);
-      const months = await monthsIfHelpful(deps, options);
+      const months = destination === COMMON ? await monthsIfHelpful(deps, options) : [];
       const total = current.length + rest.length;
-      progress.head = await deps.poster.postHead(channelId, { ...part, all, total, more, months });
-      return deps.reminders.recordHead(run.id, progress.head);
+      const head = await deps.poster.postHead(to, { ...part, all, total, more, months });
+      progress.heads.set(destination, head);
+      return deps.reminders.recordHead(run.id, destination, head);
     };
-    if (!(await posted(deps, run, channelId, post, signal))) return 'postponed';
+    const result = await posted(deps, run, to, post, signal, destination === COMMON);
+    if (result === 'postponed') return 'postponed';
+    if (result === 'unreachable') {
+      progress.unreachable.add(destination);
+      return { unposted: claimed.slice(index * NAMES_PER_MESSAGE) };
+    }
     const keys = [...current.map(keyOf), ...said.map(disputeKey)];
-    await deps.reminders.recordPosted(run.id, keys, deps.now());
+    await deps.reminders.recordPosted(run.id, destination, keys, deps.now());
     if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
   }
   return undefined;
@@ -228,32 +300,38 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
   };
 }
 
-/** Posts, waiting as Slack asks; @returns false when it has to wait for another turn */
+/**
+ * Posts, waiting as Slack asks.
+ * @param isCommon nothing takes its place when Slack refuses it: the digest waits until somebody has mended it
+ * @returns `postponed` when it has to wait for another turn
+ */
 async function posted(
   deps: DigestDeps,
   run: DigestRun,
   channelId: string,
   post: () => Promise<void>,
   signal: AbortSignal,
-): Promise<boolean> {
+  isCommon: boolean,
+): Promise<'posted' | 'postponed' | 'unreachable'> {
   for (let waits = 0; ; waits += 1) {
     try {
       await post();
-      return true;
+      return 'posted';
     } catch (err) {
       const what = deps.poster.explain(err);
       if ('broken' in what) {
         deps.log.warn({ err, channelId }, `posting reminders: ${what.broken}`);
+        if (!isCommon) return 'unreachable';
         await deps.reminders.postponeDigest(run.id, new Date(deps.now().getTime() + BROKEN_WAIT_MS));
         if (await deps.reminders.claimAlert(run.id, deps.now())) {
           await deps.poster.alertAdmins(channelId, what.broken);
         }
-        return false;
+        return 'postponed';
       }
       if (what.retryAfterMs > LONGEST_WAIT_MS || waits >= MAX_WAITS || signal.aborted) {
         deps.log.warn({ err, channelId }, 'posting reminders; will try again');
         await deps.reminders.postponeDigest(run.id, new Date(deps.now().getTime() + what.retryAfterMs));
-        return false;
+        return 'postponed';
       }
       await pause(what.retryAfterMs, signal);
     }

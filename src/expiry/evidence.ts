@@ -1,6 +1,6 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
-import { inputOfItem, type Order, type OrderItem } from '../orders/order.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import { addYears, periodOf } from './expiry-date.ts';
 import type { RegistryRecord, WatchedDomain } from './ports.ts';
@@ -36,7 +36,7 @@ interface SentRequest {
 export async function findEvidence(
   deps: EvidenceDeps,
   order: Pick<Order, 'task' | 'input' | 'account'>,
-  item: Pick<OrderItem, 'name' | 'sentAt' | 'input'>,
+  item: Pick<OrderItem, 'name' | 'sentAt'>,
   signal: AbortSignal,
 ): Promise<Evidence> {
   const { sentAt } = item;
@@ -48,8 +48,7 @@ export async function findEvidence(
     return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
   }
   if (record.kind !== 'found') return NOTHING;
-  const asked = { task: order.task, input: inputOfItem(order, item) };
-  const told = findingOf(record, { order: asked, sentAt, known, now: deps.now() });
+  const told = findingOf(record, { order, sentAt, known, now: deps.now() });
   if (told === undefined) return NOTHING;
   if ('done' in told) return { kind: 'done', seen: told.done };
   const text = record.secure ? told.hint : `${told.hint} The record came over plain http.`;

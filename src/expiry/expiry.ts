@@ -17,7 +17,15 @@ import { type DigestOutcome, runDigest } from './digest.ts';
 import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
-import type { DigestPoster, FeedStore, ReminderStore, WatchedDomain, WatchListStore } from './ports.ts';
+import {
+  COMMON,
+  type Destination,
+  type DigestPoster,
+  type FeedStore,
+  type ReminderStore,
+  type WatchedDomain,
+  type WatchListStore,
+} from './ports.ts';
 import { refreshDue, refreshName } from './refresh.ts';
 import * as list from './watch-list.ts';
 
@@ -75,6 +83,8 @@ export interface Expiry {
   snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
+  /** A transfer of a name is right: the registrar that its record names is believed from now on. */
+  trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** Those of many names that are watched. */
@@ -83,8 +93,10 @@ export interface Expiry {
   findListed(name: string): Promise<ListedName | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
   list(days: number, offset: number, limit: number): Promise<ListPage>;
-  /** The names of a digest that can be renewed still and that nobody decided about. */
-  renewable(digestId: string): Promise<readonly ListedName[]>;
+  /** The names that a digest said in one place, that can be renewed still and that nobody decided about. */
+  renewable(digestId: string, destination?: Destination): Promise<readonly ListedName[]>;
+  /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
+  renewableAmong(names: readonly string[]): Promise<readonly ListedName[]>;
   /** What expires next and is not let go. */
   expiringNext(limit: number): Promise<readonly ListedName[]>;
   /** Renewals of the present month and the eleven after it. */
@@ -159,6 +171,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
     requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
     confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
+    async trustRegistrar(name) {
+      await list.trustRegistrar(lookUps, name);
+      parts.requestRefresh();
+    },
     find: (name) => store.find(name),
     findMany: (names) => store.findMany(names),
     async findListed(name) {
@@ -179,12 +195,20 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       return { names, ...counts };
     },
 
-    async renewable(digestId) {
-      const said = await reminders.remindersOf(digestId);
+    async renewable(digestId, destination = COMMON) {
+      const said = await reminders.remindersOf(digestId, destination);
       const days = new Map(said.map(({ name, expiry }) => [name, expiry]));
       const [domains, zone] = await Promise.all([store.findMany([...days.keys()]), timeZone()]);
       return domains
         .filter((domain) => canBeRenewed(domain, now()) && hasSameExpiry(domain, days.get(domain.name)))
+        .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
+        .map(listed(zone));
+    },
+
+    async renewableAmong(names) {
+      const [domains, zone] = await Promise.all([store.findMany(names), timeZone()]);
+      return domains
+        .filter((domain) => canBeRenewed(domain, now()))
         .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
         .map(listed(zone));
     },

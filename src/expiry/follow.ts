@@ -4,6 +4,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { newlyWatched } from './change.ts';
 import { addYears, periodOf } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
+import type { TrustedRecord } from './trust.ts';
 
 /** What {@link followOrder} works with. */
 export interface FollowDeps {
@@ -53,7 +54,7 @@ export function afterSuccess(
   switch (order.task) {
     case 'create': {
       const at = addYears(doneAt, years);
-      const fresh = { renewed: undefined, deletedAt: undefined };
+      const fresh = { renewed: undefined, deletedAt: undefined, trusted: anyRegistrar(doneAt) };
       return { ...domain, ...mine, ...undecided, ...fresh, expiry: { at, source: 'order' } };
     }
     case 'renew': {
@@ -63,9 +64,10 @@ export function afterSuccess(
     }
     case 'transfer': {
       // It takes days and may be refused: a date of the registry stands until its record shows another.
-      if (known?.expiry?.source === 'rdap') return { ...domain, ...mine };
+      const expected = { trusted: transferKnown(domain, doneAt) };
+      if (known?.expiry?.source === 'rdap') return { ...domain, ...mine, ...expected };
       const at = paidUntil(item.name, known, years, doneAt);
-      return { ...domain, ...mine, expiry: { at, source: 'order' } };
+      return { ...domain, ...mine, ...expected, expiry: { at, source: 'order' } };
     }
     case 'delete':
       return known && { ...domain, deletedAt: doneAt };
@@ -75,6 +77,19 @@ export function afterSuccess(
     default:
       return undefined;
   }
+}
+
+/** Of a name that was registered anew: whichever registrar its record names first. */
+function anyRegistrar(at: Date): TrustedRecord {
+  return { registrar: undefined, at, transferKnownAt: undefined };
+}
+
+/** Whom to believe after the team has asked for a transfer: the other registrar, when it comes. */
+function transferKnown(
+  { trusted, record }: Pick<WatchedDomain, 'trusted' | 'record'>,
+  at: Date,
+): TrustedRecord {
+  return { registrar: trusted?.registrar ?? record?.registrar, at: trusted?.at ?? at, transferKnownAt: at };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkName } from '../zones/rules.ts';
+import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 /** A name taken from a pasted list. */
 export interface ImportedName {
@@ -18,10 +19,10 @@ export interface RejectedLine {
   readonly issue: LineIssue;
 }
 
-/** What is wrong with a name that is to be watched: the zones' own sentence about it. */
+/** What is wrong with a name that is to be watched. */
 export interface NameIssue {
   readonly code: 'invalid_name';
-  readonly issue: string;
+  readonly issue: ZoneIssue;
 }
 
 /** What is wrong with a date, and the date as it was typed, cut. */
@@ -203,7 +204,7 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
 /** Reads a domain name, whatever its zone has against it. */
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
-  return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.problem } };
+  return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
 }
 
 /** A first line is a header when it names a column of names, and no domain. */

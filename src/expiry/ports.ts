@@ -4,6 +4,7 @@ import type { CandidateRange } from './candidates.ts';
 import type { Day, ExpirySource } from './days.ts';
 import type { ImportedName } from './import.ts';
 import type { DigestGroup, WatchedName } from './plan.ts';
+import type { TrustedRecord } from './trust.ts';
 
 /** Somebody asked to be left alone about a name for a while. */
 export interface Snooze {
@@ -49,6 +50,8 @@ export interface WatchedDomain {
   readonly record: RegistryRecord | undefined;
   /** What it showed before that changed. */
   readonly recordBefore: RegistryRecord | undefined;
+  /** The registrar whose dates are believed; undefined while no record was read. */
+  readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
   readonly checkedAt: Date | undefined;
   readonly nextCheckAt: Date;
@@ -109,7 +112,14 @@ export interface WatchListStore {
 /** A name as the reminder plan needs it, and what its reminder shows besides. */
 export interface WatchedReminder
   extends WatchedName,
-    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'checkProblem' | 'lapse'> {}
+    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'checkProblem' | 'lapse'> {
+  /** Slack user id of whose name it is. */
+  readonly owner?: string | undefined;
+  /** Where it is told instead of the common channel. */
+  readonly channel?: string | undefined;
+  /** The channel or person that could not be told: the common channel is told instead. */
+  readonly undelivered?: string | undefined;
+}
 
 /** What a reminder is known by. */
 export interface ReminderKey {
@@ -118,11 +128,22 @@ export interface ReminderKey {
   readonly threshold: number;
 }
 
+/** Where a name is told: a channel, a person, or {@link COMMON}. */
+export type Destination = string;
+/** The common channel, whichever it is at that moment. */
+export const COMMON: Destination = '';
+
+/** Where a message stands. */
+export interface PostedAt {
+  readonly channelId: string;
+  readonly ts: string;
+}
+
 /** A digest in the hands of one process. */
 export interface DigestRun {
   readonly id: string;
-  /** Where its first message stands, when a process got that far before. */
-  readonly head: { readonly channelId: string; readonly ts: string } | undefined;
+  /** Where its first messages stand, by destination, as far as a process got before. */
+  readonly heads: ReadonlyMap<Destination, PostedAt>;
 }
 
 /** Digests and what they said. Implemented by the store. */
@@ -137,7 +158,7 @@ export interface ReminderStore {
   extendDigest(id: string, leaseUntil: Date): Promise<boolean>;
   /** Gives an unfinished digest back for a later try. */
   postponeDigest(id: string, until: Date): Promise<void>;
-  recordHead(id: string, head: { readonly channelId: string; readonly ts: string }): Promise<void>;
+  recordHead(id: string, destination: Destination, head: PostedAt): Promise<void>;
   finishDigest(id: string, now: Date): Promise<void>;
   /** @returns false when admins were told of a problem less than a day ago */
   claimAlert(id: string, now: Date): Promise<boolean>;
@@ -149,14 +170,20 @@ export interface ReminderStore {
   disputed(before: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /** Claims reminders; each goes to one digest. @returns those that nobody had */
   claim(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<readonly ReminderKey[]>;
-  recordPosted(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<void>;
-  /** What a digest has said. */
-  remindersOf(digestId: string): Promise<readonly ReminderKey[]>;
+  recordPosted(
+    digestId: string,
+    destination: Destination,
+    keys: readonly ReminderKey[],
+    now: Date,
+  ): Promise<void>;
+  /** What a digest has said in one place. */
+  remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
 
 /** What stands in one message of a digest. */
 export interface DigestPart {
   readonly digestId: string;
+  readonly destination: Destination;
   readonly groups: readonly DigestGroup<WatchedReminder>[];
   /** Renewed through the bot, but the registry does not show it: said once. */
   readonly disputed: readonly WatchedDomain[];
@@ -182,9 +209,9 @@ export interface DigestHead extends DigestPart {
 
 /** Posts digests. Implemented by `slack`. */
 export interface DigestPoster {
-  /** @returns where it stands */
-  postHead(channelId: string, head: DigestHead): Promise<{ readonly channelId: string; readonly ts: string }>;
-  postMore(at: { readonly channelId: string; readonly ts: string }, part: DigestMore): Promise<void>;
+  /** @param to a channel or a person. @returns where it stands */
+  postHead(to: string, head: DigestHead): Promise<PostedAt>;
+  postMore(at: PostedAt, part: DigestMore): Promise<void>;
   /** What to do about an error: wait, or have somebody mend the channel. */
   explain(error: unknown): { readonly retryAfterMs: number } | { readonly broken: string };
   /** Tells the admins that reminders cannot be posted in the channel. */

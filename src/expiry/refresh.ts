@@ -4,6 +4,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { changeWatched } from './change.ts';
 import { type KnownExpiry, mergeRegistryDate } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
+import { type Doubt, doubtOf, type TrustedRecord, trustAfter } from './trust.ts';
 
 /** What looking names up works with. */
 export interface RefreshDeps {
@@ -98,7 +99,14 @@ export function afterLookup(
     return { ...checked, checkProblem, nextCheckAt: nextAfterFailure(checked, wait, now, random) };
   }
 
-  const checked = { ...known, checkedAt: now, ...recordsAfter(known, result, now) };
+  const trusted = known.trusted ?? firstTrust(known);
+  const doubt = doubtOf(trusted, result, now);
+  const checked = {
+    ...known,
+    checkedAt: now,
+    ...recordsAfter(known, result, now),
+    trusted: doubt === undefined ? trustAfter(trusted, result, now) : trusted,
+  };
   const before: KnownExpiry | undefined = known.expiry && {
     expiresAt: known.expiry.at,
     source: known.expiry.source,
@@ -106,6 +114,11 @@ export function afterLookup(
   };
   const believed = mergeRegistryDate(before, result, zoneFor(known.name), now);
   const deletedAt = result.deletedAt;
+  // The name stays at its old end, so that reminders go on.
+  if (doubt !== undefined && before !== undefined && isNewEnd(before, believed)) {
+    const after = { ...checked, deletedAt, checkProblem: formatDoubt(doubt, result.expiresAt) };
+    return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+  }
   if (before !== undefined && believed === before) {
     const disputed = known.renewed && now.getTime() - known.renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
     const after = {
@@ -118,8 +131,7 @@ export function afterLookup(
     return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
   }
 
-  const newEnd =
-    before !== undefined && believed.expiresAt.getTime() - before.expiresAt.getTime() > NEW_END_MS;
+  const newEnd = before !== undefined && isNewEnd(before, believed);
   const after: WatchedDomain = {
     ...checked,
     expiry: { at: believed.expiresAt, source: believed.source },
@@ -129,6 +141,17 @@ export function afterLookup(
     ...(newEnd && { snooze: undefined, lapse: undefined }),
   };
   return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+}
+
+/** Of a name that was looked up before anybody asked whose word its date is. */
+function firstTrust({ record, checkedAt }: WatchedDomain): TrustedRecord | undefined {
+  return (
+    record && { registrar: record.registrar, at: checkedAt ?? record.seenAt, transferKnownAt: undefined }
+  );
+}
+
+function isNewEnd(before: KnownExpiry, after: KnownExpiry): boolean {
+  return after.expiresAt.getTime() - before.expiresAt.getTime() > NEW_END_MS;
 }
 
 /** The registry's record as it is now, and as it was before it changed. */
@@ -169,4 +192,17 @@ function nextAfterFailure(
     domain.expiry === undefined || domain.expiry.at.getTime() - NEAR_DAYS * DAY_MS <= now.getTime();
   const wait = Math.max(retryAfterMs ?? 0, near ? HOUR_MS : 6 * HOUR_MS);
   return new Date(now.getTime() + wait * (1 + random() * 0.2));
+}
+
+/** Completes “the registry’s record cannot be used: …”. */
+function formatDoubt(doubt: Doubt, movedTo: Date): string {
+  const date = `its date moved to ${movedTo.toISOString().slice(0, 10)}`;
+  switch (doubt.code) {
+    case 'another_registrar':
+      return `${date} together with the registrar, from “${doubt.before}” to “${doubt.now}”: that is a transfer, not a renewal`;
+    case 'registrar_unseen':
+      return `${date}, and it does not name the registrar any more, which was “${doubt.before}”: it may be a transfer, not a renewal`;
+    case 'transferred':
+      return `${date} with a transfer on ${doubt.at.toISOString().slice(0, 10)}: that is no renewal`;
+  }
 }

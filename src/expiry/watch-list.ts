@@ -184,6 +184,19 @@ export async function confirmLapse(
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
 }
 
+/** A person says that a transfer of a name is right: the registrar that its record names is believed from now on. */
+export async function trustRegistrar(
+  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
+  name: string,
+): Promise<void> {
+  const at = now();
+  await changeWatched(store, name, (known) => ({
+    ...known,
+    trusted: { registrar: undefined, at, transferKnownAt: at },
+    nextCheckAt: at,
+  }));
+}
+
 function refusalToConfirm({ lapse }: WatchedDomain, by: string): WatchRefusal | undefined {
   if (lapse === undefined) return { code: 'lapse_not_requested' };
   if (lapse.confirmed !== undefined) return { code: 'lapse_decided' };

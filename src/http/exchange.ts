@@ -88,7 +88,7 @@ export function exchange(
     };
     const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
       fail(failure, FAILURES[failure], cause);
-    /** Asks for leave to send. @returns false when it is refused: the exchange has ended then */
+    /** Asks the caller whether the request may leave. @returns false when it may not; the exchange has ended then */
     const mayBegin = (): boolean => {
       try {
         limits.beforeFirstByte?.();
@@ -100,7 +100,7 @@ export function exchange(
     };
     const onAbort = (): void => failBy('aborted', signal?.reason);
     const timer = setTimeout(() => failBy('timeout'), limits.timeoutMs);
-    // Before the deadline, which a process that was suspended has missed as well.
+    // This comes before the deadline: a process that was suspended has missed both, and must tell of the suspension.
     if (!mayBegin()) return;
     if (signal?.aborted) return onAbort();
     if (limits.timeoutMs <= 0) return fail('timeout', 'there was no time left to send it');
@@ -123,7 +123,7 @@ export function exchange(
             controller.abort(new Error('this request is over'));
             return fail('connection', 'the connection would have sent it a second time');
           }
-          // Connecting takes long, or the process was suspended meanwhile.
+          // Connecting may have taken long, and the process may have been suspended meanwhile, so it is asked again.
           if (!mayBegin()) return controller.abort(new Error('nothing may be sent any more'));
           sent = true;
           running = controller;
@@ -153,13 +153,13 @@ export function exchange(
   });
 }
 
-/** One for all: undici would make an error, and gather its stack, for every connection that is over. */
+/** One error for all connections: undici would make one with a stack for each. */
 const DEADLINE_PASSED = new Error('the exchange is over');
 
 /**
- * Sends one request on a connection of its own, which no earlier answer and no idle close can have spoiled. It is closed
- * from here: asking the service to do so (`Connection: close`) would have undici make an error of each answer, with its
- * stack as text, which takes half as long again as all the rest.
+ * Sends one request on a connection of its own: one that was used before may be closed by the server while the request
+ * goes out, and nobody could tell whether it was carried out. The client closes the connection by itself, because with
+ * `Connection: close` undici makes an error with a stack for every answer, which is slow.
  */
 export async function exchangeOnFreshConnection(
   request: HttpRequest,

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A host asked not to be asked before a moment. */
+/** A host has said that it takes no requests for a while. */
 export class HostBusyError extends Error {
   override readonly name = 'HostBusyError';
-  /** milliseconds */
+  /** The rest of that while, in milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -66,7 +66,7 @@ export class HostRateLimiter {
       this.#underWay += 1;
       return;
     }
-    // Whoever leaves hands the place over, so it stays counted.
+    // A request that ends hands its place over, so the place stays counted.
     await new Promise<void>((resolve, reject) => {
       const enter = () => {
         signal?.removeEventListener('abort', giveUp);

@@ -55,7 +55,7 @@ export type Resolve = (
 
 /** Decides which hosts may be asked. */
 export interface AddressGuard {
-  /** @throws PrivateAddressError when the address names a private one itself; names are judged at their look-up. */
+  /** @throws PrivateAddressError when the host is a private address itself; names are checked when they are resolved. */
   check(url: URL): void;
   /** Resolves a name as the operating system does and refuses it when any of its addresses is private. */
   readonly lookup: LookupFunction;
@@ -67,7 +67,7 @@ export interface AddressGuard {
  *
  * @param trusted the address that the operator set. Its host may be asked wherever it is; if it is the loopback,
  *   so may every other server there, which is what a sandbox on one machine needs.
- * @param resolve the operating system's, unless told.
+ * @param resolve the operating system's when left out.
  */
 export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
   const trustedHost = bareHost(trusted);

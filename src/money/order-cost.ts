@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { costOf, isPricedTask, type OrderCost, type Price } from './prices.ts';
+import { costOf, isCharged, isPricedTask, type OrderCost, type Price } from './prices.ts';
 
 /*
  * What an order costs by the team's price list, and how that is kept with the order's events.
@@ -13,27 +14,28 @@ export interface PricedOrder {
   readonly names: readonly string[];
   /** What the task asks of the service; its period counts. */
   readonly input: unknown;
-  /** Where each name has an input of its own: those, in the sequence of the names. */
-  readonly inputs?: readonly unknown[];
 }
 
-const periodOf = z.object({ period: z.number().optional() }).catch({});
+/** Of one period for all names, or of a period for each. */
+const periodOf = z
+  .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
+  .catch({});
 
 /**
  * What an order costs on a day.
  *
  * @param day YYYY-MM-DD
- * @returns undefined for a task that has no price
+ * @returns undefined for a task that has no price, and for one that need not have one and has none on the list
  */
-function costOfOrder(
+export function costOfOrder(
   list: readonly Price[],
-  { task, names, input, inputs }: PricedOrder,
+  { task, names, input }: PricedOrder,
   day: string,
 ): OrderCost | undefined {
   if (!isPricedTask(task)) return undefined;
-  const periods = inputs?.map((each) => periodOf.parse(each).period);
-  const common = periodOf.parse(input).period;
-  return costOf(list, { task, names, period: common, ...(periods === undefined ? {} : { periods }) }, day);
+  const { period, periods } = periodOf.parse(input);
+  const cost = costOf(list, { task, names, period, ...(periods === undefined ? {} : { periods }) }, day);
+  return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
 }
 
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
@@ -47,6 +49,13 @@ export function createOrderPricer(deps: {
     if (!isPricedTask(order.task)) return undefined;
     return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
   };
+}
+
+/** What an order costs for each of its names, for rules that look at amounts; names of unknown price are left out. */
+export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
+  const amounts = new Map<string, Amount>();
+  for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);
+  return amounts;
 }
 
 /** The day on which a price is looked up, in UTC. */

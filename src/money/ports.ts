@@ -1,3 +1,5 @@
+import type { PricedAnswer } from './answered-amounts.ts';
+import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price } from './prices.ts';
 import type { Purchase, RenewalCount } from './spend.ts';
 
@@ -34,6 +36,32 @@ export interface PriceStore {
   changes(from: Date, to: Date): AsyncIterable<PriceChange>;
 }
 
+/** A change of the budgets, as the audit log has it. */
+export interface BudgetChange {
+  /** Undefined for a new budget. */
+  readonly before: Budget | undefined;
+  /** Undefined for a budget that was removed. */
+  readonly after: Budget | undefined;
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Where budgets are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
+export interface BudgetStore {
+  /** That of all names first, then by tag; of each the month before the year. */
+  list(): Promise<readonly Budget[]>;
+  /** How the budgets stand in the month and year of a day (YYYY-MM-DD), in the sequence of {@link list}. */
+  standings(day: string): Promise<readonly BudgetStanding[]>;
+  /** @returns `taken` when there is one of the same tag and span */
+  add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
+  /** Gives a budget another amount, in its currency. */
+  setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
+  remove(id: string, by: string, at: Date): Promise<'removed' | 'gone'>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<BudgetChange>;
+}
+
 /** What was bought and what is ahead. Implemented by the store. */
 export interface SpendStore {
   /** Names of live orders that cost money and were carried out from `from` until before `to`. */
@@ -42,4 +70,30 @@ export interface SpendStore {
   unknownOutcomes(from: Date, to: Date): Promise<number>;
   /** Names that expire from `from` until before `until`, without those that are let go. */
   renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
+}
+
+/** How often a person approved or denied, and after how long. */
+export interface Decision {
+  /** Slack user id. */
+  readonly by: string;
+  readonly kind: 'approved' | 'denied';
+  readonly count: number;
+  /** The median of the time from asking to deciding. */
+  readonly seconds: number;
+}
+
+/** What a monthly report tells beside the spending, and whether it was posted. Implemented by the store. */
+export interface MoneyReportStore {
+  /**
+   * Claims the report of a month (YYYY-MM), or of the answers of a day (YYYY-MM-DD), for this process.
+   * @param leaseMs another process posts it when this one has said nothing for so long
+   * @returns false when it was posted, or somebody is at it
+   */
+  claim(period: string, now: Date, leaseMs: number): Promise<boolean>;
+  posted(period: string, now: Date): Promise<void>;
+  /** What the service answered to names that cost money and were carried out, on live systems. */
+  answers(from: Date, to: Date): Promise<readonly PricedAnswer[]>;
+  /** Names of the watch list that were decided to be let go from `from` until before `to`. */
+  letGo(from: Date, to: Date): Promise<readonly string[]>;
+  decisions(from: Date, to: Date): Promise<readonly Decision[]>;
 }

@@ -5,8 +5,10 @@ import { type Amount, sumByCurrency } from './amount.ts';
  * The team's own price list: dated data. What is not on it is not known, which is neither free nor an obstacle.
  */
 
-/** The tasks that have a price: those that cost money in any zone. */
-export const PRICED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
+/** The tasks that cost money in any zone. */
+export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
+/** The tasks that can have a price: also those of which the document does not say whether they cost money. */
+export const PRICED_TASKS = [...CHARGED_TASKS, 'owner-change', 'authcode'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
 /** The tasks whose price is for a number of years. The others have one price, kept with the period 1. */
@@ -40,6 +42,11 @@ export interface Quote {
 /** Whether a text names a task that can have a price. */
 export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);
+}
+
+/** Whether a task is known to cost money. Of the others nothing is said where the list has no price. */
+export function isCharged(task: PricedTask): boolean {
+  return CHARGED_TASKS.some((each) => each === task);
 }
 
 /** Whether the price of a task is for a number of years. */
@@ -142,15 +149,15 @@ export function costOf(
     readonly task: PricedTask;
     readonly names: readonly string[];
     readonly period?: number | undefined;
-    /** Where each name has its own, in the sequence of the names. */
-    readonly periods?: readonly (number | undefined)[];
+    /** Where each name has its own: those by name. */
+    readonly periods?: Readonly<Record<string, number>>;
   },
   day: string,
 ): OrderCost {
   const { task, period, periods } = order;
-  const names = order.names.map((name, index) => ({
+  const names = order.names.map((name) => ({
     name,
-    quote: quoteOn(list, { name, task, period: periods === undefined ? period : periods[index] }, day),
+    quote: quoteOn(list, { name, task, period: periods?.[name] ?? period }, day),
   }));
   const quotes = names.flatMap(({ quote }) => quote ?? []);
   return {

@@ -1,5 +1,4 @@
-import { CsvError, parse } from 'csv-parse/sync';
-import { z } from 'zod';
+import { CsvError, parseCsv } from '../csv.ts';
 import { parseDomainName } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
@@ -154,28 +153,6 @@ function issuesOfHeader(columns: readonly string[], line: number): LineIssue[] {
       .filter((column) => !isColumn(column))
       .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),
   ];
-}
-
-/** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
-const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
-
-const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
-
-function parseCsv(text: string): { readonly line: number; readonly cells: readonly string[] }[] {
-  const [firstLine = ''] = text.split(/[\r\n]/, 1);
-  const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
-  const records = parse(text, {
-    bom: true,
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    trim: true,
-  });
-  return csvRecords.parse(records).map(({ info, record }) => ({
-    line: info.lines,
-    cells: record.map((cell) => cell.replace(FORMULA_GUARD, '')),
-  }));
 }
 
 /** A price as cells in the order of {@link PRICE_COLUMNS}. */

@@ -1,5 +1,5 @@
 import { type Amount, sumByCurrency } from './amount.ts';
-import { type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
+import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
 /*
  * What was spent and what is ahead, by the price list: the service tells no amounts.
@@ -30,7 +30,7 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** What was spent, each name once in every list. */
+/** What was spent, each name once in every list but that of the tags. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */
@@ -39,33 +39,46 @@ export interface Spend {
   readonly byZone: readonly SpendLine[];
   /** By who asked. */
   readonly byPerson: readonly SpendLine[];
+  /** A name of several tags stands in the line of each; names without a tag, and the list without one, are left out. */
+  readonly byTag: readonly SpendLine[];
 }
 
-/** What names cost by the list of the day on which each was carried out. */
-export function spendOf(list: readonly Price[], purchases: readonly Purchase[]): Spend {
-  const priced = purchases.map((purchase) => {
-    const day = purchase.at.toISOString().slice(0, 10);
-    return { ...purchase, day, quote: quoteOn(list, purchase, day) };
-  });
+const NO_TAGS: ReadonlyMap<string, readonly string[]> = new Map();
+
+/**
+ * What names cost by the list of the day on which each was carried out.
+ *
+ * @param tags of names as they are now, by name
+ */
+export function spendOf(list: readonly Price[], purchases: readonly Purchase[], tags = NO_TAGS): Spend {
+  const priced = purchases
+    .map((purchase) => {
+      const day = purchase.at.toISOString().slice(0, 10);
+      return { ...purchase, day, quote: quoteOn(list, purchase, day) };
+    })
+    .filter(({ task, quote }) => isCharged(task) || quote !== undefined);
   type Priced = (typeof priced)[number];
-  const by = (keyOf: (purchase: Priced) => string): SpendLine[] => {
+  const byEach = (keysOf: (purchase: Priced) => readonly string[]): SpendLine[] => {
     const groups = new Map<string, Priced[]>();
     for (const purchase of priced) {
-      const key = keyOf(purchase);
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [purchase]);
-      else group.push(purchase);
+      for (const key of new Set(keysOf(purchase))) {
+        const group = groups.get(key);
+        if (group === undefined) groups.set(key, [purchase]);
+        else group.push(purchase);
+      }
     }
     return [...groups]
       .map(([key, group]) => ({ key, ...sumOf(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };
+  const by = (keyOf: (purchase: Priced) => string) => byEach((purchase) => [keyOf(purchase)]);
   return {
     total: sumOf(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),
     byTask: by(({ task }) => task),
     byZone: by(({ name }) => zoneOf(name)),
     byPerson: by(({ requesterId }) => requesterId),
+    byTag: byEach(({ name }) => tags.get(name) ?? []),
   };
 }
 
@@ -118,6 +131,20 @@ export function renewalsAhead(
       ),
     };
   });
+}
+
+/** Sums of several lines. */
+export function totalOf(lines: readonly SpendSum[]): SpendSum {
+  return {
+    names: lines.reduce((sum, { names }) => sum + names, 0),
+    unknown: lines.reduce((sum, { unknown }) => sum + unknown, 0),
+    sums: sumByCurrency(lines.flatMap(({ sums }) => sums)),
+  };
+}
+
+/** What renewing names for a year costs on a day. @param day YYYY-MM-DD */
+export function renewalsOf(list: readonly Price[], names: readonly string[], day: string): SpendSum {
+  return sumOf(names.map((name) => ({ quote: quoteOn(list, { name, task: 'renew' }, day) })));
 }
 
 /** A year or a month, in UTC. */

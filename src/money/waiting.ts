@@ -1,6 +1,7 @@
 import { calendarDay } from '../zones/calendar-day.ts';
 import { type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
+import type { Amount } from './amount.ts';
 import { type Price, type Quote, quoteOn } from './prices.ts';
 
 /*
@@ -68,4 +69,24 @@ export function costOfWaiting(
     }
   });
   return current.phase === 'released' ? [] : [...steps, { kind: 'lost' }];
+}
+
+/**
+ * What a name costs at most before it can be lost: a restore with its renewal where there is one, else the renewal.
+ *
+ * @returns undefined where the list does not tell, or the amounts are of two currencies
+ */
+export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {
+  const restore = steps.findLast((step) => step.kind === 'restore');
+  if (restore === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
+  const [a, b] = [restore.restore?.amount, restore.renewal?.amount];
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.currency === b.currency ? { currency: a.currency, minor: a.minor + b.minor } : undefined;
+}
+
+/** Compares what is at stake: the dearest first, currencies apart, what is not known last. */
+export function byStake(a: Amount | undefined, b: Amount | undefined): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (a.currency !== b.currency) return a.currency < b.currency ? -1 : 1;
+  return b.minor - a.minor;
 }

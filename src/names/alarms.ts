@@ -34,17 +34,19 @@ export interface NameEvent {
 }
 
 /** What an order asks for, as far as it can change a name. */
-export type NameTask =
-  | 'create'
-  | 'transfer'
-  | 'renew'
-  | 'restore'
-  | 'delete'
-  | 'nameservers'
-  | 'owner'
-  | 'authcode'
+export const NAME_TASKS = [
+  'create',
+  'transfer',
+  'renew',
+  'restore',
+  'delete',
+  'nameservers',
+  'owner',
+  'authcode',
   /** Two people decided to let the name go. */
-  | 'lapse';
+  'lapse',
+] as const;
+export type NameTask = (typeof NAME_TASKS)[number];
 
 /** An order of a name whose request left, whatever became of it. */
 export interface NameOrder {
@@ -56,6 +58,18 @@ export interface NameOrder {
   readonly sentAt: Date;
   /** What it asked for, in ASCII and lower case. */
   readonly nameServers?: readonly string[];
+}
+
+const ALARM_PREFIX = 'alarm:';
+
+/** The id under which a transfer explains changes that somebody has said to be the team's own. */
+export function idOfAlarm(alarmId: string): string {
+  return `${ALARM_PREFIX}${alarmId}`;
+}
+
+/** Whether what explains a change is what somebody said of an alarm, and no order. */
+export function isOfAlarm(orderId: string): boolean {
+  return orderId.startsWith(ALARM_PREFIX);
 }
 
 /** An entry of the ledger: one happening, whom it belongs to and which facts have shown it. */
@@ -82,7 +96,30 @@ export interface Reconciled {
 export interface RaisedAlarm {
   readonly event: NameEvent;
   /** Orders of the name that were looked at, the latest first. */
-  readonly orderIds: readonly string[];
+  readonly orders: readonly UnfitOrder[];
+}
+
+/** Why an order does not explain a change. */
+export const UNFIT_REASONS = [
+  /** The service refused it, so nothing follows from it. */
+  'refused',
+  /** What it asks for does not change this. */
+  'other_task',
+  /** It was sent after the change had been seen. */
+  'sent_later',
+  /** It was sent so long before that its effects had ended. */
+  'too_old',
+  /** It asked for something else, such as other nameservers. */
+  'other_content',
+  /** It explains another change of the kind already. */
+  'used',
+] as const;
+
+/** An order of the name that was looked at, and why it does not explain a change. */
+export interface UnfitOrder {
+  readonly id: string;
+  readonly task: NameTask;
+  readonly why: (typeof UNFIT_REASONS)[number];
 }
 
 /** What {@link reconcile} works on: one name. */
@@ -170,7 +207,7 @@ export function reconcile({ changes, history, orders, ledger }: ReconcileInput):
     const order = explainingOrder(event, orders, entries);
     const { kind, after, fact, firstSeenAfter: firstSeen } = event;
     entries.push({ kind, after, facts: [fact], firstSeen, orderId: order?.id });
-    if (order === undefined) raised.push({ event, orderIds: latestFirst(orders).map(({ id }) => id) });
+    if (order === undefined) raised.push({ event, orders: unfitOrders(event, orders) });
     else explained.push({ event, orderId: order.id });
   }
   return { explained, raised, joined, ledger: withoutOld(entries, changes) };
@@ -345,12 +382,27 @@ function explainingOrder(
 }
 
 function canExplain(order: NameOrder, event: NameEvent): boolean {
+  return whyUnfit(order, event) === undefined;
+}
+
+/** Why an order cannot have caused an event; undefined when it can. */
+function whyUnfit(order: NameOrder, event: NameEvent): UnfitOrder['why'] | undefined {
   const windowMs = EXPLAINS_FOR_MS[order.task][event.kind];
-  if (windowMs === undefined || order.state === 'refused') return false;
+  if (windowMs === undefined) return 'other_task';
+  if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
-  const inTime =
-    sentAt <= event.firstSeenAfter.getTime() + SKEW_MS && sentAt + windowMs >= event.lastSeenBefore.getTime();
-  return inTime && isWhatWasAskedFor(order, event);
+  if (sentAt > event.firstSeenAfter.getTime() + SKEW_MS) return 'sent_later';
+  if (sentAt + windowMs < event.lastSeenBefore.getTime()) return 'too_old';
+  return isWhatWasAskedFor(order, event) ? undefined : 'other_content';
+}
+
+/** Of an event that none of them explains: one that could have explains another change already. */
+function unfitOrders(event: NameEvent, orders: readonly NameOrder[]): UnfitOrder[] {
+  return latestFirst(orders).map((order) => ({
+    id: order.id,
+    task: order.task,
+    why: whyUnfit(order, event) ?? 'used',
+  }));
 }
 
 function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after }: NameEvent): boolean {

@@ -83,9 +83,9 @@ export interface ImpactInput {
 
 /** Facts that tell what lives on a name. */
 const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
-const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
+export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** A mail server that says that there is none (RFC 7505). */
-const NO_MAIL = '0 .';
+export const NO_MAIL = '0 .';
 const TRANSFER_LOCKS: readonly string[] = ['client transfer prohibited', 'server transfer prohibited'];
 /** From the worst on; no item stands before one of a worse severity. */
 const CODES: readonly ImpactItem['code'][] = [

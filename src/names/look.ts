@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import type { RdapAnswer, RdapClient } from '../rdap/client.ts';
+import { newAlarms } from './alarm.ts';
 import { type NameOrder, reconcile } from './alarms.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation } from './history.ts';
@@ -14,6 +15,10 @@ export interface NameContext {
   readonly endsAt: Date | undefined;
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
+  /** Something has happened to it that nobody has explained: more may follow. */
+  readonly isAlarmed: boolean;
+  /** People have tagged it as one that must not be lost. */
+  readonly isGuarded: boolean;
 }
 
 /** What a look at a watched name works with. */
@@ -57,11 +62,12 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
     orders: context.orders,
     ledger: known.ledger,
   });
+  const alarms = newAlarms(name, raised, now);
   const { inMotion, unsettled } = motionOf(merged.history);
   const scheduled: ScheduledName = {
     endsAt: context.endsAt,
-    guarded: false,
-    inMotion: inMotion || context.hasOpenOrder,
+    guarded: context.isGuarded,
+    inMotion: inMotion || context.hasOpenOrder || context.isAlarmed || alarms.length > 0,
     unsettled,
   };
   const random = deps.random ?? Math.random;
@@ -72,7 +78,7 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
         ? registryAt
         : earlier(known.nextRegistryAt, next('registry'))
       : afterRegistry(registry, next('registry'), now);
-  const isKept = await deps.store.save(known, {
+  const after: ObservedName = {
     ...known,
     history: merged.history,
     ledger,
@@ -80,13 +86,10 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
     nextRegistryAt,
     isRegistryReserved: registry === undefined && registryAt > known.nextRegistryAt,
     isUrgent: isUrgent(scheduled, now),
-  });
-  if (!isKept) return;
-  for (const { event, orderIds } of raised) {
-    deps.log.warn(
-      { name, kind: event.kind, fact: event.fact, orderIds },
-      'a name has changed, and no order explains it',
-    );
+  };
+  if (!(await deps.store.save(known, after, alarms))) return;
+  for (const { kind, fact, id } of alarms) {
+    deps.log.warn({ name, kind, fact, alarmId: id }, 'a name has changed, and no order explains it');
   }
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
-import type { NameOrder, NameTask } from './alarms.ts';
+import type { Alarm } from './alarm.ts';
+import { idOfAlarm, type NameOrder, type NameTask } from './alarms.ts';
 import type { ImpactTask } from './impact.ts';
 
 /*
@@ -67,6 +68,18 @@ export function ordersOfName(
   return decided === undefined
     ? sent
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
+}
+
+/** Transfers that were under way without an order, and of which somebody has said that they are the team's own. */
+export function expectedTransfers(alarms: readonly Alarm[]): NameOrder[] {
+  return alarms
+    .filter(({ kind, explained }) => kind === 'pending_transfer' && explained !== undefined)
+    .map(({ id, lastSeenBefore }) => ({
+      id: idOfAlarm(id),
+      task: 'transfer',
+      state: 'succeeded',
+      sentAt: lastSeenBefore,
+    }));
 }
 
 function stateOf({ state, result }: OrderItem): NameOrder['state'] {

@@ -3,26 +3,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
+import { type Alarms, createAlarms } from './alarm-cases.ts';
 import type { LedgerEntry } from './alarms.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation, type NameHistory } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
-import { ordersOfName } from './name-orders.ts';
+import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
+import { createEvidenceLook } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
-import type { ImpactStore, ObservationStore } from './ports.ts';
+import { GUARDED } from './portfolio.ts';
+import type { AlarmStore, ImpactStore, ObservationStore, TagSource } from './ports.ts';
 import { createLookPlanner } from './schedule.ts';
 
 /** The parts that the use cases of names are joined from. */
 export interface NamesParts {
   readonly store: ObservationStore;
   readonly impacts: ImpactStore;
+  readonly alarms: AlarmStore;
+  /** An alarm has changed: Slack has to be told. */
+  readonly alarmChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
-  readonly expiry: Pick<Expiry, 'find'>;
-  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar' | 'evidence'>;
+  readonly tags: TagSource;
+  readonly rdap: Pick<RdapClient, 'fetchRecord' | 'lookup'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
   /** The same for a person who waits: gives each server less time. */
@@ -48,10 +56,18 @@ export interface Names {
   followWatchList(): Promise<void>;
   /** Names whose look is due, claimed for this process. */
   claimDue(limit: number): Promise<readonly string[]>;
+  /** Has a watched name looked at as soon as possible. */
+  requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
   /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
   known(name: string): Promise<KnownName>;
+  /** Whether a name is tagged `guarded`. */
+  isGuarded(name: string): Promise<boolean>;
+  /** Changes that no order explains, and what people make of them. */
+  readonly alarms: Alarms;
+  /** What public records tell of an order whose answer was lost. */
+  readonly evidence: LookForEvidence;
   /** What hangs on names. */
   readonly impacts: Impacts;
 }
@@ -62,6 +78,10 @@ const LEASE_MS = 2 * 60_000;
 const LOOKS_PER_HOUR = 12_000;
 /** Orders of one name that can explain what has changed. */
 const ORDERS_LOOKED_AT = 50;
+/** Alarms of one name that people may have said something about. */
+const ALARMS_LOOKED_AT = 10;
+/** A name is looked at every few hours for so long after a change that nobody has explained: thefts come in steps. */
+const ALARMED_MS = 30 * 86_400_000;
 /** Slack gives a command three seconds. */
 const QUICK_MS = 1_800;
 
@@ -79,15 +99,27 @@ export function createNames(parts: NamesParts): Names {
     log,
   };
 
+  /** Whether people have tagged a name as one that must not be lost. */
+  async function isGuarded(name: string): Promise<boolean> {
+    return (await parts.tags.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
+  }
+
   async function contextOf(name: string): Promise<NameContext> {
-    const [watched, orders] = await Promise.all([
+    const [watched, alarms, orders, guarded] = await Promise.all([
       parts.expiry.find(name),
+      parts.alarms.ofName(name, ALARMS_LOOKED_AT),
       parts.orders.list({ name, limit: ORDERS_LOOKED_AT }),
+      isGuarded(name),
     ]);
     return {
       endsAt: watched?.expiry?.at,
-      orders: ordersOfName(name, orders, watched),
+      orders: [...ordersOfName(name, orders, watched), ...expectedTransfers(alarms)],
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
+      isAlarmed: alarms.some(
+        ({ explained, raisedAt }) =>
+          explained === undefined && now().getTime() - raisedAt.getTime() < ALARMED_MS,
+      ),
+      isGuarded: guarded,
     };
   }
 
@@ -128,6 +160,7 @@ export function createNames(parts: NamesParts): Names {
 
   return {
     followWatchList: () => store.followWatchList(now()),
+    requestLook: (name) => store.requestLook(name, now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
     async look(name) {
       try {
@@ -139,9 +172,24 @@ export function createNames(parts: NamesParts): Names {
     },
 
     known,
+    isGuarded,
+    alarms: createAlarms({
+      store: parts.alarms,
+      isGuarded,
+      trustRegistrar: parts.expiry.trustRegistrar,
+      changed: parts.alarmChanged,
+      now,
+    }),
+    evidence: createEvidenceLook({
+      rdap: parts.rdap,
+      historyOf: async (name) => (await store.find(name))?.history,
+      ordersOf: async (name) => (await contextOf(name)).orders,
+      otherwise: parts.expiry.evidence,
+    }),
     impacts: createImpacts({
       ...parts,
       historyOf: async (name) => (await known(name)).history,
+      watchedHistory: async (name) => (await store.find(name))?.history,
     }),
   };
 }

@@ -1,9 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDemoContext } from '../accounts/account.ts';
 import type { DnsClient } from '../dns/client.ts';
 import type { Log } from '../log.ts';
-import type { Order } from '../orders/order.ts';
+import type { DelegationLook } from '../orders/delegation.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
+import type { FormerNameServers } from '../orders/undo.ts';
 import { type Dependents, findDependents } from './dependents.ts';
+import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { currentFacts, type NameHistory } from './history.ts';
 import { type Certainty, type Impact, type ImpactTask, impactOf } from './impact.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
@@ -19,6 +23,8 @@ export interface ImpactDeps {
   readonly quickDns: DnsClient;
   /** What is known of a name; where nobody has looked at it yet, what can be seen quickly. */
   readonly historyOf: (name: string) => Promise<NameHistory>;
+  /** What is known of a watched name; undefined when nobody looks at it. */
+  readonly watchedHistory: (name: string) => Promise<NameHistory | undefined>;
   readonly now: () => Date;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -32,6 +38,10 @@ export interface Impacts {
   ofName(name: string, task: ImpactTask): Promise<Impact>;
   /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
   inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
+  /** The nameservers that a name had before an order changed them. */
+  former(order: Order): Promise<FormerNameServers>;
+  /** Whether the nameservers that an order has set answer for its name. */
+  delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
   /** What an order was asked with. */
   asked(order: Order): Promise<Impact | undefined>;
   /**
@@ -40,6 +50,8 @@ export interface Impacts {
    * @returns `none`: nothing is lost by it
    */
   forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
+  /** Whether what hangs on an order can be seen by who approves it; waits a moment for a look that is under way. */
+  isKnown(order: Order): Promise<boolean>;
 }
 
 const DAY_MS = 86_400_000;
@@ -50,6 +62,8 @@ const QUICK_MS = 1_200;
 /** What an approver reads is not older than this when the card is shown. */
 const FRESH_MS = 10 * 60_000;
 const THOROUGH_MS = 30_000;
+/** Who approves waits for it, and Slack for them. */
+const APPROVAL_WAIT_MS = 1_500;
 
 interface Question {
   readonly name: string;
@@ -60,9 +74,17 @@ interface Question {
 export function createImpacts(deps: ImpactDeps): Impacts {
   const { impacts, now, log } = deps;
   /** Orders that are being looked at. */
-  const underWay = new Set<string>();
+  const underWay = new Map<string, Promise<void>>();
 
-  async function find({ name, task, newNameServers }: Question, dns: DnsClient, ms: number): Promise<Impact> {
+  async function find(question: Question, dns: DnsClient, ms: number): Promise<Impact> {
+    return (await findWithHistory(question, dns, ms)).impact;
+  }
+
+  async function findWithHistory(
+    { name, task, newNameServers }: Question,
+    dns: DnsClient,
+    ms: number,
+  ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
     const [history, dependents] = await Promise.all([deps.historyOf(name), dependentsOf(name)]);
     const facts = currentFacts(history, now(), MAX_AGE_MS);
     const checks =
@@ -71,7 +93,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
         : await within(ms, (signal) =>
             checkNameservers(dns, { name, current: facts }, newNameServers, signal),
           );
-    return impactOf({ task, facts, dependents, checks });
+    return { impact: impactOf({ task, facts, dependents, checks }), history };
   }
 
   async function dependentsOf(name: string): Promise<Dependents | undefined> {
@@ -105,9 +127,13 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     }
   }
 
-  async function lookThoroughly(order: Order, question: Question): Promise<void> {
-    if (underWay.has(order.id)) return;
-    underWay.add(order.id);
+  function lookThoroughly(order: Order, question: Question): Promise<void> {
+    const look = underWay.get(order.id) ?? saveImpact(order, question);
+    underWay.set(order.id, look);
+    return look;
+  }
+
+  async function saveImpact(order: Order, question: Question): Promise<void> {
     try {
       const impact = await find(question, deps.dns, THOROUGH_MS);
       await impacts.saveImpact(order.id, impact, now(), 'thorough');
@@ -119,11 +145,32 @@ export function createImpacts(deps: ImpactDeps): Impacts {
   }
 
   return {
+    async former(order) {
+      const name = order.items[0]?.name ?? '';
+      const [history, atAsking] = await Promise.all([
+        deps.watchedHistory(name),
+        impacts.nameServersOf(order.id),
+      ]);
+      return formerNameServers(order, history, atAsking);
+    },
+
+    async delegation(order, { name }) {
+      const hosts = askedNameServers(order);
+      // The names of the demo system are not those of the DNS.
+      if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
+      const checks = await within(THOROUGH_MS, (signal) =>
+        checkNameservers(deps.dns, { name, current: {} }, hosts, signal),
+      );
+      return delegationOf(checks);
+    },
+
     async atAsking(order) {
       const question = questionOf(order);
       if (question === undefined) return undefined;
-      const impact = await find(question, deps.quickDns, QUICK_MS);
+      const { impact, history } = await findWithHistory(question, deps.quickDns, QUICK_MS);
       await impacts.saveImpact(order.id, impact, now(), 'quick');
+      const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
+      if (before !== undefined) await impacts.saveNameServers(order.id, before);
       return impact;
     },
 
@@ -150,7 +197,28 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       if (order.state === 'PENDING' && isOld) void lookThoroughly(order, question);
       return found ?? 'unseen';
     },
+
+    async isKnown(order) {
+      const question = questionOf(order);
+      if (question === undefined || (await impacts.impactOf(order.id)) !== undefined) return true;
+      const waited = new AbortController();
+      await Promise.race([
+        lookThoroughly(order, question),
+        sleep(APPROVAL_WAIT_MS, undefined, { ref: false, signal: waited.signal }).catch(() => undefined),
+      ]);
+      waited.abort();
+      return (await impacts.impactOf(order.id)) !== undefined;
+    },
   };
+}
+
+function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLook {
+  if (checks === undefined || checks.length === 0) return { kind: 'unknown' };
+  const hosts = checks
+    .filter(({ state }) => state !== 'authoritative' && state !== 'unseen')
+    .map(({ host }) => host);
+  if (hosts.length > 0) return { kind: 'not_answering', hosts };
+  return checks.some(({ state }) => state === 'unseen') ? { kind: 'unknown' } : { kind: 'answering' };
 }
 
 function questionOf(order: Order): Question | undefined {

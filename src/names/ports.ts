@@ -1,7 +1,12 @@
+import type { Alarm, NewAlarm } from './alarm.ts';
 import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
+import type { ImportRow } from './details-import.ts';
+import type { NameFilter } from './filter.ts';
 import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
+import type { DetailsChange, NameDetails } from './portfolio.ts';
+import type { Preset, PresetContent } from './presets.ts';
 
 /** A name that is looked at again and again, and what the looks have shown. */
 export interface ObservedName {
@@ -35,10 +40,10 @@ export interface ObservationStore {
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Keeps what a look gave and ends the claim.
+   * Keeps what a look gave, with the alarms that it raises in the same transaction, and ends the claim.
    * @returns false when somebody else has kept a look since `before` was read: nothing is kept
    */
-  save(before: ObservedName, after: ObservedName): Promise<boolean>;
+  save(before: ObservedName, after: ObservedName, alarms?: readonly NewAlarm[]): Promise<boolean>;
   /** Watched names whose records mention a name: those that hang on it are among them. */
   mentioning(name: string): Promise<readonly DependentName[]>;
 }
@@ -62,4 +67,150 @@ export interface ImpactStore {
    * After a thorough look Slack is told how the order stands, though it has not changed.
    */
   saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
+  /** Keeps the nameservers that the name of an order has before it changes them: those that were kept first. */
+  saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
+  nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
+}
+
+/** Alarms and where they stand in Slack. Implemented by the store. */
+export interface AlarmStore {
+  find(id: string): Promise<Alarm | undefined>;
+  /** The latest first. */
+  ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  /**
+   * Commits what a person made of an alarm, of which Slack has to be told from `now` on.
+   * @returns false when somebody else was faster: read again
+   */
+  change(before: Alarm, after: Alarm, now: Date): Promise<boolean>;
+  /** Claims alarms of which Slack has to be told and that nobody is at, the longest due first. @returns ids */
+  claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
+  /** The lease of an alarm goes on. */
+  extendTelling(id: string, leaseMs: number): Promise<void>;
+  /** Where the alarm's message stands. */
+  recordMessage(id: string, message: { readonly channelId: string; readonly ts: string }): Promise<void>;
+  /** Slack was told something besides the message. */
+  recordTold(id: string, what: string): Promise<void>;
+  /**
+   * Lets go when all was told.
+   * @param again when its message is to be brought up to date again; undefined: when something happens
+   * @returns false when the alarm has changed meanwhile: there is more to tell
+   */
+  releaseTelling(alarm: Alarm, again: Date | undefined): Promise<boolean>;
+  /** Telling did not work: it is tried again then. */
+  postponeTelling(id: string, until: Date): Promise<void>;
+}
+
+/** A change in the audit log: of what is set for a name, or of a preset. */
+export interface PortfolioChange {
+  readonly kind: 'name' | 'preset';
+  /** The name in ASCII, or what the preset is called. */
+  readonly subject: string;
+  /** What stood there, by field; undefined where there was nothing. */
+  readonly before: Readonly<Record<string, string>> | undefined;
+  readonly after: Readonly<Record<string, string>> | undefined;
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Tags of names, for whoever decides or counts by them. */
+export interface TagSource {
+  /** Every name that is asked for is in the answer; one that is not watched has no tags. @param names in ASCII */
+  tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** A name of the portfolio as lists show it. */
+export interface FoundName extends NameDetails {
+  /** In ASCII. */
+  readonly name: string;
+  readonly expiresAt: Date | undefined;
+  readonly expirySource: string | undefined;
+  readonly registrar: string | undefined;
+}
+
+/** The name that a page begins after. */
+export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
+
+/** A name whose details change. */
+export interface ChangedName {
+  readonly name: string;
+  readonly before: NameDetails;
+  readonly after: NameDetails;
+}
+
+/** What an import would change. */
+export interface ImportPlan {
+  /** Of exactly these changes. */
+  readonly hash: string;
+  readonly changed: readonly ChangedName[];
+  readonly same: number;
+  /** Names that are not on the watch list. */
+  readonly unwatched: readonly string[];
+}
+
+/** What is looked for in the portfolio. */
+export interface NameQuery {
+  readonly filter: NameFilter;
+  /** The filter's owners as user ids, or `none`. */
+  readonly owners: readonly string[];
+  readonly now: Date;
+  readonly cursor: NameCursor | undefined;
+  /** The page before the cursor, the nearest name first. */
+  readonly isBackward: boolean;
+  readonly limit: number;
+}
+
+/** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
+export interface PortfolioStore extends TagSource {
+  /** @returns undefined when the name is not watched */
+  find(name: string): Promise<NameDetails | undefined>;
+  /** Those that are watched. */
+  findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
+  /**
+   * Changes names in one transaction; names that are not watched are passed over.
+   * @param isAllowed refuses the whole of it where one change is not allowed
+   * @returns the names that were changed, or the one that was refused
+   */
+  change(
+    changes: ReadonlyMap<string, DetailsChange>,
+    by: string,
+    at: Date,
+    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
+  ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
+  /**
+   * Keeps rows of an import, to be applied once somebody has seen what they would change.
+   * @returns what they would change, and what the plan is known by
+   */
+  planImport(rows: readonly ImportRow[], by: string, at: Date): Promise<ImportPlan>;
+  /**
+   * Applies exactly what a plan has shown, once.
+   * @returns `gone` for a plan that was applied or is too old; another plan where the names have changed since
+   */
+  applyImport(
+    hash: string,
+    by: string,
+    at: Date,
+    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
+  ): Promise<
+    { readonly changed: number } | { readonly refused: string } | { readonly stale: ImportPlan } | 'gone'
+  >;
+  /** Names that a filter finds, in its order. */
+  page(query: NameQuery): Promise<readonly FoundName[]>;
+  /** How many names a filter finds, by zone. */
+  zones(query: NameQuery): Promise<readonly { readonly zone: string; readonly count: number }[]>;
+  /** Everybody who owns a name. */
+  owners(): Promise<readonly string[]>;
+  /** Every change of names and presets from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<PortfolioChange>;
+}
+
+/** Named sets of contacts and nameservers. Implemented by the store; every change leaves a line in the audit log. */
+export interface PresetStore {
+  /** By name. */
+  list(): Promise<readonly Preset[]>;
+  /** @returns `taken` when another preset is called so */
+  add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;
+  replace(id: string, preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken' | 'gone'>;
+  /** @returns the one that was taken away, if it was there */
+  remove(id: string, by: string, at: Date): Promise<Preset | undefined>;
 }

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
-import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import {
+  asciiName,
+  cleanText,
+  event,
+  fitting,
+  jCard,
+  nameserver,
+  optionalText,
+} from '../rdap/record-parts.ts';
 import { readRfc3339 } from '../rdap/registration.ts';
 import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, unseen } from './facts.ts';
 
@@ -9,16 +17,14 @@ import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, 
  * that leaves a member out has not said that there is none.
  */
 
-const MAX_TEXT = 200;
 const MAX_ITEMS = 50;
 
 const list = z.array(z.unknown()).optional().catch(undefined);
-const text = z.string().optional().catch(undefined);
 
 const domainObject = z.object({
   objectClassName: z.literal('domain'),
-  ldhName: text,
-  unicodeName: text,
+  ldhName: optionalText,
+  unicodeName: optionalText,
   status: list,
   events: list,
   entities: list,
@@ -26,15 +32,16 @@ const domainObject = z.object({
   secureDNS: z.unknown().optional(),
   redacted: list,
 });
-const nameserver = z.object({ ldhName: text, unicodeName: text });
-const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
-const entity = z.object({ roles: list, handle: text, publicIds: list, vcardArray: z.unknown().optional() });
+const entity = z.object({
+  roles: list,
+  handle: optionalText,
+  publicIds: list,
+  vcardArray: z.unknown().optional(),
+});
 const publicId = z.object({
   type: z.string(),
   identifier: z.union([z.string(), z.number()]).transform(String),
 });
-/** Properties of a jCard (RFC 7095): name, parameters, type, values. */
-const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 const property = z.tuple([z.string(), z.unknown(), z.unknown()], z.unknown());
 const secureDns = z.object({ delegationSigned: z.boolean().optional().catch(undefined), dsData: list });
 /** RFC 9537, 4.2. */
@@ -70,7 +77,7 @@ export function observeRegistryRecord(body: unknown, name: string, at: Date): Ob
       registry_nameservers:
         record.nameservers === undefined
           ? unseen('not_told')
-          : seen(each(nameserver, record.nameservers).map(hostOf).filter(isFilled)),
+          : seen(each(nameserver, record.nameservers).filter(isFilled)),
       secure_dns: secureDnsOf(record.secureDNS),
       owner: ownerOf(record.entities, record.redacted),
       registered_at: dateOf(events, 'registration'),
@@ -94,7 +101,7 @@ function everyFact(fact: Fact): Facts {
 
 /** Registries write a status as RFC 8056 says, or as EPP does: `clientTransferProhibited`. */
 function statusOf(status: string): string {
-  const words = clean(status)
+  const words = cleanText(status)
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replace(/\s+/g, ' ')
     .toLowerCase();
@@ -108,9 +115,9 @@ function registrarOf(entities: readonly unknown[] | undefined): Fact {
   const [fullName = registrar.handle] = valuesOf(registrar.vcardArray, 'fn').flatMap((value) =>
     typeof value === 'string' ? value : [],
   );
-  const called = clean(fullName ?? '').replace(/\s+/g, ' ');
+  const called = cleanText(fullName ?? '').replace(/\s+/g, ' ');
   const parts = [
-    ...(id === undefined ? [] : [`iana:${clean(id.identifier)}`]),
+    ...(id === undefined ? [] : [`iana:${cleanText(id.identifier)}`]),
     ...(called === '' ? [] : [`name:${called}`]),
   ];
   return parts.length === 0 ? unseen('not_told') : seen(parts);
@@ -194,19 +201,9 @@ function valuesOf(card: unknown, name: string): unknown[] {
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
 
-function hostOf({ ldhName, unicodeName }: z.output<typeof nameserver>): string {
-  return asciiName(ldhName ?? unicodeName ?? '');
-}
-
-function asciiName(name: string): string {
-  return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
-}
-
+/** The members that fit; whatever a registry sends, only so many are read. */
 function each<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
-  return (values ?? []).slice(0, MAX_ITEMS).flatMap((value) => {
-    const parsed = schema.safeParse(value);
-    return parsed.success ? [parsed.data] : [];
-  });
+  return fitting(schema, (values ?? []).slice(0, MAX_ITEMS));
 }
 
 function isText(value: unknown): value is string {
@@ -218,12 +215,5 @@ function isFilled(value: string): boolean {
 }
 
 function normalText(value: string): string {
-  return clean(value.normalize('NFKC')).replace(/\s+/g, ' ').toLowerCase();
-}
-
-function clean(value: string): string {
-  return value
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
-    .trim()
-    .slice(0, MAX_TEXT);
+  return cleanText(value.normalize('NFKC')).replace(/\s+/g, ' ').toLowerCase();
 }

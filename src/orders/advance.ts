@@ -1,16 +1,21 @@
 import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.ts';
 import { changeOrder } from './change.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
+import { type LookAtDelegation, recordDelegations } from './delegation.ts';
 import { dueAt, unfollowedItems } from './due.ts';
+import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import type { Order } from './order.ts';
+import type { Directory } from './ports.ts';
 
-export interface AdvanceDeps extends ExecuteDeps {
+export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
+  readonly directory: Directory;
   /** Takes the success of an item into the watch list, once however often it is asked to. */
   readonly follow: (order: Order, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
   readonly lookWhetherShown: IsShownByRegistry;
+  readonly lookAtDelegation: LookAtDelegation;
   /** Requests to the service under way at shutdown are given up. */
   readonly stopSending: AbortSignal;
   /** Look-ups under way at shutdown are given up. */
@@ -28,7 +33,9 @@ export async function advance(deps: AdvanceDeps, orderId: string): Promise<void>
     case 'DRAFT':
       return;
     case 'PENDING':
-      if (!(await expireOrder(deps, orderId)).ok) await remindApprovers(deps, orderId);
+      if ((await expireOrder(deps, orderId)).ok) return;
+      await remindApprovers(deps, orderId);
+      await escalateOrder(deps, orderId);
       return;
     case 'APPROVED':
       return executeOrder(deps, orderId, deps.stopSending);
@@ -55,6 +62,7 @@ async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
     const looking = { ...deps, signal: deps.stopLooking };
     await resolveByEvidence({ ...looking, look: deps.lookForEvidence }, order);
     await recordRegistryConfirmations({ ...looking, look: deps.lookWhetherShown }, order);
+    await recordDelegations({ ...looking, look: deps.lookAtDelegation }, order);
     if (deps.stopLooking.aborted) return;
   }
   const items = order.items.map((item) => (followed.has(item.n) ? { ...item, isFollowed: true } : item));

@@ -1,5 +1,4 @@
-import { CsvError, parse } from 'csv-parse/sync';
-import { z } from 'zod';
+import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -101,7 +100,8 @@ function readableStart(bytes: Uint8Array): string {
 export function readBulkFile(task: BulkTask, text: string): ReadFile {
   let records: readonly CsvRecord[];
   try {
-    records = parseCsv(text);
+    // Spreadsheets leave rows of empty cells behind.
+    records = parseCsv(text).filter(({ cells }) => cells.some((cell) => cell !== ''));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const { lines } = error;
@@ -120,28 +120,6 @@ export function readBulkFile(task: BulkTask, text: string): ReadFile {
 
 function refused(issue: FileIssue): ReadFile {
   return { ok: false, issues: [issue] };
-}
-
-interface CsvRecord {
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
-const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
-
-function parseCsv(text: string): CsvRecord[] {
-  const [firstLine = ''] = text.trimStart().split(/[\r\n]/, 1);
-  const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
-  const records = parse(text, {
-    bom: true,
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_empty_values: true,
-    trim: true,
-  });
-  return csvRecords.parse(records).map(({ info, record }) => ({ line: info.lines, cells: record }));
 }
 
 /** A heading as the column it means: `Name Servers` is `nameservers`. */
@@ -168,9 +146,6 @@ function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: rea
   ];
 }
 
-/** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
-const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
-
 type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ReadRow {
   readonly row: BulkRow | BadRow;
@@ -178,13 +153,10 @@ interface ReadRow {
   readonly said: string;
 }
 
-function readRow(task: BulkTask, columns: readonly string[], { line, cells }: CsvRecord): ReadRow {
+function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
   const given: Cells = Object.fromEntries(
-    columns.map((column, at) => {
-      const cell = cells[at] ?? '';
-      // An auth code may begin with any character.
-      return [column, column === 'auth' ? cell : cell.replace(FORMULA_GUARD, '')];
-    }),
+    // An auth code may begin with any character.
+    columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
   );
   const name = given.name ?? '';
   const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });

@@ -1,5 +1,5 @@
 import type { Secret } from '../service/secret.ts';
-import { planHash } from './bulk.ts';
+import { bulkInput, planHash } from './bulk.ts';
 import type { InputIssue } from './input-issue.ts';
 import type { OrderTaskName } from './order.ts';
 import type { OrderTask } from './order-task.ts';
@@ -32,7 +32,7 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
   if (new Set(names).size < names.length) issues.push({ field: 'name', code: 'unreadable' });
   return issues.length > 0 || rows.length === 0
     ? { ok: false, issues: issues.length > 0 ? issues : [{ field: 'name', code: 'no_names' }] }
-    : { ok: true, input: {}, names };
+    : { ok: true, input: bulkInput(rows), names };
 }
 
 /** What a new order of rows keeps of its plan. */

@@ -200,9 +200,21 @@ function canonical(value: unknown): string {
   );
 }
 
+/** What an order of rows asks for as a whole: the periods by name, which its price goes by. */
+export function bulkInput(rows: readonly { readonly name: string; readonly input?: unknown }[]): unknown {
+  const periods = rows.flatMap(({ name, input }) => {
+    const period = periodOf(input);
+    return period === undefined ? [] : [[name, period] as const];
+  });
+  return periods.length === 0 ? {} : { periods: Object.fromEntries(periods) };
+}
+
 /** Whether the rows of an order are those that its hash was made of. */
 export function isAsPlanned(order: Pick<Order, 'task' | 'items' | 'bulk' | 'input'>): boolean {
   if (order.bulk === undefined) return true;
   const rows = order.items.map((item) => ({ name: item.name, input: inputOfItem(order, item) }));
-  return planHash(order.task, rows) === order.bulk.hash;
+  return (
+    planHash(order.task, rows) === order.bulk.hash &&
+    canonicalInput(order.input) === canonical(bulkInput(rows))
+  );
 }

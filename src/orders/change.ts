@@ -7,7 +7,7 @@ import { transition } from './state-machine.ts';
 export type Decision =
   | {
       readonly event: OrderEvent;
-      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs'>;
+      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation'>;
     }
   | { readonly refusal: Refusal };
 

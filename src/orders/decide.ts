@@ -1,50 +1,63 @@
 import type { TeamSettings } from '../config.ts';
+import { approvalProgress } from '../policy/approvals.ts';
+import type { PolicySource, StandInSource } from '../policy/ports.ts';
+import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
+import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
 import { isAsPlanned } from './bulk.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { inputOfItem, type Order, type OrderItem, pricedInputs, waitingItems } from './order.ts';
+import { inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, refusalToDecide, validApprovers } from './policy.ts';
-import type { Directory, OrderStore, PriceOf } from './ports.ts';
+import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
+import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
-export interface DecideDeps {
+export interface DecideDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: PolicySource;
+  readonly ruleFacts: RuleFacts;
+  readonly standIns: StandInSource;
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
+  /** Whether what hangs on an order’s name has been seen; waits a moment for it. Always, when left out. */
+  readonly isImpactKnown?: (order: Order) => Promise<boolean>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
 
-/**
- * Which of some people may approve at this moment: those who are listed, and the members of the groups listed. Slack
- * allows few questions about groups, so it is asked only about people who are not listed themselves.
- * @param options.allGroups ask about the groups in any case, to know which cannot be read
- */
-export async function currentPolicy(
-  deps: Pick<DecideDeps, 'settings' | 'directory'>,
-  userIds: readonly string[],
-  { allGroups = false } = {},
-): Promise<ApprovalPolicy> {
-  const { directory } = deps;
+/** What a decision about an order rests on, read afresh. */
+interface Grounds {
+  readonly current: CurrentDemand;
+  readonly known: KnownPeople;
+  /** Which of the people concerned may decide. */
+  readonly policy: ApprovalPolicy;
+}
+
+/** @param userIds the people concerned */
+async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly string[]): Promise<Grounds> {
+  const current = await demandOf(deps, order);
+  const { settings } = current;
+  // Where a rule refuses it by now, those may deny it who could approve it when it was asked for.
+  const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
+  const demand = deciders(named, settings, order);
+  const known = await readPeople(deps, demand.requirements, userIds);
+  const requesters = requestersOf(order);
+  const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, deps.now());
+  return { current, known, policy };
+}
+
+/** Of an order that no longer waits nothing is evaluated anew. */
+async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
+  if (order.state === 'PENDING') return currentDemand(deps, order);
   const settings = await deps.settings();
-  const listed = new Set(settings.approvers.filter((id) => !id.startsWith('S')));
-  const needsGroups = allGroups || userIds.some((userId) => !listed.has(userId));
-  const groups = needsGroups ? settings.approvers.filter((id) => id.startsWith('S')) : [];
-  const members = await Promise.all(groups.map((group) => directory.membersOf(group)));
-  for (const member of members.flat()) if (member !== undefined) listed.add(member);
-  const entitled = userIds.filter((userId) => listed.has(userId));
-  const memberships = await Promise.all(entitled.map((userId) => directory.membership(userId)));
-  return {
-    approvers: new Set(entitled.filter((_, index) => memberships[index] === 'member')),
-    unconfirmed: new Set(entitled.filter((_, index) => memberships[index] === 'unknown')),
-    unreadableGroups: groups.filter((_, index) => members[index] === undefined),
-    allowSelfApproval: settings.allowSelfApproval,
-  };
+  const asked = askedDemand(order, settings);
+  return { settings, demand: asked, asked, policyVersion: order.policyVersion ?? 0, isStricter: false };
 }
 
 /**
@@ -55,15 +68,21 @@ export async function approveOrder(
   deps: DecideDeps,
   orderId: string,
   userId: string,
+  reason?: string,
 ): Promise<ChangeOutcome> {
   let isPart = false;
   const outcome = await changeOrder(deps, orderId, async (order) => {
     isPart = false;
     const earlier = order.approvals.map((approval) => approval.userId);
-    const givers = [...earlier, userId];
-    const policy = await currentPolicy(deps, givers);
+    // It may take a moment, so that what decides is read after it.
+    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
+    const grounds = await groundsOf(deps, order, [...earlier, userId]);
+    const { policy } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', policy);
-    if (refusal !== undefined) return { refusal };
+    const names = order.items.map(({ name }) => name);
+    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    const { reservation, ...budget } = await checkBudgets(deps, order, price, [...earlier, userId]);
+    if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
     if (order.state === 'PENDING') {
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
@@ -76,19 +95,81 @@ export async function approveOrder(
         return { event: stop };
       }
     }
-    const valid = validApprovers(order, givers, policy);
-    // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
-    const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
-    if (doubtful !== undefined && valid.length < order.approvalsRequired)
-      return { refusal: { code: 'membership_unknown', userId: doubtful } };
-    const { unreadableGroups } = policy;
-    const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, ...pricedInputs(order) });
-    return { event: { type: 'approved', by: userId, validApprovers: valid, unreadableGroups, price } };
+    return approval(deps, order, userId, {
+      ...grounds,
+      ...{ budget, reservation, isImpactUnknown, price, reason },
+    });
   });
   return isPart && outcome.ok && outcome.order.state === 'PENDING'
-    ? approveOrder(deps, orderId, userId)
+    ? approveOrder(deps, orderId, userId, reason)
     : outcome;
+}
+
+interface ApprovalGrounds extends Grounds {
+  /** Nobody has seen yet what hangs on the name. */
+  readonly isImpactUnknown: boolean;
+  /** What it costs, as JSON. */
+  readonly price: unknown;
+  /** The budgets that it exceeds, and the admins among those who approve. */
+  readonly budget: Pick<BudgetCheck, 'over' | 'admins'>;
+  readonly reservation: BudgetCheck['reservation'];
+  /** What the approver says to it. */
+  readonly reason: string | undefined;
+}
+
+/** What the approval of somebody who may give one makes of an order. */
+async function approval(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+  { current, known, policy, budget, reservation, isImpactUnknown, price, reason }: ApprovalGrounds,
+): Promise<Decision> {
+  const { demand, policyVersion, isStricter } = current;
+  if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const earlier = order.approvals.map((approval) => approval.userId);
+  const { isApproved, requirements } = approvalProgress(demand, {
+    requesters: requestersOf(order),
+    approvals: [...earlier, userId],
+    people: known.people,
+    allowSelfApproval: policy.allowSelfApproval,
+    now: deps.now(),
+  });
+  const valid = [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
+  // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
+  const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
+  if (doubtful !== undefined && !isApproved)
+    return { refusal: { code: 'membership_unknown', userId: doubtful } };
+  if (!valid.includes(userId) && !budget.admins.includes(userId)) {
+    return requirements.length === 0
+      ? { refusal: { code: 'over_budget', over: budget.over } }
+      : { refusal: { code: 'stand_in_not_needed' } };
+  }
+  const { unreadableGroups } = policy;
+  const progress = {
+    isApproved,
+    policyVersion,
+    isStricter,
+    requirements: requirements.map(({ requirement: { rule, needed, approvers }, counted }) => ({
+      rule,
+      needed,
+      approvers,
+      given: counted,
+    })),
+  };
+  return {
+    event: {
+      type: 'approved',
+      by: userId,
+      validApprovers: valid,
+      unreadableGroups,
+      price,
+      progress,
+      budget,
+      isImpactUnknown,
+      reason,
+    },
+    extra: { reservation },
+  };
 }
 
 /** An approver says no. */
@@ -98,20 +179,31 @@ export async function denyOrder(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  const policy = await currentPolicy(deps, [userId]);
-  return changeOrder(deps, orderId, (order) => {
-    const refusal = refusalToDecide(order, userId, 'deny', policy);
+  return changeOrder(deps, orderId, async (order) => {
+    const refusal = await refusalToDeny(deps, order, userId);
     return refusal === undefined ? { event: { type: 'denied', by: userId, reason } } : { refusal };
   });
 }
 
-/** Why a person may not deny at this moment, asked before the form for the reason opens. */
+/** Why a person may not deny at this moment; asked before the form for the reason opens, too. */
 export async function refusalToDeny(
   deps: DecideDeps,
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  return refusalToDecide(order, userId, 'deny', await currentPolicy(deps, [userId]));
+  const { policy } = await groundsOf(deps, order, [userId]);
+  return refusalToDecide(order, userId, 'deny', policy);
+}
+
+/** Why a person may not approve at this moment, asked before the form for a comment opens. */
+export async function refusalToApprove(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
+  const { policy } = await groundsOf(deps, order, [userId]);
+  return refusalToDecide(order, userId, 'approve', policy);
 }
 
 /** The requester takes a waiting order back. */

@@ -1,13 +1,21 @@
-import { FOLLOWED_TASKS, LOOKED_UP_TASKS, type Order, type OrderItem, type OrderState } from './order.ts';
+import {
+  FOLLOWED_TASKS,
+  LOOKED_UP_TASKS,
+  type Order,
+  type OrderItem,
+  type OrderState,
+  UNDO_HOURS,
+  undoableUntil,
+} from './order.ts';
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 import { nextItems } from './waves.ts';
 
 /*
- * What a row says of what comes next. Pure: the store writes both moments with every change of an order.
+ * When something has to be done about an order next. Pure: the store writes both moments with every change of an order.
  */
 
-/** The states of what is due, by the way that it goes. */
+/** The states of the orders in each lane. */
 export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
   deadlines: ['PENDING', 'EXECUTING'],
   execution: ['APPROVED'],
@@ -16,7 +24,7 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Public records are looked at often at first, when people wait, and later once an hour. */
+/** Public records are asked often for this long, while people wait, and then once an hour. */
 const OFTEN_MS = 60 * MINUTE_MS;
 const OFTEN_EVERY_MS = 5 * MINUTE_MS;
 const LATER_EVERY_MS = 60 * MINUTE_MS;
@@ -24,11 +32,11 @@ const LATER_EVERY_MS = 60 * MINUTE_MS;
 const EVIDENCE_MS = 3 * DAY_MS;
 /** The end of an accepted task that no record has shown by now is not looked for any more. */
 const CONFIRMATION_MS = 30 * DAY_MS;
-/** Slack is told that an order is under way when it takes longer than this; mostly its outcome is there before. */
+/** Slack is told that an order is under way when it takes longer than this; most outcomes are known before. */
 const UNDER_WAY_MS = 1_000;
-/** One in waves changes all the time. */
+/** An order in waves changes all the time. */
 const WAVES_UNDER_WAY_MS = 3_000;
-/** Slack is told that an order was approved when nobody has begun with it for so long. */
+/** Slack is told that an order was approved when no worker has claimed it for this long. */
 const APPROVED_MS = 3_000;
 
 /**
@@ -41,7 +49,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'DRAFT':
       return undefined;
     case 'PENDING':
-      return earliest([order.remindAt, order.expiresAt]);
+      return earliest([order.remindAt, order.escalateAt, order.expiresAt]);
     case 'APPROVED':
       // It waits for a person.
       if (order.bulk?.pause !== undefined) return undefined;
@@ -55,12 +63,13 @@ export function dueAt(order: Order, at: Date): Date | undefined {
         : earliest([
             ...unknownItems(order).map(({ sentAt }) => nextLook(sentAt, EVIDENCE_MS, at)),
             ...unconfirmedItems(order).map(({ answeredAt }) => nextLook(answeredAt, CONFIRMATION_MS, at)),
+            ...delegatedItems(order).map((item) => nextDelegationLook(undoableUntil(order, item), at)),
           ]);
   }
 }
 
 /**
- * When Slack has to be told how an order stands. Undefined: it is nobody's business yet.
+ * When Slack has to be told how an order stands. Undefined for a draft, which only its requester knows.
  * @param at the moment of the change that leaves the order like this
  */
 export function tellDueAt(order: Order, at: Date): Date | undefined {
@@ -79,14 +88,14 @@ export function unfollowedItems({ task, items }: Pick<Order, 'task' | 'items'>):
     : [];
 }
 
-/** The items that were sent, of which nobody knows what became, and public records may show it. */
+/** The items whose outcome is unknown and that public records may show. */
 export function unknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && LOOKED_UP_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
     : [];
 }
 
-/** The items that the service has accepted, and whose end the registry has not shown yet. */
+/** The items that the service has accepted and that the registry does not show as done yet. */
 export function unconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'SUCCEEDED' && taskNamed(task).acceptedOnly
     ? items.filter(
@@ -96,6 +105,20 @@ export function unconfirmedItems({ task, state, items }: Order): readonly OrderI
           item.result?.confirmedByRegistry !== true,
       )
     : [];
+}
+
+/** The items that have set nameservers, of which it is looked whether they answer. */
+export function delegatedItems(order: Order): readonly OrderItem[] {
+  return order.state === 'SUCCEEDED'
+    ? order.items.filter((item) => undoableUntil(order, item) !== undefined)
+    : [];
+}
+
+/** The last look is at the end, when the offer to undo it ends. */
+function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
+  if (until === undefined || until <= at) return undefined;
+  const forMs = UNDO_HOURS * 60 * MINUTE_MS;
+  return earliest([nextLook(new Date(until.getTime() - forMs), forMs, at), until]);
 }
 
 function nextLook(since: Date | undefined, forMs: number, at: Date): Date | undefined {

@@ -21,7 +21,7 @@ export interface EarlierFinding {
   readonly found: 'done' | 'open';
 }
 
-/** What earlier items say of some names. Pure. */
+/** Which of some names the earlier items have done, or may still do. Pure. */
 export function findingsIn(items: readonly EarlierItem[], names: readonly string[]): EarlierFinding[] {
   const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
   const isOpen = ({ state, late }: EarlierItem) =>
@@ -36,8 +36,8 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
 }
 
 /**
- * What the orders that a retry asks for again say of some of its items.
- * @param asked those that it still has to send, when left out
+ * Which items of a retry the orders that it asks for again have done, or may still do.
+ * @param asked the items that it still has to send when left out
  */
 export async function findEarlier(
   load: (orderId: string) => Promise<Order | undefined>,
@@ -58,7 +58,10 @@ export async function findEarlier(
   );
 }
 
-/** The event that stops the names of the first order found, and of that one alone: each is told with its order. */
+/**
+ * The event that stops the names that belong to the order of the first finding. Those of another order get an event of
+ * their own.
+ */
 export function stopForEarlier(
   order: Order,
   findings: readonly EarlierFinding[],

@@ -16,7 +16,7 @@ import {
   type OrderItem,
   waitingItems,
 } from './order.ts';
-import type { CompletedRequest, OrderTask } from './order-task.ts';
+import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
@@ -44,7 +44,7 @@ export interface ExecuteDeps {
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly findAccount: FindAccount;
   readonly directory: Pick<Directory, 'membership'>;
-  /** Told that the service has accepted an account's credential. */
+  /** Called when the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
   readonly workerId: string;
@@ -53,23 +53,23 @@ export interface ExecuteDeps {
   /** How long after its mark a request may leave; {@link SEND_WITHIN_MS} when left out. */
   readonly sendWithinMs?: number;
   /**
-   * Tells how long that took, in milliseconds since 1970; `Date.now` when left out. No monotonic clock: a virtual
-   * machine that is frozen stops those too.
+   * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970; `Date.now` when
+   * left out. A monotonic clock would not do: it stops with a virtual machine that is frozen.
    */
   readonly wallClock?: () => number;
-  /** Told of every request to the service: task, outcome, seconds. */
+  /** Called after every request to the service. */
   readonly observe: (task: string, outcome: string, seconds: number) => void;
 }
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
-/** What has not left so long after its mark does not leave: by the end of the lease somebody else may settle it. */
+/** A request that has not left this long after its mark is kept back: after the lease somebody may settle the order. */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
-/** Signs of life within one lease. */
+/** Extensions of the lease within one lease. */
 const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
 const PARALLEL_ITEMS = 4;
-/** A secret result can be looked at for this long. */
+/** A secret result is kept for this long. */
 const REVEAL_MS = 60 * 60_000;
 
 /** One claim of an order. */
@@ -82,8 +82,8 @@ interface Worker extends ExecuteDeps {
 }
 
 /**
- * Changes the order of a claim, without reading it anew when nobody else has changed it. A change is a sign of life: what
- * is marked as sent has a whole lease before it.
+ * Changes the order of a claim; it is read again only when somebody else has changed it. Every change renews the lease,
+ * so that an item that is marked as sent has the whole of it to be answered in.
  */
 async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
   const { leaseMs = LEASE_MS } = worker;
@@ -94,7 +94,6 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
   const changing = worker.turn.then(() => changeOrder(worker, worker.latest.id, alive, worker.latest));
   worker.turn = changing.catch(() => undefined);
   const outcome = await changing;
-  // Items are sent side by side: answers may come in another sequence than changes.
   if (outcome.order !== undefined && outcome.order.version > worker.latest.version)
     worker.latest = outcome.order;
   return outcome;
@@ -115,9 +114,9 @@ class ClaimLostError extends Error {
 }
 
 /**
- * Carries an approved order out: claims it, sends one request an item, and commits what became of each.
- * Returns without doing anything when the order is not approved (any more). Where it cannot go out at this moment, it is
- * put off.
+ * Carries an approved order out: claims it, sends one request an item, and commits what became of each. An order that is
+ * not approved, or not any more, is left alone; one that cannot go out at this moment is put off.
+ *
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
  */
 export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
@@ -146,8 +145,9 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
     prepared = await prepare(deps, order);
     // A replica that knows the key carries it out, or this one does once it knows it.
     if (prepared.error instanceof UnknownKeyError) return putOff();
-    // Of each claim its own: a process that lost an order and claims it again is another worker. What its first go
-    // still has to say must not touch what the second one sends. A database that loses commits repeats versions.
+    // Each claim has an id of its own. A process may lose an order and claim it again, and what comes late from the
+    // first claim must not touch what the second one sends. The version does not tell the two apart: a database that
+    // loses commits gives the same version twice.
     const workerId = `${deps.workerId}/${randomUUID()}`;
     return { event: { type: 'claimed', workerId }, extra: { leaseMs } };
   };
@@ -175,54 +175,54 @@ function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
 }
 
 async function sendItems(
-  deps: Worker,
+  worker: Worker,
   order: Order,
   { context, error }: PreparedExecution,
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
-  const dueIn = (current: Order) => nextItems(current).filter((item) => isDue(item, deps.now()));
+  const dueIn = (current: Order) => nextItems(current).filter((item) => isDue(item, worker.now()));
   const due = dueIn(order);
   if (error !== undefined) {
-    deps.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
+    worker.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
-      const outcome = outcomeOfError(deps, task, order, item, error);
-      await commitOutcome(deps, order, item, outcome, signal);
+      const execution = { worker, task, order, item, signal };
+      await commitOutcome(execution, outcomeOfError(execution, error, NOT_BEGUN));
     }
     return;
   }
   if (context === undefined) {
-    await retryUntilCommitted(deps, signal, () =>
-      change(deps, () => ({ event: { type: 'stopped', summary: { code: 'account_gone' } } })),
+    await retryUntilCommitted(worker, signal, () =>
+      change(worker, () => ({ event: { type: 'stopped', summary: { code: 'account_gone' } } })),
     );
     return;
   }
-  const { client } = context;
   const send = async (items: readonly OrderItem[]) => {
     const next = items.values();
     const sendInTurn = async () => {
       for (const item of next) {
-        if (signal.aborted || reasonToPause(deps.latest) !== undefined) return;
-        if (!(await areMembersPresent(deps, signal))) return;
-        await sendItem(deps, task, order, item, client, secretOf(context, item), signal);
+        if (signal.aborted || reasonToPause(worker.latest) !== undefined) return;
+        if (!(await areMembersPresent(worker, signal))) return;
+        await sendItem({ worker, task, order, item, signal }, context);
       }
     };
     await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
   };
   if (order.bulk === undefined) return send(due);
   await sendWaves({
-    workerId: deps.workerId,
-    order: () => deps.latest,
+    workerId: worker.workerId,
+    order: () => worker.latest,
     dueIn,
     send,
-    change: (decide) => retryUntilCommitted(deps, signal, () => change(deps, decide)),
+    change: (decide) => retryUntilCommitted(worker, signal, () => change(worker, decide)),
     signal,
   });
 }
 
 /**
- * Looked at before each item, for an order of many names takes long. Once somebody has left, what has not been sent is
- * stopped; while Slack does not tell, it is left for another claim.
+ * Whether the people of an order are still members. This is asked before each item, because an order of many names
+ * takes long. When somebody has left, the items that have not been sent are stopped; while Slack does not tell, they
+ * are left for another claim.
  */
 async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<boolean> {
   const members = await checkMembers(worker.directory, worker.people);
@@ -233,6 +233,15 @@ async function areMembersPresent(worker: Worker, signal: AbortSignal): Promise<b
     change(worker, () => ({ event: { type: 'stopped', summary } })),
   );
   return false;
+}
+
+/** One item of a claimed order, about to be sent. */
+interface ItemExecution {
+  readonly worker: Worker;
+  readonly task: OrderTask;
+  readonly order: Order;
+  readonly item: OrderItem;
+  readonly signal: AbortSignal;
 }
 
 /** What every request of an order needs. */
@@ -247,7 +256,7 @@ function secretOf({ secret, secrets }: ExecutionContext, item: OrderItem): Secre
   return secrets.get(item.n) ?? secret;
 }
 
-/** What came of gathering that. Neither a context nor an error: the account is gone. */
+/** The context, or why there is none. Neither of the two: the account is gone. */
 interface PreparedExecution {
   readonly context?: ExecutionContext | undefined;
   readonly error?: unknown;
@@ -287,89 +296,111 @@ async function itemSecrets(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap
   );
 }
 
-async function sendItem(
-  deps: Worker,
-  task: OrderTask,
-  order: Order,
-  item: OrderItem,
-  client: ServiceClient,
-  secret: Secret | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = deps;
+async function sendItem(execution: ItemExecution, context: ExecutionContext): Promise<void> {
+  const { worker, order } = execution;
   const startedAt = performance.now();
-  const go: SendResult = { sent: undefined, mayBeDone: false };
-  let markedAt = 0;
-  const beforeSend = async (refusal?: ServiceError) => {
-    go.mayBeDone = false;
-    // Before the commit: the process may be suspended during it.
-    markedAt = wallClock();
-    const again = refusal === undefined ? {} : { again: 'session_ended' as const };
-    const marked = await change(deps, () => ({
-      event: { type: 'sending', workerId: deps.workerId, n: item.n, ...again },
-    }));
-    if (!marked.ok) {
-      if (marked.refusal.code === 'earlier_order') await stopEarlier(deps, order.id);
-      throw refusal === undefined ? new ClaimLostError(marked.refusal.code) : new RetryRefusedError(refusal);
-    }
-    go.sent = marked.order.items.find(({ n }) => n === item.n);
-    go.mayBeDone = true;
-  };
-  const beforeFirstByte = () => {
-    const sinceMs = wallClock() - markedAt;
-    if (sinceMs > sendWithinMs)
-      throw new SuspendedError(`${sinceMs} ms have passed since the mark of sending`);
-  };
-  let outcome: Outcome;
+  const outcome = await requestItem(execution, context);
+  if (outcome === undefined) return;
+  reportOutcome(execution, outcome, (performance.now() - startedAt) / 1_000);
+  await commitOutcome(execution, outcome);
+  if (outcome.answer !== undefined) await worker.accepted(order.account.id);
+}
+
+/** @returns undefined when the claim was lost before the request left: another worker speaks for the item. */
+async function requestItem(
+  execution: ItemExecution,
+  context: ExecutionContext,
+): Promise<Outcome | undefined> {
+  const { worker, task, order, item, signal } = execution;
+  const progress: SendProgress = { sent: undefined, mayBeDone: false };
   try {
-    const answer = await task.send(client, {
+    const answer = await task.send(context.client, {
       input: inputOfItem(order, item),
       name: item.name,
-      secret,
+      secret: secretOf(context, item),
       ctid: item.ctid,
       signal,
-      beforeSend,
-      beforeFirstByte,
+      ...markSending(execution, progress),
     });
-    outcome = {
-      event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result: resultOfResponse(answer, task) },
-      sent: go.sent,
+    const result = resultOfResponse(answer, task);
+    return {
+      event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result },
+      sent: progress.sent,
       answer,
       said: answer.envelope,
     };
   } catch (error) {
-    if (error instanceof ClaimLostError) return;
+    if (error instanceof ClaimLostError) return undefined;
     if (!(error instanceof ServiceError)) {
-      const { sent, mayBeDone } = go;
+      const { sent, mayBeDone } = progress;
       const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
-      deps.log.error({ err: error, ...about }, 'carrying out an order');
+      worker.log.error({ err: error, ...about }, 'carrying out an order');
     }
-    outcome = outcomeOfError(deps, task, order, item, error, go);
-    if (error instanceof ServiceError && error.envelope !== undefined)
-      outcome = { ...outcome, said: error.envelope };
+    const outcome = outcomeOfError(execution, error, progress);
+    const said = error instanceof ServiceError ? error.envelope : undefined;
+    return said === undefined ? outcome : { ...outcome, said };
   }
-  const { event } = outcome;
+}
+
+/** Commits that an item is about to be sent, and keeps a request back that has not left soon after that. */
+function markSending(
+  { worker, order, item }: ItemExecution,
+  progress: SendProgress,
+): Pick<OutgoingRequest, 'beforeSend' | 'beforeFirstByte'> {
+  const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = worker;
+  let markedAt = 0;
+  return {
+    async beforeSend(refusal) {
+      progress.mayBeDone = false;
+      // The clock is read before the commit, because the process may be suspended during it.
+      markedAt = wallClock();
+      const again = refusal === undefined ? {} : { again: 'session_ended' as const };
+      const marked = await change(worker, () => ({
+        event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again },
+      }));
+      if (!marked.ok) {
+        if (marked.refusal.code === 'earlier_order') await stopEarlier(worker, order.id);
+        throw refusal === undefined
+          ? new ClaimLostError(marked.refusal.code)
+          : new RetryRefusedError(refusal);
+      }
+      progress.sent = marked.order.items.find(({ n }) => n === item.n);
+      progress.mayBeDone = true;
+    },
+    beforeFirstByte() {
+      const sinceMs = wallClock() - markedAt;
+      if (sinceMs > sendWithinMs)
+        throw new SuspendedError(`${sinceMs} ms have passed since the mark of sending`);
+    },
+  };
+}
+
+function reportOutcome(
+  { worker, task, order, item }: ItemExecution,
+  { event }: Outcome,
+  seconds: number,
+): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
-  deps.observe(task.name, ended, (performance.now() - startedAt) / 1_000);
+  worker.observe(task.name, ended, seconds);
   // What the answer says of people and things is kept with the order and not in the log.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
-  deps.log.info(
+  worker.log.info(
     { orderId: order.id, ctid: item.ctid, task: task.name, ended, result },
     'request to the service ended',
   );
-  await commitOutcome(deps, order, item, outcome, signal);
-  if (outcome.answer !== undefined) await deps.accepted(order.account.id);
 }
 
-/** A go at an item. */
-interface SendResult {
+/** How far an item's request has come. */
+interface SendProgress {
   /** The item as its last request was marked; undefined while none may have left. */
   sent: OrderItem | undefined;
   /** Nothing proves that this request was not carried out. */
   mayBeDone: boolean;
 }
 
-/** How a try to carry an item out ended, with the answer that was good. */
+const NOT_BEGUN: Readonly<SendProgress> = { sent: undefined, mayBeDone: false };
+
+/** What became of one request, with the answer when it was good. */
 interface Outcome extends SendOutcome {
   readonly answer?: CompletedRequest;
   /** What the service answered, whatever it means. */
@@ -377,15 +408,12 @@ interface Outcome extends SendOutcome {
 }
 
 function outcomeOfError(
-  deps: ExecuteDeps,
-  task: OrderTask,
-  order: Order,
-  item: OrderItem,
+  { worker, task, order, item }: ItemExecution,
   error: unknown,
-  { sent, mayBeDone }: Readonly<SendResult> = { sent: undefined, mayBeDone: false },
+  { sent, mayBeDone }: Readonly<SendProgress>,
 ): Outcome {
   const { n } = item;
-  const todo = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
+  const decision = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): AnsweredEvent => {
     const result = resultOfError(error, outcome, order.account);
     // That the last request was not carried out says nothing about the one before it.
@@ -399,17 +427,17 @@ function outcomeOfError(
             result: { ...result, summary: { code: 'earlier_unanswered', since: result.summary } },
           }
         : { outcome, result }),
-      ...(sent === undefined ? { givenUpBy: deps.workerId } : {}),
+      ...(sent === undefined ? { givenUpBy: worker.workerId } : {}),
     };
   };
-  if (todo.kind === 'over') return { event: answered(todo.outcome), sent };
-  const { why, inDoubt = item.result?.inDoubt ?? false } = todo;
+  if (decision.kind === 'over') return { event: answered(decision.outcome), sent };
+  const { why, inDoubt = item.result?.inDoubt ?? false } = decision;
   return {
     event: {
       type: 'retry_scheduled',
-      workerId: deps.workerId,
+      workerId: worker.workerId,
       n,
-      notBefore: new Date(deps.now().getTime() + todo.afterMs),
+      notBefore: new Date(worker.now().getTime() + decision.afterMs),
       why,
       ...(inDoubt ? { doubt: { code: 'sent_again' } as const } : {}),
     },
@@ -418,13 +446,8 @@ function outcomeOfError(
   };
 }
 
-async function commitOutcome(
-  deps: Worker,
-  order: Order,
-  item: OrderItem,
-  outcome: Outcome,
-  signal: AbortSignal,
-): Promise<void> {
+async function commitOutcome(execution: ItemExecution, outcome: Outcome): Promise<void> {
+  const { worker, order, item, signal } = execution;
   const { said } = outcome;
   const secret = outcome.answer?.secret;
   const extra = {
@@ -434,25 +457,26 @@ async function commitOutcome(
       : {
           revealable: {
             n: item.n,
-            sealed: deps.vault.seal(secret, resultOwner(order, item.n)),
-            expiresAt: new Date(deps.now().getTime() + REVEAL_MS),
+            sealed: worker.vault.seal(secret, resultOwner(order, item.n)),
+            expiresAt: new Date(worker.now().getTime() + REVEAL_MS),
           },
         }),
   };
-  const about = { orderId: order.id, ctid: item.ctid };
-  await retryUntilCommitted(deps, signal, async () => {
+  await retryUntilCommitted(worker, signal, async () => {
     let event: OrderEvent | undefined;
-    const kept = await change(deps, (current) => {
+    const kept = await change(worker, (current) => {
       event = eventOfOutcome(current, outcome);
       return { event, extra };
     });
-    if (kept.order === undefined) await recommitOutcome(deps, outcome);
-    else if (kept.ok && event?.type === 'invalidated')
-      deps.log.error(about, 'the database has lost that this was sent');
+    if (kept.order === undefined) await recommitOutcome(worker, outcome);
+    else if (kept.ok && event?.type === 'invalidated') {
+      const about = { orderId: order.id, ctid: item.ctid };
+      worker.log.error(about, 'the database has lost that this was sent');
+    }
   });
 }
 
-/** The database knows nothing of the order any more: it is written again as far as this worker knows it. */
+/** Writes an order again that the database has lost, as far as this worker knows it. */
 async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> {
   const { event, sent, end } = outcome;
   const said = event.type === 'answered' ? event : end;
@@ -464,7 +488,7 @@ async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> 
   const { order, log } = lost;
   const first = await worker.store.create(order, undefined, log);
   if (first === undefined) return;
-  // Its command was delivered again, and is another order by now.
+  // Slack has delivered the command again meanwhile, and the delivery's id belongs to another order.
   const second =
     first.conflictingOrderId === id
       ? first
@@ -473,9 +497,9 @@ async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> 
     throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }
 
-/** Items that wait for their `notBefore` go on in another claim; the order is given back until then. */
+/** Gives an order back whose items wait for their `notBefore`: another claim sends them then. */
 async function release(worker: Worker): Promise<void> {
-  // Nobody else makes an item of this claim wait again.
+  // Only this worker makes items of its claim wait again, so its own copy of the order tells.
   if (waitingItems(worker.latest).length === 0) return;
   await change(worker, (order) =>
     order.claim?.workerId === worker.workerId && waitingItems(order).length > 0
@@ -485,8 +509,8 @@ async function release(worker: Worker): Promise<void> {
 }
 
 /**
- * An outcome in hand must not be lost because the database is away: tried again until it is kept or the
- * process ends (then whoever takes the order over makes it `UNKNOWN`).
+ * Repeats a commit until the database takes it, because an outcome must not be lost while the database is away. When the
+ * process ends before that, whoever takes the order over makes it `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(
   deps: ExecuteDeps,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseDomainName, parseHostName } from '../zones/names.ts';
 import { checkName } from '../zones/rules.ts';
+import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
 /*
@@ -8,20 +9,20 @@ import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
  * issue is its code.
  */
 
-/** An issue in the words of the zone. */
-const zoneIssue = (sentence: string) => ({ code: 'custom', params: { sentence } }) as const;
+/** A zone's issue has data beside its code, so it travels in the parameters of the schema's issue. */
+const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
   const parsed = parseDomainName(text);
-  const sentences = parsed.ok ? checkName(parsed.value) : [parsed.problem];
-  for (const sentence of sentences) context.addIssue(zoneIssue(sentence));
+  const issues = parsed.ok ? checkName(parsed.value) : [parsed.issue];
+  for (const issue of issues) context.addIssue(customIssue(issue));
   return parsed.ok ? parsed.value.ascii : z.NEVER;
 });
 
 export const hostName = z.string().transform((text, context) => {
   const parsed = parseHostName(text);
   if (parsed.ok) return parsed.value.ascii;
-  context.addIssue(zoneIssue(parsed.problem));
+  context.addIssue(customIssue(parsed.issue));
   return z.NEVER;
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { zoneIssue } from '../zones/zone-issue.ts';
 import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
 
 /*
@@ -49,7 +50,8 @@ const field = z.string();
 export const inputIssue = z.discriminatedUnion('code', [
   z.object({ field, code: plainIssueCode }),
   z.object({ field, code: limitIssueCode, max: z.number() }),
-  /** In the words of the zone. */
+  z.object({ field, code: z.literal('zone_issue'), issue: zoneIssue }),
+  /** Kept by older releases, which had sentences in the place of codes. */
   z.object({ field, code: z.literal('zone_rule'), sentence: z.string() }),
   z.object({
     field,

@@ -29,7 +29,7 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
   const orderIds = await deps.store.unfinishedOf(userId, accountIds);
-  // Side by side: a service that is slow to end a session holds up none of the rest.
+  // At the same time: a service that is slow to end a session must not hold up the rest.
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
@@ -50,16 +50,16 @@ async function stopOrder(deps: OffboardingDeps, orderId: string, userId: string)
 }
 
 export interface OffboardingLook extends OffboardingDeps {
-  /** Between two people, in milliseconds. */
+  /** The pause between two people, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;
 }
 
-/** Leaves half of what Slack allows of `users.info` to approvals. */
+/** One call a second leaves half of Slack's limit for `users.info` to approvals. */
 const PAUSE_MS = 1_000;
 
 /**
- * Looks at everybody for whom something is kept sealed, for Slack’s event may have been lost.
+ * Asks Slack about everybody for whom something is kept sealed, because Slack’s event may have been lost.
  * @returns false when it has to be repeated soon, because Slack did not tell of everybody
  */
 async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
@@ -87,12 +87,12 @@ const DAY_MS = 24 * 60 * 60_000;
 const HOUR_MS = 60 * 60_000;
 
 export interface Offboarding {
-  /** Looks if it is time; where a look is under way, waits for it. Never throws. */
+  /** Looks when a day has passed; waits for a look that is under way. Never throws. */
   lookIfDue(): Promise<void>;
   stop(): void;
 }
 
-/** Looks now, and every day from then on. On several replicas each does, which does no harm. */
+/** Looks now and then once a day. Every replica does so, which does no harm. */
 export function keepOffboarding(deps: OffboardingLook): Offboarding {
   let lastComplete: Date | undefined;
   let underWay: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
@@ -15,6 +16,7 @@ import {
   type ZoneTask,
 } from '../zones/tasks.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
+import { zoneIssue } from '../zones/zone-issue.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
@@ -52,6 +54,8 @@ export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_reco
 export interface TaskWords {
   /** Stands before the name, the same everywhere: `Renew`. */
   readonly verb: string;
+  /** What several of its orders are, inside a sentence: `renewals`. */
+  readonly plural: string;
   /** Above its form, and in menus of tasks. */
   readonly title: string;
   /** Its line of the help. */
@@ -86,8 +90,8 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
   readonly secretResult: boolean;
-  /** Why this account cannot do it and what to do instead, or undefined when it can. */
-  unsupported(client: ServiceClient): string | undefined;
+  /** Why this account cannot do it; undefined when it can. */
+  unsupported(client: ServiceClient): RequestIssue | undefined;
   /** The interfaces that the account reaches for it. Sends nothing. */
   availableInterfaces(client: ServiceClient): AvailableInterfaces;
   /**
@@ -204,16 +208,21 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
 /** Of whatever no field has a code of its own for, such as an input that another release kept. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** What the schema of a field says is wrong, whose message is a code or whose words are the zone's. */
+/** What the schema of a field says is wrong: its message is a code, or its parameters hold the zone's issue. */
 function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
   // `names` for its third line, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
-  const sentence: unknown = issue.code === 'custom' ? issue.params?.['sentence'] : undefined;
-  if (typeof sentence === 'string') return { field, code: 'zone_rule', sentence };
+  const ofZone = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
+  if (ofZone.success) return { field, code: 'zone_issue', issue: ofZone.data };
   const limit = limitIssueCode.safeParse(issue.message);
   if (issue.code === 'too_big' && limit.success)
     return { field, code: limit.data, max: Number(issue.maximum) };
   return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
+}
+
+/** Each value once, however many names it is said of. */
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 /** Joins what is particular to a task with what all tasks do alike. */
@@ -264,7 +273,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
         const zones = zonesOf(raw, field);
         return {
           ok: false,
-          issues: [...issues.map(inputIssueOf), ...(definition.issues?.(input, zones, false) ?? [])],
+          issues: [...issues.map(inputIssueOf), ...distinct(definition.issues?.(input, zones, false) ?? [])],
         };
       }
       const names = definition.names(parsed.data);
@@ -272,10 +281,10 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
         zoneTask === undefined
           ? []
           : names.flatMap((name) =>
-              checkTask(zoneFor(name), zoneTask).map((sentence) => ({ field, code: 'zone_rule', sentence })),
+              checkTask(zoneFor(name), zoneTask).map((issue) => ({ field, code: 'zone_issue', issue })),
             );
       const zones = names.map(zoneFor);
-      const issues = [...zoneIssues, ...(definition.issues?.(parsed.data, zones, true) ?? [])];
+      const issues = distinct([...zoneIssues, ...(definition.issues?.(parsed.data, zones, true) ?? [])]);
       return issues.length > 0 ? { ok: false, issues } : { ok: true, input: parsed.data, names };
     },
 
@@ -283,8 +292,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const { remarks = [] } = definition;
       if (zoneTask === undefined) return remarks;
       const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
-      // Each once, however many names have it.
-      return [...new Map(notes.map((note) => [JSON.stringify(note), note])).values(), ...remarks];
+      return [...distinct(notes), ...remarks];
     },
 
     locksTransfers: (name) =>

@@ -1,3 +1,7 @@
+import type { Shortfall } from '../money/budget.ts';
+import type { Seat } from '../policy/approvals.ts';
+import type { Demand, Requirement } from '../policy/evaluate.ts';
+import type { RuleReference } from '../policy/policy.ts';
 import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 import type { Bulk, PauseReason } from './waves.ts';
@@ -98,9 +102,15 @@ export interface ItemResult {
   readonly doneIn?: string;
   /** The registry shows the end of what the service had only accepted. */
   readonly confirmedByRegistry?: boolean;
+  /** What the nameservers that were set answered last, as it was said. */
+  readonly delegation?: Delegation;
   /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
   readonly hint?: Hint;
 }
+
+/** Whether the nameservers that an order has set answer for its name. */
+export const DELEGATIONS = ['answering', 'not_answering'] as const;
+export type Delegation = (typeof DELEGATIONS)[number];
 
 /** Something that was seen in public records. */
 export interface Hint {
@@ -147,7 +157,8 @@ export interface Order {
   readonly requesterId: string;
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
-  /** What the task asks of the service, without secrets; its shape is the task's own. Empty when {@link bulk} is set. */
+  /** What the task asks of the service, without secrets; its shape is the task's own. Where
+   * {@link bulk} is set, only the periods by name. */
   readonly input: unknown;
   /** Set for an order made from a file of rows: each of its items has an input of its own. */
   readonly bulk?: Bulk | undefined;
@@ -158,11 +169,20 @@ export interface Order {
   readonly channelId: string;
   readonly threadTs: string | undefined;
   readonly approvals: readonly Approval[];
+  /** The least number of people who have to approve. */
   readonly approvalsRequired: number;
+  /** The version of the policy that decided what it needs; undefined for an order from before there was one. */
+  readonly policyVersion?: number | undefined;
+  /** What it needed when it was asked for; undefined for an order from before there was a policy. */
+  readonly demand?: Demand | undefined;
   /** When a DRAFT is forgotten or a PENDING order expires. */
   readonly expiresAt: Date | undefined;
   /** When approvers are nudged; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
+  /** When others are called because it still waits; undefined when they were, or need not be. */
+  readonly escalateAt: Date | undefined;
+  /** Asked for in a direct message: only who asked, approvers and admins see it. */
+  readonly isPrivate: boolean;
   /** The worker that carries it out; the store keeps until when its silence is taken for life. */
   readonly claim: { readonly workerId: string } | undefined;
   /** The order that this one asks for again, after that one failed. */
@@ -188,27 +208,69 @@ export interface OrderAccount {
 /** Stands in the place of a person where public records settle an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
+/** What an order needs by the policy, when it is asked for or confirmed. */
+export interface DecisionByPolicy {
+  readonly policyVersion: number;
+  readonly demand: Demand;
+  readonly approvalsRequired: number;
+  readonly decidedBy: readonly RuleReference[];
+}
+
+/** How far an order is with an approval. */
+export interface ApprovalsGiven {
+  readonly isApproved: boolean;
+  /** The version of the policy at this moment. */
+  readonly policyVersion: number;
+  /** It needs more by now than when it was asked for. */
+  readonly isStricter: boolean;
+  readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
+    readonly given: readonly Seat[];
+  })[];
+}
+
 export type OrderEvent =
   | {
       readonly type: 'confirmed';
       readonly needsApproval: boolean;
       readonly expiresAt: Date;
       readonly remindAt: Date;
+      readonly escalateAt?: Date;
+      /** What it needs at this moment, and by what. */
+      readonly decision?: DecisionByPolicy;
     }
   | {
       readonly type: 'approved';
       readonly by: string;
       /** Those of all who approved (with `by`) who may approve at this moment. */
       readonly validApprovers: readonly string[];
+      /** How far each of its requirements is; undefined where `approvalsRequired` approvals are all that is needed. */
+      readonly progress?: ApprovalsGiven;
       /** Approver groups whose members Slack did not tell, so that none of them counted. */
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
       readonly price?: unknown;
+      /** What the approver says to it. */
+      readonly reason?: string | undefined;
+      /** Nobody has seen yet what hangs on the name. */
+      readonly isImpactUnknown?: boolean;
+      /** The budgets that it exceeds, and the admins among those who approved: without one it goes on waiting. */
+      readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
+    }
+  /** An approver wants to know something first: the time that is left starts anew. */
+  | {
+      readonly type: 'asked';
+      readonly by: string;
+      readonly question: string;
+      readonly expiresAt: Date;
+      readonly remindAt: Date;
+      readonly escalateAt: Date;
     }
   | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }
+  /** Others are called: people and groups, and the admins. */
+  | { readonly type: 'escalated'; readonly to: readonly string[]; readonly toAdmins: boolean }
   | { readonly type: 'claimed'; readonly workerId: string }
   /** The request of item `n` is about to leave. */
   | {
@@ -245,6 +307,16 @@ export type OrderEvent =
     }
   /** The registry shows the end of what the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
+  /** The nameservers that were set answer, or do not: said when it changes. */
+  | {
+      readonly type: 'delegation_seen';
+      readonly n: number;
+      readonly delegation: Delegation;
+      /** Those that do not answer. */
+      readonly hosts: readonly string[];
+      /** Whole hours since they were set. */
+      readonly hours: number;
+    }
   /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
   | {
       readonly type: 'stopped';
@@ -337,6 +409,21 @@ export function isRetryOver(order: Pick<Order, 'closedAt' | 'createdAt'>, now: D
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
 }
 
+/** For how long nameservers that were set are looked at, and can be set back with one click. */
+export const UNDO_HOURS = 48;
+
+/** Until when the nameservers that an item has set can be undone; undefined for everything else. */
+export function undoableUntil(
+  { task, closedAt, bulk }: Pick<Order, 'task' | 'closedAt' | 'bulk'>,
+  { state, answeredAt }: Pick<OrderItem, 'state' | 'answeredAt'>,
+): Date | undefined {
+  // Of hundreds of names each had others before: a new file sets them back.
+  if (bulk !== undefined) return undefined;
+  const since = answeredAt ?? closedAt;
+  if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
+  return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
+}
+
 /** Whether a person asked for this: in this order, or in one that it retries. */
 export function isRequester(
   order: Pick<Order, 'requesterId' | 'earlierRequesters'>,
@@ -358,13 +445,6 @@ export function waitingItems(order: Pick<Order, 'items'>): readonly OrderItem[] 
 /** What an item asks of the service, without secrets. */
 export function inputOfItem(order: Pick<Order, 'input'>, item: Pick<OrderItem, 'input'>): unknown {
   return item.input ?? order.input;
-}
-
-/** What the price of an order goes by: its input, or those of its items. */
-export function pricedInputs(order: Pick<Order, 'input' | 'items' | 'bulk'>) {
-  return order.bulk === undefined
-    ? { input: order.input }
-    : { input: order.input, inputs: order.items.map((item) => inputOfItem(order, item)) };
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */

@@ -2,8 +2,8 @@ import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts
 import type { RequestSummary } from './summary.ts';
 
 /*
- * What a worker makes of its request’s outcome. Nothing that is known of a request that left is thrown away,
- * whatever the order says by then.
+ * The event for the outcome of a request. Whatever the order says by then, nothing that is known of a request that left
+ * is lost.
  */
 
 export type AnsweredEvent = OrderEvent & {
@@ -12,27 +12,27 @@ export type AnsweredEvent = OrderEvent & {
 };
 type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
-/** How a try to carry an item out ended. */
+/** How the request of an item ended. */
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as it was marked before its request left; undefined when nothing left. */
   readonly sent: OrderItem | undefined;
-  /** Of a request that left and may go again: its end, should the item have been given up meanwhile. */
+  /** How a request that may be sent again ended, in case the item has been given up meanwhile. */
   readonly end?: AnsweredEvent;
 }
 
-/** What an outcome is to its order as that stands by now. Pure. */
+/** The event that an outcome is for its order as the order stands now. Pure. */
 export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent {
   const { event, sent, end } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // What never left speaks for its own claim alone, and so does what was held back and is known to have been.
+  // A request that never left concerns its own claim alone. So does a retry that is scheduled already.
   if (sent === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
     return event;
   const said = event.type === 'answered' ? event : (end ?? event);
   if (said.type === 'retry_scheduled') return said;
   const { n, outcome: became, result } = said;
-  // The connection was refused after the mark: nothing left, which is news only where it was taken for sent.
+  // The connection was refused after the mark, so nothing left. This matters only where the item was taken for sent.
   const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -40,13 +40,13 @@ export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent
   return item.state === 'WAITING' ? lostRequest(said, sent) : said;
 }
 
-/** Whether this very outcome was committed before: only that lets an item’s tries go on. */
+/** Whether this same outcome was committed before. */
 function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: OrderItem): boolean {
   if (item.attempts !== sent.attempts) return item.attempts > sent.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
-/** The doubt that stops an order whose row has lost that a request left. */
+/** The event that stops an order whose row does not know any more that a request left. */
 export function lostRequest(
   said: AnsweredEvent,
   sent: OrderItem,

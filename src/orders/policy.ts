@@ -1,4 +1,4 @@
-import { isRequester, type Order, type OrderTaskName } from './order.ts';
+import { isRequester, type Order } from './order.ts';
 import type { ApproverRight, Refusal } from './refusal.ts';
 
 /** The rules for approvals at one moment, read afresh for every decision, as far as they concern certain people. */
@@ -10,11 +10,8 @@ export interface ApprovalPolicy {
   /** Groups whose members Slack does not tell. Nobody counts as a member of them. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-}
-
-/** Whether a task waits for an approver. */
-export function needsApproval(task: OrderTaskName, approvalTasks: readonly OrderTaskName[]): boolean {
-  return approvalTasks.includes(task);
+  /** Ids of the people and groups who may, to be named where somebody else wants to; left out where everybody knows. */
+  readonly named?: readonly string[];
 }
 
 /**
@@ -39,20 +36,13 @@ export function refusalToDecide(
  * @param wanted what only approvers may do
  */
 export function refusalOfNonApprover(
-  { approvers, unconfirmed, unreadableGroups }: ApprovalPolicy,
+  { approvers, unconfirmed, unreadableGroups, named }: ApprovalPolicy,
   userId: string,
   wanted: ApproverRight,
 ): Refusal | undefined {
   if (approvers.has(userId)) return undefined;
   if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
   return unreadableGroups.length === 0
-    ? { code: 'not_an_approver', wanted }
+    ? { code: 'not_an_approver', wanted, ...(named === undefined ? {} : { approvers: named }) }
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
-}
-
-/** Those who approved and may approve at this moment. */
-export function validApprovers(order: Order, userIds: readonly string[], policy: ApprovalPolicy): string[] {
-  return [...new Set(userIds)].filter(
-    (userId) => refusalToDecide(order, userId, 'approve', policy) === undefined,
-  );
 }

@@ -1,4 +1,6 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { Reservation } from '../money/budget.ts';
+import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
 
@@ -13,6 +15,11 @@ export interface OrderCommit {
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** What the service answered to an item's request, whole, its secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
+  /**
+   * What the order takes out of the team's budgets: reserved in the same transaction if the change lets it go, and the change
+   * is not made where a budget does not have as much.
+   */
+  readonly reservation?: Reservation | undefined;
 }
 
 /** An answer of the service as it is kept. */
@@ -39,6 +46,8 @@ export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
+  /** Without private orders that other people asked for. */
+  readonly visibleTo?: string;
   readonly name?: string;
   readonly limit: number;
 }
@@ -49,6 +58,9 @@ export interface OrderFilter {
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
+/** When the first of some names expires, as far as the watch list knows. */
+export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
+
 /**
  * What an order costs by the team's price list, as JSON that is kept with what happens to the order; undefined where it has
  * no price.
@@ -57,9 +69,21 @@ export type PriceOf = (order: {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly input: unknown;
-  /** Of an order whose items have inputs of their own: those, in the sequence of the names. */
-  readonly inputs?: readonly unknown[];
 }) => Promise<unknown>;
+
+/** What the rules of the policy look at besides the order itself. */
+export interface RuleFacts {
+  /** ISO 4217 code of the team's amounts. */
+  readonly currency: string;
+  /** The tags of each name. A name that is missing is one of which nobody knows. */
+  tagsOf(names: readonly string[]): Promise<PolicyFacts['tags']>;
+  /** What a task that may cost money costs for each name, as far as that is known. */
+  pricesOf(order: {
+    readonly task: OrderTaskName;
+    readonly names: readonly string[];
+    readonly input: unknown;
+  }): Promise<PolicyFacts['prices']>;
+}
 
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
@@ -67,15 +91,18 @@ export interface OrderStore {
   /**
    * Keeps a new order.
    * @returns the id of the order that stands in its way, if there is one: the one of the same delivery, or an
-   *   open one for the same task and name
+   *   open one for the same task and name; undefined in its place when a budget does not have what the order takes (look
+   *   again)
+   * @param reservation of an order that goes out at once: reserved in the same transaction
    */
   create(
     order: Order,
     sealedInput: Sealed | undefined,
     log: readonly OrderLogEntry[],
+    reservation?: Reservation,
     /** The secret inputs of items that have inputs of their own, by their number. */
     sealedItems?: ReadonlyMap<number, Sealed>,
-  ): Promise<{ readonly conflictingOrderId: string } | undefined>;
+  ): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
    * sealed input and frees its names. A claim and a mark of sending fail while it is not known whether the database has
@@ -83,7 +110,8 @@ export interface OrderStore {
    * That an item of a retry is about to be sent is committed only while no order that it asks for again is known to
    * have done that name, or may be doing it; whatever changes those orders waits meanwhile.
    * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
-   *   order has the same task and name, or when an earlier order stands in the way of a retry
+   *   order has the same task and name, or when an earlier order stands in the way of a retry, or when a budget no longer has
+   *   what it takes (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** The worker is alive. @returns false when the claim is no longer its own */
@@ -128,7 +156,10 @@ export interface OrderStore {
 
 /** Where a message about an order stands. */
 export interface MessageRef {
-  /** `card`, `card:<ts>` for a copy of it, or `reply:<version>:<kind of event>`. */
+  /**
+   * `card`; `card:<ts>`, `card:in:<channel>` and `card:to:<person>` for copies of it; `reply:<version>:<kind of event>`, or
+   * `notice:…:<person or channel>` where that is told elsewhere.
+   */
   readonly purpose: string;
   readonly channelId: string;
   readonly ts: string;
@@ -160,9 +191,10 @@ export interface MessageStore {
   /**
    * Lets go if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
+   * @param again when there is more to show, though nothing has changed
    * @returns false when the order has moved on, or one of its messages was found since: show again
    */
-  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[]): Promise<boolean>;
+  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[], again?: Date): Promise<boolean>;
   /** The process is alive. */
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
   /** Slack is away or limits us: nobody tries before `until`. */

@@ -1,8 +1,10 @@
+import type { Shortfall } from '../money/budget.ts';
+import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
-export type ApproverRight = 'approve' | 'deny' | 'resolve' | 'retry' | 'stop' | 'resume';
+export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop' | 'resume' | 'undo';
 
 /** Why something is not done for a person. */
 export type Refusal =
@@ -17,8 +19,21 @@ export type Refusal =
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
   | { readonly code: 'approved_already' }
+  /** Nobody asks themselves. */
+  | { readonly code: 'own_question' }
+  /** Everybody agreed who has to, and an admin has to agree to the budgets that it exceeds. */
+  | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
-  | { readonly code: 'not_an_approver'; readonly wanted: ApproverRight }
+  | {
+      readonly code: 'not_an_approver';
+      readonly wanted: ApproverRight;
+      /** Ids of the people and groups who may, where a rule of the policy names others than the settings do. */
+      readonly approvers?: readonly string[];
+    }
+  /** A rule of the policy refuses what is asked for. */
+  | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
+  /** Whoever they stand in for has approved, or somebody else who stands in for them. */
+  | { readonly code: 'stand_in_not_needed' }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack does not tell whether the person who acts is still a member. */
   | { readonly code: 'own_membership_unknown' }
@@ -30,6 +45,11 @@ export type Refusal =
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_over'; readonly days: number }
+  /** It has changed no nameservers, or not to others than before. */
+  | { readonly code: 'nothing_to_undo' }
+  | { readonly code: 'undo_over'; readonly hours: number }
+  /** Nobody has seen what they were before. */
+  | { readonly code: 'undo_unknown' }
   | { readonly code: 'retry_unanswered' }
   | { readonly code: 'retry_done_since' }
   | { readonly code: 'retry_account_gone' }

@@ -2,36 +2,45 @@ import { randomBytes } from 'node:crypto';
 import { type Account, accountName } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
+import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
+import { type BudgetDeps, checkBudgets } from './budget.ts';
 import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
+import { waitingMoments } from './deadlines.ts';
+import { approvalsRequiredBy, type EvaluatedOrder, evaluateOrder } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
 import {
   accountOwner,
   ctidOf,
+  type DecisionByPolicy,
   isOpen,
   type Order,
   type OrderItem,
   type OrderLogEntry,
   type OrderTaskName,
-  pricedInputs,
 } from './order.ts';
 import type { AvailableInterfaces, OrderTask } from './order-task.ts';
-import { needsApproval } from './policy.ts';
-import type { OrderStore, PriceOf } from './ports.ts';
+import type { Directory, FirstExpiry, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;
 
-export interface RequestDeps {
+export interface RequestDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
+  readonly policy: PolicySource;
+  readonly ruleFacts: RuleFacts;
+  readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
+  readonly firstExpiry?: FirstExpiry;
   /** The client of a linked account, for what its interface can do; sends nothing. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
 }
@@ -49,6 +58,8 @@ export interface OrderRequest {
   readonly account: Account | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
+  /** Asked for in a direct message: only who asked, approvers and admins see it. */
+  readonly isPrivate?: boolean;
   /** The order that is asked for again. */
   readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
   /** Names the command, form or click: delivered again, it is the same order. */
@@ -58,8 +69,9 @@ export interface OrderRequest {
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
   | { readonly kind: 'not_linked' }
-  | { readonly kind: 'unsupported'; readonly why: string }
+  | { readonly kind: 'unsupported'; readonly issue: RequestIssue }
   | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
@@ -75,19 +87,41 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const { account, retries } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const client = await deps.clientFor(account.id);
-  const why = client === undefined ? undefined : task.unsupported(client);
-  if (why !== undefined) return { kind: 'unsupported', why };
+  const issue = client === undefined ? undefined : task.unsupported(client);
+  if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;
   const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
   if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
 
-  const settings = await deps.settings();
+  const evaluated = await evaluateOrder(deps, {
+    task: task.name,
+    names: checked.names,
+    requesterId: request.requesterId,
+    input: checked.input,
+  });
+  const { demand } = evaluated;
+  if (demand.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const decision = decisionOf(evaluated);
   const now = deps.now();
   const id = newOrderId();
-  const waits = needsApproval(task.name, settings.approvalTasks);
-  const state = task.confirmFirst || bulk !== undefined ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: checked.input });
+  const parties = {
+    account,
+    requesterId: request.requesterId,
+    earlierRequesters:
+      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+  };
+  const isFree = demand.outcome === 'free';
+  const isDraft = task.confirmFirst || bulk !== undefined;
+  const goesAtOnce = isFree && !isDraft;
+  const { over, reservation } = await checkBudgets(deps, parties, goesAtOnce ? price : undefined, []);
+  const waits = !isFree || over.length > 0;
+  const state = isDraft ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const moments =
+    state === 'PENDING' ? waitingMoments(demand, now, await deps.firstExpiry?.(checked.names)) : undefined;
   const order: Order = {
     id,
     task: task.name,
@@ -116,21 +150,21 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    approvalsRequired: settings.approvalsRequired,
-    expiresAt:
-      state === 'APPROVED'
-        ? undefined
-        : new Date(now.getTime() + (state === 'DRAFT' ? DRAFT_LIFE_MS : settings.approvalTtl)),
-    remindAt: state === 'PENDING' ? new Date(now.getTime() + settings.approvalRemindAfter) : undefined,
+    // An order that nobody else has to decide about waits for an admin alone where it exceeds a budget.
+    approvalsRequired: over.length > 0 ? 0 : decision.approvalsRequired,
+    policyVersion: decision.policyVersion,
+    demand,
+    expiresAt: state === 'DRAFT' ? new Date(now.getTime() + DRAFT_LIFE_MS) : moments?.expiresAt,
+    remindAt: moments?.remindAt,
+    escalateAt: moments?.escalateAt,
+    isPrivate: request.isPrivate ?? false,
     claim: undefined,
     retryOf: retries?.id,
-    earlierRequesters:
-      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+    earlierRequesters: parties.earlierRequesters,
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,
   };
-  const price = await deps.priceOf?.({ task: task.name, names: checked.names, ...pricedInputs(order) });
   const log: OrderLogEntry = {
     kind: 'requested',
     actor: request.requesterId,
@@ -144,15 +178,25 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
         : { plan: order.bulk.hash, rows: order.items.length }),
       account: accountName(account),
       reason: request.reason ?? null,
+      policyVersion: decision.policyVersion,
+      decidedBy: decision.decidedBy,
       ...(price === undefined ? {} : { price }),
+      ...(over.length === 0 ? {} : { overBudget: over }),
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };
   const sealed =
     request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const sealedRows = bulk && sealRows(deps.vault, order, bulk.rows);
-  const conflict = await deps.store.create(order, sealed, [log], sealedRows);
+  const conflict = await deps.store.create(
+    order,
+    sealed,
+    [log],
+    order.state === 'APPROVED' ? reservation : undefined,
+    bulk && sealRows(deps.vault, order, bulk.rows),
+  );
   if (conflict === undefined) return { kind: 'accepted', order };
+  // Others were faster: the budgets no longer have what this takes.
+  if (conflict.conflictingOrderId === undefined) return requestOrder(deps, request);
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads: then the way is free.
@@ -178,6 +222,10 @@ function sealRows(vault: Vault, order: Order, rows: BulkRequest['rows']): Readon
   );
 }
 
+function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+  return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
+}
+
 /** What the sealed input of an order is bound to. */
 export function inputOwner(order: Pick<Order, 'id' | 'requesterId'>): readonly string[] {
   return ['order-input', order.id, order.requesterId];
@@ -188,12 +236,12 @@ export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number)
   return ['order-result', order.id, String(n), order.requesterId];
 }
 
-/** Why an account cannot do a task and what to do instead, or undefined when it can. */
+/** Why an account cannot do a task; undefined when it can. */
 export async function refusalOfAccount(
   deps: Pick<RequestDeps, 'clientFor'>,
   task: OrderTask,
   account: Account,
-): Promise<string | undefined> {
+): Promise<RequestIssue | undefined> {
   const client = await deps.clientFor(account.id);
   return client === undefined ? undefined : task.unsupported(client);
 }
@@ -221,18 +269,29 @@ export async function confirmOrder(
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {
-  const settings = await deps.settings();
-  const outcome = await changeOrder(deps, orderId, (order) => {
+  const outcome = await changeOrder(deps, orderId, async (order) => {
     const now = deps.now();
     if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now)
       return { refusal: FORGOTTEN };
     if (order.requesterId !== userId) return { refusal: { code: 'not_the_requester', wanted: 'confirm' } };
+    if (order.state !== 'DRAFT')
+      return { refusal: { code: 'wrong_state', wanted: 'confirmed', state: order.state } };
+    const { task, requesterId, input } = order;
+    const names = order.items.map(({ name }) => name);
+    const evaluated = await evaluateOrder(deps, { task, names, requesterId, input });
+    const { demand } = evaluated;
+    if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+    const isFree = demand.outcome === 'free';
+    const price = isFree ? await deps.priceOf?.({ task, names, input }) : undefined;
+    const { over, reservation } = await checkBudgets(deps, order, price, []);
+    const decision = decisionOf(evaluated);
     return {
+      extra: { reservation },
       event: {
         type: 'confirmed',
-        needsApproval: needsApproval(order.task, settings.approvalTasks),
-        expiresAt: new Date(now.getTime() + settings.approvalTtl),
-        remindAt: new Date(now.getTime() + settings.approvalRemindAfter),
+        needsApproval: !isFree || over.length > 0,
+        ...waitingMoments(demand, now, await deps.firstExpiry?.(names)),
+        decision: over.length > 0 ? { ...decision, approvalsRequired: 0 } : decision,
       },
     };
   });

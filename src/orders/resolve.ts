@@ -1,5 +1,6 @@
+import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide.ts';
 import type { Order } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
@@ -10,7 +11,11 @@ export async function refusalToResolve(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'resolve');
+  const refusal = refusalOfNonApprover(
+    await approversOf(deps, order, [userId], 'general'),
+    userId,
+    'resolve',
+  );
   if (refusal !== undefined) return refusal;
   return order.state === 'UNKNOWN' ? undefined : { code: 'outcome_known' };
 }

@@ -3,19 +3,19 @@ import { changeOrder } from './change.ts';
 import type { OrderStore } from './ports.ts';
 
 /*
- * A database may hold less than was committed: a backup was put back, a standby took over, a disk lied. What it calls
- * approved and unsent may have been carried out; only a person can know.
+ * A database may hold less than was committed: a backup was put back, a standby took over, or a disk did not keep what it
+ * had confirmed. Orders that it calls approved and unsent may have been carried out, and only a person can find out.
  */
 
-/** What the database tells of itself, and what the bots wrote in it. */
+/** What the database says of itself, and what the bots wrote into it. */
 export interface Sighting {
-  /** Names the database: a copy, another server and a promoted standby have another name. */
+  /** Identifies the database: a copy, another server and a promoted standby have another id. */
   readonly database: string;
-  /** Names the run of the server: each start of it has another name. */
+  /** Identifies the run of the server: each start has another id. */
   readonly server: string;
-  /** How far the server’s log is on its disk. */
+  /** The position up to which the server’s write-ahead log is on its disk. */
   readonly position: number;
-  /** The server was started since it was verified, from a log that lacks something that this process has seen. */
+  /** The server was started again since it was verified, and its log lacks commits that this process has seen. */
   readonly isBehind: boolean;
   /** Undefined before the first beat. */
   readonly last: HeartbeatRow | undefined;
@@ -29,11 +29,11 @@ export interface HeartbeatRow {
   readonly server: string | null;
   /** Grows with each beat of any process. */
   readonly count: number;
-  /** Written by the transaction that it names; what was loaded from a dump was not. */
+  /** The transaction that the row names has written it. This is not so for a row that was loaded from a dump. */
   readonly isOriginal: boolean;
-  /** Processes that are at work, or were killed: they have not stopped cleanly. */
+  /** Processes that have not stopped cleanly: they are at work, or were killed. */
   readonly atWork: readonly string[];
-  /** Each writing of it has another. */
+  /** Changes with each write. */
   readonly version: string;
 }
 
@@ -41,10 +41,11 @@ export interface HeartbeatRow {
 export interface Heartbeat {
   look(): Promise<Sighting>;
   /**
-   * Says that a process is at work.
-   * @param beat.seen what was looked at
+   * Writes that a process is at work.
+   * @param beat.seen the sighting that the beat rests on
    * @param beat.isLast the process stops cleanly
-   * @returns the count; throws when it is not as it was seen any more: another beat came between, or another server
+   * @returns the count
+   * @throws when the sighting is outdated: another beat came between, or the connection leads to another server
    */
   beat(beat: {
     readonly at: Date;
@@ -52,11 +53,13 @@ export interface Heartbeat {
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
-  /** Lets orders be claimed and sent on the server that was seen. Throws when connections lead to another by now. */
+  /**
+   * Allows orders to be claimed and sent on the server that was seen. @throws when connections lead to another one now
+   */
   verify(seen: Sighting): Promise<void>;
   /** No order is claimed or sent until the server is verified. */
   suspend(): void;
-  /** @param listener told when a connection leads to another server; it is suspended until it is verified */
+  /** @param listener called when a connection leads to another server, which is suspended until it is verified */
   onOtherServer(listener: () => void): void;
 }
 
@@ -73,20 +76,20 @@ export interface GuardDeps {
   readonly othersMs?: number;
 }
 
-/** How often a bot says that it is at work, and looks. */
+/** How often a bot writes its heartbeat and looks at the database. */
 const BEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 /**
- * When the server was started again, other processes may have seen more of what it held than this one: they look within
- * this time, for each of them asks the database for something every few seconds.
+ * When the server was started again, other processes may have seen later commits than this one. They look within this
+ * time, because each of them uses the database every few seconds.
  */
 const OTHERS_MS = 10_000;
-/** To say that a process stops. */
+/** Tries to write that a process has stopped cleanly. */
 const LAST_TRIES = 5;
-/** After this long without a bot what the database says of orders under way is not taken for the truth. */
+/** After this long without a bot, what the database says of orders under way is not relied on. */
 const ASLEEP_MS = 15 * 60_000;
 
-/** What a process has seen of its database. */
+/** What a process knows of its database. */
 export interface Known {
   readonly database: string;
   readonly server: string;
@@ -94,8 +97,8 @@ export interface Known {
 }
 
 /**
- * At start, before any work is taken: orders that the database calls approved and unsent become `UNKNOWN` where it may
- * have been put back, or nobody worked on it for long.
+ * Marks orders as `UNKNOWN` that the database calls approved and unsent, where it may have been put back or no bot was at
+ * work for long. Runs at start, before any work is taken.
  * @returns what is known of the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardDeps): Promise<Known> {
@@ -111,7 +114,7 @@ function restoreSignAtStart({ database, server, last }: Sighting, now: Date): st
   if (last.database !== database) return 'another database, or a server that was promoted';
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
   if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'nobody was at work for long';
-  // A folder that was put back looks like this, and so does a machine that lost power.
+  // A folder that was put back cannot be told from a machine that lost power.
   if (last.atWork.length > 0 && last.server !== server)
     return 'the server was started after a bot had been killed';
   return undefined;
@@ -125,7 +128,7 @@ function rewindSign(known: Known, { database, isBehind, last }: Sighting): strin
   return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
 }
 
-/** Marks everything first, says so last: another process that starts meanwhile must come to the same. */
+/** Comes after the orders are marked: a process that starts before this must come to the same conclusion. */
 async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise<Known> {
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
@@ -147,13 +150,13 @@ async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
 /** A heartbeat that was started. */
 export interface RunningHeartbeat {
   stop(): void;
-  /** Stops, and says that this process leaves nothing behind that a start has to doubt. */
+  /** Stops, and writes that this process has stopped cleanly, so that the next start need not doubt its orders. */
   stopCleanly(): Promise<void>;
 }
 
 /**
- * Says again and again that a bot is at work, and looks whether the database still holds what this process has seen:
- * at each beat, and as soon as a connection leads to another server. Until then nothing is claimed or sent there.
+ * Writes a heartbeat periodically and checks each time whether the database still holds what this process has seen. It
+ * does so at once when a connection leads to another server; until then nothing is claimed or sent there.
  */
 export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, othersMs = OTHERS_MS } = deps;
@@ -212,7 +215,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
     async stopCleanly() {
       stop();
       await turn;
-      // Others that stop at the same moment come between.
+      // Other processes that stop at the same moment may write in between.
       for (let tries = 1; ; tries += 1) {
         try {
           return await beat(true);

@@ -2,17 +2,21 @@ import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
+import { NOT_SENDABLE } from '../service/request-issue.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
 
-/** Tries after the first, where the service provably did not carry the task out or repeating is harmless. */
+/** Further tries, where the service provably did not carry the task out or repeating it is harmless. */
 const MAX_RETRIES = 3;
-/** A busy service is asked again for longer: it refused, so nothing was carried out. */
+/** A busy service is asked more often: it has refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** A request was about to leave when the process was suspended for too long: nothing left, and nobody knows what happened meanwhile. */
+/**
+ * The process was suspended for too long right before a request left. Nothing left, but somebody may have settled the
+ * order meanwhile.
+ */
 export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';
 }
@@ -20,7 +24,7 @@ export class SuspendedError extends Error {
 /** The service refused a request because its session had ended, and the order no longer lets it go out again. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
-  /** What became of the request. */
+  /** The refusal of the request. */
   readonly refusal: ServiceError;
 
   constructor(refusal: ServiceError) {
@@ -34,7 +38,7 @@ export type RetryDecision =
       readonly kind: 'again';
       readonly afterMs: number;
       readonly why: RetryReason;
-      /** It may have been carried out: repeating it does no harm. Else it provably was not. */
+      /** It may have been carried out, and repeating it does no harm. Otherwise it provably was not carried out. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'over'; readonly outcome: 'FAILED' | 'UNKNOWN' };
@@ -51,12 +55,12 @@ export function decideRetry(
   attempts: number,
   sent: boolean,
 ): RetryDecision {
-  // What does not open will not open at the next try either.
+  // A sealed value that does not open now will not open at the next try.
   if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
   if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
   if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
-    // Whatever this is, where the request may have left only "unknown" is honest.
+    // The cause is not known. Where the request may have left, the outcome is not known either.
     return sent ? { kind: 'over', outcome: 'UNKNOWN' } : retryBeforeSending(attempts, 'not_sendable');
   }
   switch (error.kind) {
@@ -97,7 +101,7 @@ export function decideRetry(
   }
 }
 
-/** Nothing of the item left, so that nothing speaks against trying again. */
+/** The decision where nothing of the item left, so that trying again is safe. */
 function retryBeforeSending(attempts: number, why: RetryReason): RetryDecision {
   return attempts > MAX_RETRIES
     ? { kind: 'over', outcome: 'FAILED' }
@@ -109,7 +113,7 @@ function backoff(attempts: number): number {
   return 1_000 * 4 ** (Math.min(attempts, 4) - 1);
 }
 
-/** What an answer says of its object beside the words stays with the order up to this many characters of JSON. */
+/** The data of an answer is kept with the order up to this many characters of JSON. */
 const MAX_DATA_LENGTH = 4_000;
 
 function fromEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
@@ -141,7 +145,7 @@ function resultObject({ type, value, summary }: DescribedObject): ResultObject {
   };
 }
 
-/** Whether there is something to look up in the whole answer that the status and the transaction do not say. */
+/** Whether the whole answer holds more than the status and the transaction. */
 function saysMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const places = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const undocumented = places.some((place) => !['stid', 'status', 'result'].includes(place));
@@ -209,7 +213,7 @@ function summaryOf(
       return { code: 'not_reached' };
     case 'unsupported':
     case 'invalid_input':
-      return { code: 'not_sendable', message: error.message };
+      return { code: 'request_invalid', issue: error.issue ?? NOT_SENDABLE };
     case 'unknown_outcome':
     case 'invalid_response':
       if (outcome !== 'UNKNOWN') return { code: 'no_answer' };

@@ -1,12 +1,13 @@
+import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide.ts';
 import { refusalOfNonApprover } from './policy.ts';
 
 /** The requester or an approver lets a paused order go on. What has gone wrong so far does not pause it again. */
 export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
     if (order.requesterId !== userId) {
-      const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'resume');
+      const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'resume');
       if (refusal !== undefined) return { refusal };
     }
     const isPaused = order.state === 'APPROVED' && order.bulk?.pause !== undefined;

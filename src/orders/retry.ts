@@ -1,4 +1,5 @@
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import { approversOf } from './approvers.ts';
+import type { DecideDeps } from './decide.ts';
 import { findEarlier } from './earlier.ts';
 import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
@@ -18,8 +19,8 @@ export type TypedAgain = Pick<OrderRequest, 'input' | 'secret' | 'reason' | 'acc
 type RetryDeps = RequestDeps & DecideDeps;
 
 /**
- * A new order of the names that failed, with the same account. Who presses is asking: neither their approval nor that of
- * anybody who asked for it before counts.
+ * Makes a new order of the names that failed, with the same account. The person who retries becomes the requester; their
+ * approval does not count, nor does that of anybody who asked for it before.
  */
 export async function retryOrder(
   deps: RetryDeps,
@@ -41,6 +42,7 @@ export async function retryOrder(
     requesterId: userId,
     channelId: order.channelId,
     threadTs: order.threadTs,
+    isPrivate: order.isPrivate,
   };
   if (typed !== undefined && !asksForTheSame(order, typed, names.failed)) {
     return requestOrder(deps, { ...request, ...typed });
@@ -55,14 +57,14 @@ export async function retryOrder(
     ...request,
     ...content,
     retries: order,
-    // However often it is pressed, one order is retried once; the new one can be retried in its turn.
+    // An order is retried once, however often the button is pressed. The new order can be retried in its turn.
     deliveryId: `retry:${order.id}`,
   });
 }
 
 async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'retry');
+    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = accountOwner(order);
@@ -75,7 +77,7 @@ async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | 
   if (order.bulk !== undefined) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
-  // Its card was shown while there was time: this takes the button off.
+  // The card still has its button from when there was time; telling takes it off.
   await deps.store.requestTelling(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
@@ -93,13 +95,13 @@ async function namesToRetry(
   return failed.length > 0 ? { failed } : { refusal: nothingToRetry(order) };
 }
 
-/** Why nothing of a failed order is left to ask for again. A request whose answer never came proves nothing. */
+/** Why nothing of a failed order is left to retry. A request without an answer proves nothing. */
 function nothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
-/** Whether what was typed is the order again, and not another one. */
+/** Whether what was typed asks for the same as the order. */
 function asksForTheSame(order: Order, typed: TypedAgain, failed: readonly string[]): boolean {
   const checked = taskNamed(order.task).check(typed.input);
   return (

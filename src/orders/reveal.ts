@@ -10,13 +10,13 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** It could not be shown: it can be asked for again until its hour is over. */
+      /** To be called when the secret could not be shown: it can be asked for again until its hour is over. */
       readonly giveBack: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
       readonly refusal: Refusal;
-      /** For the log: it is there and does not open. */
+      /** For the log, where the secret is there and does not open. */
       readonly err?: VaultError;
     };
 
@@ -50,7 +50,7 @@ export async function revealSecret(
     };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    // Whoever runs the bot may bring the key back within the hour.
+    // The operator may add the missing key within the hour.
     await giveBack();
     return {
       kind: 'refused',

@@ -52,6 +52,8 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
   expired: { from: ['PENDING'], apply: expired },
   reminded: { from: ['PENDING'], apply: reminded },
+  escalated: { from: ['PENDING'], apply: escalated },
+  asked: { from: ['PENDING'], apply: asked },
   claimed: { from: ['APPROVED'], apply: claimed },
   sending: { from: ['EXECUTING'], apply: sending },
   retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
@@ -65,6 +67,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   resolved: { from: NOT_FINAL, apply: resolved },
   answered_late: { from: ORDER_STATES, apply: answeredLate },
   shown: { from: ORDER_STATES, apply: registryConfirmed },
+  delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
 };
 
 /**
@@ -87,14 +90,26 @@ function applyRow<Type extends OrderEvent['type']>(
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
-  const { needsApproval, expiresAt, remindAt } = event;
+  const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
+  const needs =
+    decision === undefined
+      ? {}
+      : {
+          policyVersion: decision.policyVersion,
+          demand: decision.demand,
+          approvalsRequired: decision.approvalsRequired,
+        };
+  const detail =
+    decision === undefined
+      ? {}
+      : { detail: { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy } };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: order.requesterId },
+    { kind: event.type, actor: order.requesterId, ...detail },
     needsApproval
-      ? { state: 'PENDING', expiresAt, remindAt }
-      : { state: 'APPROVED', expiresAt: undefined, remindAt: undefined },
+      ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...needs }
+      : { state: 'APPROVED', ...NO_DEADLINES, ...needs },
   );
 }
 
@@ -105,13 +120,18 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
   const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
-  const lapsed = approvals
+  const { over = [], admins = [] } = event.budget ?? {};
+  const others = approvals
     .map(({ userId }) => userId)
     .filter((userId) => !event.validApprovers.includes(userId));
-  const validCount = approvals.length - lapsed.length;
-  const enough = validCount >= order.approvalsRequired;
+  // Admins who agree to a budget that is exceeded need not be approvers.
+  const lapsed = others.filter((userId) => !admins.includes(userId));
+  const validCount = approvals.length - others.length;
+  const { progress } = event;
+  const isAgreed = validCount >= order.approvalsRequired && progress?.isApproved !== false;
+  const enough = isAgreed && (over.length === 0 || admins.length > 0);
   if (isRepeated && !enough) {
-    return { ok: false, refusal: { code: 'approved_already' } };
+    return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
   const detail = {
@@ -121,12 +141,16 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
     ...(order.bulk === undefined ? {} : { plan: order.bulk.hash }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
+    ...(progress === undefined ? {} : { progress }),
+    ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
+    ...(over.length === 0 ? {} : { overBudget: over, admins }),
   };
   return changedOrder(
     order,
     now,
     { kind: event.type, actor: event.by, detail },
-    enough ? { approvals, state: 'APPROVED', expiresAt: undefined, remindAt: undefined } : { approvals },
+    enough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
   );
 }
 
@@ -147,6 +171,29 @@ function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition
 function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
   if (order.remindAt === undefined || order.remindAt > now) return undefined;
   return changedOrder(order, now, { kind: event.type }, { remindAt: undefined });
+}
+
+function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transition | undefined {
+  if (order.escalateAt === undefined || order.escalateAt > now) return undefined;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail: { to: event.to, toAdmins: event.toAdmins } },
+    { escalateAt: undefined },
+  );
+}
+
+function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    return { ok: false, refusal: { code: 'time_is_over' } };
+  }
+  const { by, question, expiresAt, remindAt, escalateAt } = event;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: by, detail: { question } },
+    { expiresAt, remindAt, escalateAt },
+  );
 }
 
 function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition | undefined {
@@ -510,6 +557,24 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
   );
 }
 
+/** The nameservers that were set answer, or do not: said when it differs from what was said last. */
+function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
+  const { n, delegation, hosts, hours } = event;
+  const item = order.items.find((candidate) => candidate.n === n);
+  const isNews = item?.result?.delegation !== delegation;
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNews) return undefined;
+  return changedOrder(
+    order,
+    now,
+    {
+      kind: event.type,
+      actor: EVIDENCE,
+      detail: { n, name: item.name, delegation, hosts: [...hosts], hours },
+    },
+    { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
+  );
+}
+
 function isClaimedBy(order: Order, workerId: string | undefined): boolean {
   return order.state === 'EXECUTING' && workerId !== undefined && order.claim?.workerId === workerId;
 }
@@ -552,9 +617,12 @@ function statusTextOf(result: ItemResult | undefined) {
 
 const SYSTEM = 'system';
 
+/** What no longer waits has no time that is left. */
+const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
+
 /** What closes an order. */
 function closedOrder(state: OrderState, now: Date): Partial<Order> {
-  return { state, closedAt: now, expiresAt: undefined, remindAt: undefined, claim: undefined };
+  return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
 /** The order with what has changed, and the line that says so in the audit log. */

@@ -1,5 +1,6 @@
+import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
-import { currentPolicy, type DecideDeps } from './decide.ts';
+import type { DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';
 import { refusalOfNonApprover } from './policy.ts';
@@ -7,7 +8,8 @@ import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 
 /**
- * The requester or an approver stops what waits to be sent. What is being sent goes on: its answer is kept as it comes.
+ * Stops the items that wait to be sent, for the requester or an approver. A request under way goes on, and its answer is
+ * kept.
  */
 export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
@@ -19,7 +21,7 @@ export function stopOrder(deps: DecideDeps, orderId: string, userId: string): Pr
 
 async function refusalToStop(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {
   if (order.requesterId !== userId) {
-    const refusal = refusalOfNonApprover(await currentPolicy(deps, [userId]), userId, 'stop');
+    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'stop');
     if (refusal !== undefined) return refusal;
   }
   if (order.state === 'DRAFT' || order.state === 'PENDING') {

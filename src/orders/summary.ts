@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
 /*
@@ -38,7 +39,8 @@ const PLAIN = [
   z.object({ code: z.literal('account_refused'), account: z.string() }),
   /** An earlier order has done it, or may still do it. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
-  /** In the words of the service's client. */
+  z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
+  /** Kept by older releases, in the words of the service's client. */
   z.object({ code: z.literal('not_sendable'), message: z.string() }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),

@@ -56,10 +56,10 @@ function nameServerIssues(
   [zone]: readonly ZoneProfile[],
 ): InputIssue[] {
   if (zone === undefined || nameServers === undefined) return [];
-  return checkNameServers(zone, nameServers).map((sentence) => ({
+  return checkNameServers(zone, nameServers).map((issue) => ({
     field: 'nameServers',
-    code: 'zone_rule',
-    sentence,
+    code: 'zone_issue',
+    issue,
   }));
 }
 
@@ -84,6 +84,7 @@ const create = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Register',
+    plural: 'registrations',
     title: 'Register a domain',
     summary: 'Register a new domain',
     submit: 'Ask',
@@ -110,6 +111,7 @@ const transfer = defineOrderTask({
   nextStep: 'transfer_period',
   words: {
     verb: 'Transfer',
+    plural: 'transfers',
     title: 'Transfer a domain',
     summary: 'Transfer a domain from another registrar',
     submit: 'Ask',
@@ -138,6 +140,7 @@ const renew = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Renew',
+    plural: 'renewals',
     title: 'Renew domains',
     summary: 'Renew one or several domains, for 1 year or as many as you say',
     submit: 'Ask',
@@ -162,11 +165,9 @@ const renew = defineOrderTask({
   issues: ({ period }, zones) =>
     period === undefined
       ? []
-      : [...new Set(zones.flatMap((zone) => checkPeriod(zone, period)))].map((sentence) => ({
-          field: 'period',
-          code: 'zone_rule',
-          sentence,
-        })),
+      : zones.flatMap((zone) =>
+          checkPeriod(zone, period).map((issue) => ({ field: 'period', code: 'zone_issue', issue })),
+        ),
   wire: (input, name) => ({ name, period: input.period }),
   onlyFor: (input, names) => ({ ...input, names: [...names] }),
 });
@@ -178,6 +179,7 @@ const restore = defineOrderTask({
   nextStep: 'manual_processing',
   words: {
     verb: 'Restore',
+    plural: 'restores',
     title: 'Restore a domain',
     summary: 'Restore a deleted domain within its redemption period',
     submit: 'Ask',
@@ -199,6 +201,7 @@ const deleteDomain = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Delete',
+    plural: 'deletions',
     title: 'Delete a domain',
     summary: 'Delete a domain, after you confirm',
     submit: 'Go on',
@@ -230,6 +233,7 @@ const ownerChange = defineOrderTask({
   formNote: { code: 'new_owner_not_sent' },
   words: {
     verb: 'Start the owner change of',
+    plural: 'owner changes',
     title: 'Start an owner change',
     summary: 'Start the owner change of a domain, after you confirm',
     submit: 'Go on',
@@ -257,6 +261,7 @@ const authcode = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Fetch the auth code of',
+    plural: 'auth codes',
     title: 'Fetch the auth code',
     summary: 'Fetch the auth code of a domain, shown to you alone',
     submit: 'Fetch',
@@ -279,6 +284,7 @@ const nameservers = defineOrderTask({
   risk: 'takes_down',
   words: {
     verb: 'Change the nameservers of',
+    plural: 'nameserver changes',
     title: 'Change nameservers',
     summary: 'Replace the nameservers of a domain',
     submit: 'Change',
@@ -336,6 +342,7 @@ const redirect = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change the redirect',
+    plural: 'redirects',
     title: 'Change a redirect',
     summary: 'Change where a redirect leads',
     submit: 'Change',
@@ -379,6 +386,7 @@ const sslContact = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change the SSL contact',
+    plural: 'SSL contacts',
     title: 'Change an SSL contact',
     summary: 'Change the contact of SSL certificates',
     submit: 'Change',
@@ -424,6 +432,7 @@ const user = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Create the user',
+    plural: 'users',
     title: 'Create a user',
     summary: 'Create a user or a sub-user',
     submit: 'Create',

@@ -1,5 +1,5 @@
 import type { Amount } from '../money/amount.ts';
-import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';
+import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
 
 /*
  * What an order needs by a version of the policy. Pure: the answer depends on the arguments alone, and there is one for
@@ -116,9 +116,6 @@ export interface Evaluation {
   /** Everything that could not be evaluated, each once. */
   readonly unknowns: readonly Unknown[];
 }
-
-/** Starts a pattern that names a tag. */
-const TAG = 'tag:';
 
 /** Whether a condition holds; a list: nobody knows, because of these. */
 type Fit = 'yes' | 'no' | readonly Unknown[];
@@ -272,8 +269,8 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
     misfit: failed && skippedFor(failed),
     by: fit.by,
     over: fit.over,
-    patterns: rule.names.filter((pattern) => !pattern.startsWith(TAG)),
-    tags: rule.names.filter((pattern) => pattern.startsWith(TAG)).map((pattern) => pattern.slice(TAG.length)),
+    patterns: rule.names.filter((pattern) => tagOfPattern(pattern) === undefined),
+    tags: rule.names.flatMap((pattern) => tagOfPattern(pattern) ?? []),
     otherName: skippedFor('names'),
   };
 }

@@ -61,15 +61,20 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   not_yaml: () => 'YAML cannot be read from here on. Check the indentation, the quotes and the brackets.',
 };
 
-/** Says where something is wrong, what, and what to write instead. */
-export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
+/** Says what is wrong and what to write instead, for a place that is plain already, such as a field of a form. */
+export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   const instead = 'instead' in issue ? issue.instead : [];
-  const sentence = SENTENCES[issue.code]({
+  return SENTENCES[issue.code]({
     given: issue.given ?? '',
     field: ('field' in issue ? issue.field : undefined) ?? '',
     first: instead[0] ?? '',
     all: instead.join(', '),
   });
+}
+
+/** Says where something is wrong, what, and what to write instead. */
+export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
+  const sentence = policyIssueText(issue);
   const places = [
     ...('line' in issue ? [`line ${issue.line}`] : []),
     ...('ruleName' in issue && issue.ruleName !== undefined ? [`rule “${issue.ruleName}”`] : []),

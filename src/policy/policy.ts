@@ -65,3 +65,11 @@ export type RuleReference =
 export function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
+
+/** Starts a pattern that names a tag. */
+const TAG = 'tag:';
+
+/** The tag that a pattern of a rule's names stands for; undefined for one of names. */
+export function tagOfPattern(pattern: string): string | undefined {
+  return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
+}

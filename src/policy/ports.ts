@@ -1,7 +1,108 @@
-import type { Policy } from './policy.ts';
+import type { StandIn } from './approvals.ts';
+import type { LoggedChange } from './change-log.ts';
+import type { Policy, PolicyRule } from './policy.ts';
 
 /** Reads the policy that is in force. Implemented by the store. */
 export interface PolicySource {
   /** The version that was published last; version 0, without rules, before the first. */
   current(): Promise<Policy>;
+}
+
+/** Says who stands in for whom. */
+export interface StandInSource {
+  /** Those that hold at a moment, by the user id of who is away. */
+  current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
+}
+
+/** A line of the audit log of stand-ins. */
+export interface StandInChange {
+  /** Who is away. */
+  readonly userId: string;
+  /** Undefined: nobody stands in any more. */
+  readonly standIn: StandIn | undefined;
+  readonly by: string;
+  readonly at: Date;
+}
+
+/** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
+export interface StandInStore extends StandInSource {
+  /** Somebody is away. @returns who stood in for them until now */
+  begin(userId: string, standIn: StandIn, at: Date): Promise<StandIn | undefined>;
+  /** Somebody is back. @returns who stood in for them; undefined when nobody did */
+  end(userId: string, at: Date): Promise<StandIn | undefined>;
+  /** Every change from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<StandInChange>;
+}
+
+/** A version with who brought it into force. */
+export interface PublishedPolicy extends Policy {
+  /** Slack user id. */
+  readonly publishedBy: string;
+  readonly confirmedBy: string;
+  readonly confirmedAt: Date;
+}
+
+/** The next version while admins work on it. */
+export interface PolicyDraft {
+  /** Another one with every change. */
+  readonly revision: string;
+  readonly rules: readonly PolicyRule[];
+  readonly changedBy: string;
+  readonly changedAt: Date;
+  /** Set while it waits for the confirmation of another admin; any change takes that back. */
+  readonly published: { readonly by: string; readonly at: Date } | undefined;
+}
+
+export const POLICY_EVENTS = ['draft_changed', 'draft_discarded', 'published', 'confirmed'] as const;
+
+/** A line of the policy's audit log. */
+export interface PolicyLogEntry {
+  readonly kind: (typeof POLICY_EVENTS)[number];
+  /** The version that came into force, for a confirmation. */
+  readonly version: number | undefined;
+  /** Of a change of the draft: what it changed; of all others: what differs from the version in force. */
+  readonly changes: readonly LoggedChange[];
+  readonly by: string;
+  readonly at: Date;
+}
+
+export type PublishOutcome =
+  | { readonly kind: 'published'; readonly draft: PolicyDraft }
+  /** It waits for a confirmation already. */
+  | { readonly kind: 'published_already'; readonly by: string }
+  /** It says what is in force. */
+  | { readonly kind: 'no_difference' }
+  /** It is not the draft any more that the person saw. */
+  | { readonly kind: 'stale' };
+
+export type ConfirmPolicyOutcome =
+  | { readonly kind: 'confirmed'; readonly policy: PublishedPolicy; readonly before: Policy }
+  | { readonly kind: 'own' }
+  | { readonly kind: 'not_published' }
+  | { readonly kind: 'stale' };
+
+/** Where versions and the draft are kept. Whatever changes them leaves a line in the audit log, in one transaction. */
+export interface PolicyStore extends PolicySource {
+  /** The version in force with who published it; undefined before the first. */
+  published(): Promise<PublishedPolicy | undefined>;
+  draft(): Promise<PolicyDraft | undefined>;
+  /**
+   * Puts rules in the place of the draft's.
+   * @param expected the revision of what the change was made on, see `draftBase`
+   * @returns undefined when somebody else has changed it meanwhile: nothing is saved then
+   */
+  saveDraft(
+    rules: readonly PolicyRule[],
+    expected: string,
+    by: string,
+    at: Date,
+  ): Promise<PolicyDraft | undefined>;
+  /** @returns whether it was still the draft that was meant */
+  discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
+  /** Marks a draft as what is to be in force; another admin confirms it. */
+  publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;
+  /** Makes a published draft the version in force. */
+  confirm(revision: string, by: string, at: Date): Promise<ConfirmPolicyOutcome>;
+  /** Every line from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<PolicyLogEntry>;
 }

@@ -10,8 +10,7 @@ const bootstrapFile = z.object({ services: z.array(z.unknown()) });
 const service = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
- * Reads the bootstrap file. Entries that cannot be read are left out, so that one of them does not blind the bot
- * for all other zones.
+ * Reads the bootstrap file. An entry that cannot be read is left out, so that the other zones stay usable.
  *
  * @returns undefined when this is no bootstrap file, or none of its entries can be read.
  */

@@ -6,7 +6,7 @@ import { readRetryAfter } from '../http/retry-after.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './registration.ts';
 
-/** What a look-up gave. Reasons are for people and complete “the registry …: <reason>”. */
+/** The result of a look-up. Reasons are for people and complete “the registry …: <reason>”. */
 export type RdapResult =
   | RdapFound
   | RdapUnreadable
@@ -19,7 +19,8 @@ export type RdapFound = RdapRegistration & RdapOrigin;
 /** What a registry answered about a name, whatever it tells. */
 export type RdapAnswer =
   | ({
-      /** Parsed from JSON; undefined when it is none. */ readonly kind: 'answered';
+      readonly kind: 'answered';
+      /** Parsed from JSON; undefined when it is none. */
       readonly body: unknown;
     } & RdapOrigin)
   | RdapUnreadable
@@ -38,7 +39,7 @@ export interface RdapOrigin {
 export interface RdapUnavailable {
   readonly kind: 'unavailable';
   readonly reason: string;
-  /** milliseconds; not before then is another try of use */
+  /** In milliseconds: an earlier try would be of no use. */
   readonly retryAfterMs?: number;
 }
 
@@ -46,16 +47,19 @@ export interface RdapUnavailable {
 export interface RdapClientOptions {
   /** The bootstrap file (RFC 9224). */
   readonly bootstrapUrl: string;
-  /** Names the bot to the servers. */
+  /** Tells the servers who asks. */
   readonly userAgent: string;
   readonly now: () => Date;
   /** Least time between two requests to one host, milliseconds. */
   readonly spacingMs?: number;
-  /** For the exchange with the servers, redirects included, milliseconds. */
+  /** How long the exchange with the servers may take, redirects included, in milliseconds. */
   readonly deadlineMs?: number;
-  /** Resolves names of servers; the operating system's, unless told. */
+  /** Resolves names of servers; as the operating system does when left out. */
   readonly resolve?: Resolve;
 }
+
+/** Completes “the registry's record cannot be read: …”: the zone's registry publishes none. */
+export const NO_PUBLIC_RECORD = 'no public record is offered for this zone';
 
 /** Asks the registries' public records (RFC 9082). */
 export interface RdapClient {
@@ -67,9 +71,9 @@ export interface RdapClient {
    * @returns what was found, or why nothing was; it throws nothing but the signal's reason.
    */
   lookup(name: string, signal?: AbortSignal): Promise<RdapResult>;
-  /** Looks one name up and leaves open what its record tells: one without a date of expiry tells other things. */
+  /** Fetches the record of one name without reading it: a record without an expiry may still tell other things. */
   fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
-  /** Ends the connections; look-ups under way come back as unavailable. */
+  /** Closes the connections; look-ups under way give `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -81,7 +85,7 @@ const MAX_REDIRECTS = 3;
 const MAX_CONCURRENT_REQUESTS = 2;
 const DEFAULT_SPACING_MS = 250;
 const DEFAULT_DEADLINE_MS = 20_000;
-/** For a server that refuses for load without saying for how long. */
+/** The wait after a server that is busy and does not say for how long. */
 const DEFAULT_WAIT_MS = 60_000;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -118,9 +122,9 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
-  // The deadline of the exchange comes first; this one ends the connecting that it leaves behind.
+  // The exchange has ended by then; this timeout stops a connection that is still being opened for it.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
-  const gates = new Map<string, HostRateLimiter>();
+  const limiters = new Map<string, HostRateLimiter>();
   let bootstrap: { readonly value: Bootstrap | undefined; readonly freshUntil: number } | undefined;
   let refresh: Promise<Bootstrap | undefined> | undefined;
 
@@ -142,7 +146,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     }
     const address = rdapAddress(current.servers, name);
     if (address === undefined) {
-      return unavailable('no public record is offered for this zone', DAY_MS);
+      return unavailable(NO_PUBLIC_RECORD, DAY_MS);
     }
     try {
       const answer = await ask(address, signal);
@@ -162,7 +166,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     return refresh;
   }
 
-  /** A list that cannot be fetched anew is as good as it was yesterday. */
+  /** Fetches the list of registries; the old one stays in use when that fails. */
   async function fetchBootstrap(): Promise<Bootstrap | undefined> {
     const fetched = await ask(bootstrapUrl, undefined).then(
       ({ status, text, secure }) => {
@@ -189,7 +193,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
       checkAddress(url);
       secure &&= url.protocol === 'https:';
       const limiter = limiterOf(url.host);
-      // Waiting for one's turn is not the server's fault: only the requests themselves use the time up.
+      // Only the requests count towards the deadline: the server is not to blame for the wait before them.
       const answer = await limiter
         .run(async () => {
           const began = performance.now();
@@ -222,10 +226,10 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   }
 
   function limiterOf(host: string): HostRateLimiter {
-    const known = gates.get(host);
+    const known = limiters.get(host);
     if (known) return known;
     const made = new HostRateLimiter({ atOnce: MAX_CONCURRENT_REQUESTS, spacingMs, now });
-    gates.set(host, made);
+    limiters.set(host, made);
     return made;
   }
 

@@ -1,5 +1,5 @@
-import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import { asciiName, cleanText, event, fitting, jCard, nameserver, optionalText } from './record-parts.ts';
 
 /** What a registry's public record says about a name (RFC 9083). */
 export interface RdapRegistration {
@@ -18,36 +18,33 @@ export interface RdapRegistration {
   readonly statuses: readonly string[];
 }
 
-/** An answer that is none: the reason completes “the registry's record cannot be read: …”. */
+/** An answer that cannot be used; the reason completes “the registry's record cannot be read: …”. */
 export interface RdapUnreadable {
   readonly kind: 'unreadable';
   readonly reason: string;
 }
 
-const MAX_TEXT = 200;
+/** The reason where a registry publishes records without dates. */
+export const NO_EXPIRATION = 'it has no expiration date';
+
 const MAX_ITEMS = 50;
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/i;
 
 const list = z.array(z.unknown()).catch([]);
-const text = z.string().optional().catch(undefined);
 
 const domainObject = z.object({
   objectClassName: z.literal('domain'),
-  ldhName: text,
-  unicodeName: text,
+  ldhName: optionalText,
+  unicodeName: optionalText,
   status: list,
   events: list,
   entities: list,
   nameservers: list,
 });
-const nameserver = z.object({ ldhName: text, unicodeName: text });
-const entity = z.object({ roles: list, handle: text, vcardArray: z.unknown().optional() });
-/** Properties of a jCard (RFC 7095): name, parameters, type, value. */
-const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
+const entity = z.object({ roles: list, handle: optionalText, vcardArray: z.unknown().optional() });
 const fullName = z.tuple([z.literal('fn'), z.unknown(), z.literal('text'), z.string()]);
-const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
 /**
  * Reads the record of one domain. What is not needed may be missing or odd; the name and the expiry must be right,
@@ -63,9 +60,9 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
   const answeredName = asciiName(record.ldhName ?? record.unicodeName ?? '');
   if (answeredName !== name) return unreadable('it is the record of another name');
 
-  const events = each(event, record.events);
+  const events = fitting(event, record.events);
   const expirations = events.filter(({ eventAction }) => eventAction.toLowerCase() === 'expiration');
-  if (expirations.length === 0) return unreadable('it has no expiration date');
+  if (expirations.length === 0) return unreadable(NO_EXPIRATION);
   const expiryDates = expirations.map(({ eventDate }) => readRfc3339(eventDate));
   if (expiryDates.includes(undefined)) return unreadable('its expiration date is no date');
   // Two expirations contradict each other; the earlier one cannot make anybody late.
@@ -73,7 +70,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
 
   const dateOf = (action: string) =>
     readRfc3339(events.find(({ eventAction }) => eventAction.toLowerCase() === action)?.eventDate);
-  const statuses = each(z.string(), record.status).map((status) => clean(status).toLowerCase());
+  const statuses = fitting(z.string(), record.status).map((status) => cleanText(status).toLowerCase());
   const registeredAt = dateOf('registration');
   const transferredAt = dateOf('transfer');
   // Registries tell a deletion by the status; the deletion was then the last change of the record.
@@ -87,26 +84,22 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
     ...(transferredAt && { transferredAt }),
     ...(deletedAt && { deletedAt }),
     registrar: registrarOf(record.entities),
-    nameServers: [...new Set(each(nameserver, record.nameservers).map(nameOfServer))]
+    nameServers: [...new Set(fitting(nameserver, record.nameservers))]
       .filter((name) => name !== '')
       .slice(0, MAX_ITEMS),
     statuses: statuses.slice(0, MAX_ITEMS),
   };
 }
 
-function nameOfServer({ ldhName, unicodeName }: z.output<typeof nameserver>): string {
-  return asciiName(ldhName ?? unicodeName ?? '');
-}
-
 /** The name on the registrar's card, else its handle. */
 function registrarOf(entities: readonly unknown[]): string | undefined {
-  const registrar = each(entity, entities).find(({ roles }) =>
-    each(z.string(), roles).some((role) => role.toLowerCase() === 'registrar'),
+  const registrar = fitting(entity, entities).find(({ roles }) =>
+    fitting(z.string(), roles).some((role) => role.toLowerCase() === 'registrar'),
   );
   if (registrar === undefined) return undefined;
   const card = jCard.safeParse(registrar.vcardArray).data?.[1] ?? [];
-  const [, , , name] = each(fullName, card)[0] ?? [];
-  const called = clean(name ?? registrar.handle ?? '').replace(/\s+/g, ' ');
+  const [, , , name] = fitting(fullName, card)[0] ?? [];
+  const called = cleanText(name ?? registrar.handle ?? '').replace(/\s+/g, ' ');
   return called === '' ? undefined : called;
 }
 
@@ -130,24 +123,6 @@ export function readRfc3339(value: unknown): Date | undefined {
   const sign = offset.startsWith('-') ? -1 : 1;
   const minutes = Number(hour) * 60 + Number(minute) - sign * (offsetHours * 60 + offsetMinutes);
   return new Date(date.getTime() + minutes * 60_000 + Math.min(Number(second), 59) * 1000);
-}
-
-function each<T>(schema: z.ZodType<T>, values: readonly unknown[]): T[] {
-  return values.flatMap((value) => {
-    const parsed = schema.safeParse(value);
-    return parsed.success ? [parsed.data] : [];
-  });
-}
-
-function asciiName(name: string): string {
-  return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
-}
-
-function clean(value: string): string {
-  return value
-    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
-    .trim()
-    .slice(0, MAX_TEXT);
 }
 
 function unreadable(reason: string): RdapUnreadable {

@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { ServiceTask } from './task.ts';
 
-/** `S` and the codes of service API, section "Task codes": success of one of these tasks and of no other. */
+/** `S` with the codes of service API, section "Task codes": each is the success of one task and of no other. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -21,19 +21,24 @@ export type ResponseClass =
       readonly retryAfterMs?: number;
     };
 
+/** An answer as it came. */
+interface ReceivedResponse {
+  /** Of HTTP. */
+  readonly status: number;
+  /** Undefined when the body could not be read; `unreadable` then says why. */
+  readonly envelope: Envelope | undefined;
+  readonly unreadable: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
 /**
- * What an answer means for the task. The document shows neither the HTTP statuses nor the bodies of failed requests,
- * so a refusal needs a clear word: 4xx, or an envelope with an error code. Anything else that is not a success leaves
- * the outcome open, because "refused" for something that was carried out would be paid for twice.
- *
- * @param envelope undefined when the body could not be read; `unreadable` then says why.
+ * What an answer means for the task. The document shows neither the HTTP statuses nor the bodies of failed requests, so
+ * only 4xx or an envelope with an error code counts as a refusal. Anything else that is not a success leaves the outcome
+ * open: a task that is called refused although it was carried out would be ordered again and paid for twice.
  */
 export function classifyResponse(
   task: Pick<ServiceTask<never, unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
-  status: number,
-  envelope: Envelope | undefined,
-  unreadable: string,
-  retryAfterMs: number | undefined,
+  { status, envelope, unreadable, retryAfterMs }: ReceivedResponse,
 ): ResponseClass {
   const { effect } = task;
   const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
@@ -48,7 +53,7 @@ export function classifyResponse(
       : { kind: open, what: `the service ${contradiction}${statusInParentheses(envelope)}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
-    // A status that refuses around an envelope that agrees: nobody knows which of the two is right.
+    // The status refuses and the envelope agrees: nobody knows which of the two is right.
     if (envelope !== undefined && hasSuccessCode(envelope)) {
       return {
         kind: open,

@@ -8,7 +8,7 @@ import {
 import { type Credential, credentialSecrets, type SessionPlace } from './authenticator/signature.ts';
 import type { TokenSteps } from './authenticator/token-steps.ts';
 import { isSessionError } from './classify-response.ts';
-import { InvalidInputError } from './codec/errors.ts';
+import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
 import { MAX_BYTES } from './redact.ts';
@@ -21,6 +21,7 @@ import {
   send,
   serviceError,
 } from './request.ts';
+import type { RequestIssue } from './request-issue.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
 
 export type { Verification } from './authenticator/authenticator.ts';
@@ -34,7 +35,7 @@ export interface ServiceClientOptions {
   readonly credential: Credential;
   /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
   readonly jsonAuth: 'basic' | 'session';
-  /** Budget of one call in milliseconds, over everything from opening a session to the answer's last byte. */
+  /** Time limit of one call in milliseconds, from opening a session to the answer's last byte. */
   readonly timeoutMs: number;
   /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
   readonly replyTo?: string | undefined;
@@ -83,9 +84,9 @@ export interface CallOptions {
   readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
-export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: string };
+export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** One credential's way to the service. Immutable; sessions are its own and shared by its concurrent calls. */
+/** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.
@@ -96,7 +97,7 @@ export interface ServiceClient {
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
-  /** Which interface would carry the task, or what to do instead. Sends nothing. */
+  /** Which interface would carry the task, or why none does. Sends nothing. */
   supports(task: TaskOutline, via?: Interface): InterfaceChoice;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
@@ -123,7 +124,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     secrets: credentialSecrets(credential),
   };
   const authenticator = createAuthenticator(clientContext, options);
-  // Counted, not collected: a set of results would keep large ones alive long after their calls are over.
+  // The calls are only counted: a set of their promises would keep large results in memory after the calls are over.
   let underWay = 0;
   let onIdle = (): void => undefined;
   let closed = false;
@@ -136,42 +137,26 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  function supports(task: TaskOutline, wanted?: Interface): InterfaceChoice {
-    const json = task.json !== undefined && credential.method !== 'two_factor';
-    if (json && wanted !== 'xml') return { interface: 'json' };
-    if (task.xml !== undefined && wanted !== 'json') {
-      if (clientContext.xmlAddress !== undefined) return { interface: 'xml' };
-      return {
-        unsupported: 'this needs the XML interface here: ask whoever runs this to set SERVICE_XML_URL',
-      };
-    }
-    if (wanted === 'xml' || task.json === undefined) {
-      return {
-        unsupported: 'this is not documented for the interface that was asked for: use the other one',
-      };
-    }
-    return {
-      unsupported:
-        'this is documented for the JSON interface, which has no two-factor sign-in: ' +
-        'link an account with a password or a trusted application',
-    };
-  }
+  const has = { json: credential.method !== 'two_factor', xml: clientContext.xmlAddress !== undefined };
+  const supports = (task: TaskOutline, wanted?: Interface) => chooseInterface(task, wanted, has);
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
     refuseClosed(task.name);
     const support = supports(task, call.interface);
     const { ctid, keys, replyTo = options.replyTo } = call;
     if ('unsupported' in support) {
-      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, support.unsupported);
+      const issue = support.unsupported;
+      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, issue.code, { issue });
     }
     const via = support.interface;
     const deadline = deadlineOf(call);
-    const prepared = prepare(clientContext, task, input, via, { replyTo, ctid, keys });
+    const sendOptions = { deadline, beforeFirstByte: call.beforeFirstByte };
+    const prepared = prepare(clientContext, { task, input, via, general: { replyTo, ctid, keys } });
     const first = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.();
     let refusal: ServiceError;
     try {
-      return await send(clientContext, prepared, first, deadline, call.beforeFirstByte);
+      return await send(clientContext, prepared, first, sendOptions);
     } catch (error) {
       if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
       authenticator.invalidateSession(first.session);
@@ -179,7 +164,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     }
     const second = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.(refusal);
-    return send(clientContext, prepared, second, deadline, call.beforeFirstByte);
+    return send(clientContext, prepared, second, sendOptions);
   }
 
   return {
@@ -202,7 +187,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         throw serviceError(
           'unsupported',
           activity,
-          'two-factor accounts need the XML interface: ask whoever runs this to set SERVICE_XML_URL',
+          'two-factor accounts need the XML interface, and SERVICE_XML_URL is not set',
+          { issue: { code: 'two_factor_needs_xml' } },
         );
       }
       return authenticator.verify(deadlineOf(call), call);
@@ -216,15 +202,31 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         if (underWay === 0) resolve();
       });
       await authenticator.logout(sessions);
-      // Not `close`: that would wait for connections that a call in vain has long given up.
+      // `close` would wait for connections that calls have given up already.
       await agent.destroy();
     },
   };
 }
 
+/** @param has the interfaces that the client can use: a two-factor account has no JSON, and XML needs an address */
+function chooseInterface(
+  task: TaskOutline,
+  wanted: Interface | undefined,
+  has: Readonly<Record<Interface, boolean>>,
+): InterfaceChoice {
+  if (task.json !== undefined && has.json && wanted !== 'xml') return { interface: 'json' };
+  if (task.xml !== undefined && wanted !== 'json') {
+    return has.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
+  }
+  if (wanted === 'xml' || task.json === undefined) {
+    return { unsupported: { code: 'other_interface_needed' } };
+  }
+  return { unsupported: { code: 'json_takes_no_two_factor' } };
+}
+
 /**
- * Whether a refusal may be the session's fault and a second try with a new one is safe: it is when the answer proves
- * that the task was not carried out. For a task that charges only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and sending the task once more is safe. It is safe when the
+ * answer proves that the task was not carried out; for a task that charges, only 401 and 403 prove that.
  */
 function mayHaveEnded(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidResponseError } from './codec/errors.ts';
+import { InvalidResponseError } from './codec/codec-errors.ts';
 import { isRecord } from './record.ts';
 
 /** An object that a message or the status refers to. */
@@ -48,19 +48,19 @@ export interface Envelope {
   readonly received?: unknown;
 }
 
-/** All that is insisted on: without a code nobody can say what an answer means. */
-const insisted = z.object({
+/** The only part that an answer must have: without a code nobody can say what it means. */
+const requiredPart = z.object({
   status: z.object({ code: z.union([z.string().trim().min(1), z.number().transform(String)]) }),
 });
 
 /**
- * Reads a decoded answer. What is insisted on is the status code; everything else is taken as it comes, because the
- * document does not show every answer.
+ * Reads a decoded answer. Only the status code is required; everything else is taken as it comes, because the document
+ * does not show every answer.
  *
  * @throws InvalidResponseError when there is no status code.
  */
 export function readEnvelope(decoded: unknown): Envelope {
-  const parsed = insisted.safeParse(decoded);
+  const parsed = requiredPart.safeParse(decoded);
   if (!parsed.success) throw new InvalidResponseError('the answer is not an envelope: it has no status code');
   const answer = record(decoded);
   const status = record(answer['status']);

@@ -1,4 +1,5 @@
 import type { Envelope } from './envelope.ts';
+import type { RequestIssue } from './request-issue.ts';
 
 /**
  * What went wrong, in the terms that decide what may happen next.
@@ -12,8 +13,8 @@ import type { Envelope } from './envelope.ts';
  * - `not_sent`: provably no byte of the task's own request left, or only of one that was refused because its session
  *   had ended; asking again is harmless.
  * - `unknown_outcome`: it was sent, or may have been, and nobody knows whether it was carried out.
- * - `unsupported`: the interface that the credential uses does not document the task; the message says what to do.
- * - `invalid_input`: the input cannot be sent as it is; nothing was sent.
+ * - `unsupported`: the interface that the credential uses does not document the task; `issue` says why.
+ * - `invalid_input`: the input cannot be sent as it is; `issue` says why. Nothing was sent.
  */
 export type ServiceErrorKind =
   | 'auth'
@@ -42,10 +43,15 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** The answer's envelope, with secrets masked. */
   readonly envelope?: Envelope | undefined;
+  /** Why it cannot be sent, of `unsupported` and `invalid_input`. */
+  readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
 }
 
-/** The only error that the client throws. Its message names the activity and never holds a secret. */
+/**
+ * The only error that the client throws. Its message is for the log: it names the activity and never holds a secret. What
+ * people are told comes from the kind, the issue and what the service said.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ServiceErrorKind;
@@ -57,6 +63,7 @@ export class ServiceError extends Error {
   readonly ctid: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly envelope: Envelope | undefined;
+  readonly issue: RequestIssue | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -69,5 +76,6 @@ export class ServiceError extends Error {
     this.ctid = details.ctid;
     this.retryAfterMs = details.retryAfterMs;
     this.envelope = details.envelope;
+    this.issue = details.issue;
   }
 }

@@ -1,4 +1,4 @@
-import { InvalidResponseError } from './codec/errors.ts';
+import { InvalidResponseError } from './codec/codec-errors.ts';
 import type { Envelope } from './envelope.ts';
 import { isRecord } from './record.ts';
 import { MASK } from './secret.ts';
@@ -6,19 +6,19 @@ import { MASK } from './secret.ts';
 /** Limit of one answer in bytes. */
 export const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Deeper answers than this are refused: nothing the service documents is half as deep. */
+/** Answers that are nested deeper are refused: nothing that the service documents is half as deep. */
 export const MAX_DEPTH = 64;
 
-/** From this length on a secret is no accident: it is masked wherever it stands, inside of words too. */
+/** A secret of this length does not occur in a text by accident, so it is masked wherever it stands, inside words too. */
 const MIN_ANYWHERE = 6;
 
-/** From this length on a secret with a digit or a sign in it is masked where it stands as a word of its own. */
+/** A secret of this length with a digit or a sign in it is masked where it stands as a word of its own. */
 const MIN_WORD = 4;
 
-/** Letters alone, and few of them: most words are like this. Services ask for longer passwords. */
+/** A few letters and nothing else, as most words are. Services ask for longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
-/** Longer words that answers of services are made of. */
+/** Longer words that occur in answers of services. */
 const WORDS_OF_ANSWERS: ReadonlySet<string> = new Set(
   `accepted access account active address already answer approved authentication authorization available blocked cannot
   changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
@@ -103,7 +103,9 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** @throws InvalidResponseError when there is more than the decoders take; checked before anything is made of the bytes. */
+/**
+ * @throws InvalidResponseError when there is more than the decoders take; checked before anything is made of the bytes.
+ */
 export function assertSize(body: Buffer, maxBytes: number): void {
   if (body.length > maxBytes) throw new InvalidResponseError('the answer is too large');
 }
@@ -123,7 +125,7 @@ export function assertDepth(value: unknown, depth = 0): boolean {
       if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
     }
   } else if (isRecord(value)) {
-    // Every answer is walked, and `for…in` is several times as fast here as listing the keys.
+    // Every answer is walked, and `for…in` is much faster here than listing the keys.
     for (const key in value) {
       if (key === '__proto__') found = true;
       const inside = value[key];

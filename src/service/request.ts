@@ -14,7 +14,7 @@ import {
   xmlSignatureElement,
 } from './authenticator/signature.ts';
 import { classifyResponse } from './classify-response.ts';
-import { InvalidInputError, InvalidResponseError } from './codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec/codec-errors.ts';
 import {
   type Decoded,
   decodeJson,
@@ -41,7 +41,7 @@ export interface ClientContext {
   readonly secrets: readonly string[];
 }
 
-/** The time that a call has left, and who may give it up. */
+/** When a call ends at the latest, and the signal that ends it earlier. */
 export interface Deadline {
   /** On the clock of `performance.now()`. */
   readonly endsAt: number;
@@ -51,6 +51,11 @@ export interface Deadline {
 /** Called right before the first byte of a request is written. If it throws, nothing is sent. */
 export type BeforeFirstByte = () => void;
 
+interface SendOptions {
+  readonly deadline: Deadline;
+  readonly beforeFirstByte?: BeforeFirstByte | undefined;
+}
+
 export interface CallResult<O> {
   readonly output: O;
   /** The answer, with secrets masked. */
@@ -59,12 +64,20 @@ export interface CallResult<O> {
   readonly httpStatus: number;
 }
 
-/** What is going on, for errors. */
+/** What a call is doing, for the messages of errors. */
 export interface Activity {
   readonly task: string;
   /** `renewing cafe.rest`. */
   readonly name: string;
   readonly ctid?: string | undefined;
+}
+
+/** What is to be sent, before it is checked and encoded. */
+interface RequestPlan<I, O> {
+  readonly task: ServiceTask<I, O>;
+  readonly input: I;
+  readonly via: Interface;
+  readonly general?: GeneralQuery | undefined;
 }
 
 /** A task whose input is checked and encoded; what is missing is the signature. */
@@ -86,7 +99,7 @@ export interface Signed {
   readonly signature: JsonSignature | XmlSignature;
 }
 
-/** An error that says what was going on. */
+/** Makes an error whose message names the activity. */
 export function serviceError(
   kind: ServiceErrorKind,
   activity: Activity,
@@ -102,8 +115,8 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
   } catch (error) {
-    if (error instanceof InvalidInputError) throw serviceError('invalid_input', activity, error.message);
-    throw error;
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw serviceError('invalid_input', activity, error.message, { issue: error.issue });
   }
 }
 
@@ -114,16 +127,18 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
  */
 export function prepare<I, O>(
   context: ClientContext,
-  task: ServiceTask<I, O>,
-  input: I,
-  via: Interface,
-  general: GeneralQuery = {},
+  { task, input, via, general = {} }: RequestPlan<I, O>,
 ): PreparedRequest<I, O> {
   const { ctid } = general;
   const checked = task.input.safeParse(input);
   if (!checked.success) {
-    const problems = checked.error.issues.map(({ path, message }) => `"${path.join('.')}" ${message}`);
-    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, problems.join('; '));
+    const { issues } = checked.error;
+    const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
+    // What is wrong with the whole has an empty path.
+    const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
+    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, what, {
+      issue: { code: 'fields_invalid', fields },
+    });
   }
   const activity = { task: task.name, name: task.activity(input), ctid };
   const encode = via === 'json' ? prepareJson : prepareXml;
@@ -157,7 +172,11 @@ function prepareXml<I, O>(
     throw new InvalidInputError('the XML interface does not carry it');
   const keys = general.keys ?? [];
   if (keys.length > 0 && xml.takesKeys !== true) {
-    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field');
+    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
+      code: 'field_not_documented',
+      field: 'keys',
+      interface: 'xml',
+    });
   }
   const elements = writeXml(xml.elements(input, keys));
   const sign = (signature: XmlSignature): HttpRequest => ({
@@ -171,24 +190,25 @@ function prepareXml<I, O>(
 }
 
 /**
- * Sends a signed request, and makes of the answer what the task declares.
+ * Sends a signed request and reads the answer as the task declares.
  *
  * @throws ServiceError, or whatever `beforeFirstByte` throws.
  */
 export async function send<I, O>(
   context: ClientContext,
-  { task, input, activity, unsigned: { via } }: PreparedRequest<I, O>,
+  prepared: PreparedRequest<I, O>,
   { request, signature }: Signed,
-  deadline: Deadline,
-  beforeFirstByte?: BeforeFirstByte,
+  options: SendOptions,
 ): Promise<CallResult<O>> {
-  const answer = await sendAndRead(context, task, activity, request, deadline, beforeFirstByte);
+  const { task, input, activity } = prepared;
+  const { via } = prepared.unsigned;
+  const answer = await sendAndRead(context, prepared, request, options);
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(context, via, answer);
   const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(input)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
-  const fault = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
+  const failure = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
     serviceError(kind, activity, what, {
       httpStatus: status,
       code: envelope?.status.code,
@@ -199,7 +219,7 @@ export async function send<I, O>(
     });
 
   const retryAfterMs = readRetryAfter(headers['retry-after'], context.now());
-  const verdict = classifyResponse(task, status, envelope, unreadable, retryAfterMs);
+  const verdict = classifyResponse(task, { status, envelope, unreadable, retryAfterMs });
   const read = (): Reading<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
     const answered = task.readsSecrets === true ? decoded.envelope : envelope;
@@ -208,15 +228,15 @@ export async function send<I, O>(
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
       envelope = withoutReadSecrets(read, envelope, secrets);
-    throw fault(verdict.kind, verdict.what, verdict.retryAfterMs);
+    throw failure(verdict.kind, verdict.what, verdict.retryAfterMs);
   }
-  if (decoded === undefined || envelope === undefined) throw fault(openKind(task), unreadable);
+  if (decoded === undefined || envelope === undefined) throw failure(openKind(task), unreadable);
 
   let reading: Reading<O>;
   try {
     reading = read();
   } catch (error) {
-    throw fault(
+    throw failure(
       openKind(task),
       error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
     );
@@ -234,8 +254,8 @@ export async function send<I, O>(
 }
 
 /**
- * The envelope of an answer that is no success, of a task whose answers hold secrets: this one may hold one too. What
- * the task would have found is masked, and what no place of the envelope explains is left out.
+ * The envelope of a failure, of a task whose answers hold secrets. The failure may hold one too, so whatever the task
+ * would read as a secret is masked, and everything that stands in no documented place is left out.
  */
 function withoutReadSecrets<O>(
   read: () => Reading<O>,
@@ -255,11 +275,9 @@ function withoutReadSecrets<O>(
 
 async function sendAndRead<I, O>(
   context: ClientContext,
-  task: ServiceTask<I, O>,
-  activity: Activity,
+  { task, activity }: Pick<PreparedRequest<I, O>, 'task' | 'activity'>,
   request: HttpRequest,
-  deadline: Deadline,
-  beforeFirstByte: BeforeFirstByte | undefined,
+  { deadline, beforeFirstByte }: SendOptions,
 ): Promise<HttpResponse> {
   let isRefused = false;
   const limits = {

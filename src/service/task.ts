@@ -17,7 +17,7 @@ export interface JsonShape<I> {
   query?(input: I): readonly (readonly [name: string, value: string])[];
   /** The body; without it none is sent. */
   body?(input: I): JsonValue;
-  /** Replaces the client's own way in; login and logout bring theirs. */
+  /** Replaces the client's signature; login and logout have their own. */
   signature?(input: I): JsonSignature;
 }
 
@@ -29,7 +29,7 @@ export interface XmlShape<I> {
   elements(input: I, keys: readonly string[]): readonly XmlElement[];
   /** Whether the task takes the call's `keys`. */
   readonly takesKeys?: boolean;
-  /** Replaces the client's own way in; session tasks bring theirs. */
+  /** Replaces the client's signature; session tasks have their own. */
   signature?(input: I, credential: Credential): XmlSignature;
 }
 

@@ -54,7 +54,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
   // A listener passes on the body and the acknowledgement alone: the rest of what Bolt has made is let go of.
-  const { onCommand, onButton, onShortcut, onForm } = createDeliveryHandlers(
+  const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
     deps,
     tracker,
     options.commandsPerMinute,
@@ -64,6 +64,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
     onButton({ body, ack: () => ack() }),
   );
   app.shortcut('domain_here', async ({ body, ack }) => onShortcut({ body, ack: () => ack() }));
+  app.shortcut('domain_task', async ({ body, ack }) => onGlobalShortcut({ body, ack: () => ack() }));
   app.view({ type: 'view_submission' }, onForm);
   app.event('app_home_opened', async ({ body, event }) => {
     if (body.team_id === deps.teamId) showHome(deps, tracker, event);

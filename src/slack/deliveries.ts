@@ -3,11 +3,13 @@ import { type Delivery, handle, interaction, NOT_A_MEMBER } from './authorize.ts
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
+import { namesIn } from './features/names-in-text.ts';
 import { openForm } from './features/ordering.ts';
 import { nearest, parseCommandLine } from './parse.ts';
 import {
   actionPayload,
   commandPayload,
+  globalShortcutPayload,
   originOf,
   shortcutPayload,
   valuesOf,
@@ -35,6 +37,7 @@ export interface DeliveryHandlers {
   onCommand(delivered: Delivered): void;
   onButton(delivered: Delivered): void;
   onShortcut(delivered: Delivered): void;
+  onGlobalShortcut(delivered: Delivered): void;
   onForm(submission: SlackViewMiddlewareArgs<ViewSubmitAction>): Promise<void>;
 }
 
@@ -67,6 +70,11 @@ export function createDeliveryHandlers(
     onShortcut: ({ body, ack }) =>
       runInBackground('shortcut', ack, (acknowledgement) =>
         runShortcut(handleLimited, body, acknowledgement),
+      ),
+
+    onGlobalShortcut: ({ body, ack }) =>
+      runInBackground('shortcut', ack, (acknowledgement) =>
+        runGlobalShortcut(handleLimited, body, acknowledgement),
       ),
 
     onForm: ({ body, ack }) =>
@@ -193,6 +201,28 @@ async function runShortcut(
     acknowledgement,
   };
   await handleLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
-    openForm(call, TASK_MENU, { channelId, threadTs }, {}),
+    openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
+  );
+}
+
+/** The shortcut that is there everywhere: the person says where the order's card goes, if not in a direct message. */
+async function runGlobalShortcut(
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+): Promise<void> {
+  const payload = globalShortcutPayload.parse(body);
+  const delivery = {
+    userId: payload.user.id,
+    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    channelId: undefined,
+    threadTs: undefined,
+    triggerId: payload.trigger_id,
+    deliveryId: `shortcut:${payload.trigger_id}`,
+    responseUrl: undefined,
+    acknowledgement,
+  };
+  await handleLimited(delivery, { needs: 'linked', activity: 'shortcut' }, (call) =>
+    openForm(call, TASK_MENU, { channelId: '' }, {}),
   );
 }

@@ -1,7 +1,6 @@
 import type { TeamSettings } from '../config.ts';
 import type { DigestPoster } from '../expiry/ports.ts';
 import type { PriceStore } from '../money/ports.ts';
-import { costOfWaiting } from '../money/waiting.ts';
 import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
@@ -9,6 +8,7 @@ import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts'
 import { code, escapeText, type Message, textMessage } from './views/blocks.ts';
 import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
 import { reminderProblem } from './views/slack-error.ts';
+import { waitingWith } from './waiting.ts';
 
 /** What posting digests works with. */
 export interface DigestPosterDeps {
@@ -43,7 +43,10 @@ export function createDigestPoster({ web, directory, admins, waitingCosts }: Dig
   }
 
   return {
-    postHead: async (channelId, head) => post(channelId, undefined, digestHead(head, await waitingCosts?.())),
+    async postHead(to, head) {
+      const channelId = /^[UW]/.test(to) ? await directory.directMessage(to) : to;
+      return post(channelId, undefined, digestHead(head, await waitingCosts?.()));
+    },
 
     async postMore({ channelId, ts }, part) {
       await post(channelId, ts, digestMore(part, await waitingCosts?.()));
@@ -74,14 +77,6 @@ export function createWaitingCosts(deps: {
   return async () => {
     const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
     const now = deps.now();
-    return ({ name, watched }) => {
-      const { expiresAt, source, renewedUntil, deletedAt } = watched;
-      // What the registry does not show of a renewal yet is no danger to the name.
-      const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
-      const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
-      // A day that a person gave stands as it was given.
-      const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
-      return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
-    };
+    return ({ watched }) => waitingWith(list, watched, { now, timeZone: reminderTimezone });
   };
 }

@@ -36,6 +36,8 @@ export interface SlackDirectory extends Directory {
   nameOf(userId: string): Promise<string | undefined>;
   /** How a person writes amounts, as a BCP 47 tag; English where Slack does not say. */
   localeOf(userId: string): Promise<string>;
+  /** A person’s time zone as the IANA names it; undefined where Slack does not say. */
+  timeZoneOf(userId: string): Promise<string | undefined>;
   /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
@@ -58,6 +60,7 @@ type SlackUser = z.infer<typeof slackUser>;
 const userAnswer = z.object({ user: slackUser });
 const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
 const localeAnswer = z.object({ user: z.object({ locale: z.string().optional() }) });
+const zoneAnswer = z.object({ user: z.object({ tz: z.string().optional() }) });
 const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
 const groupsAnswer = okResponse.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
@@ -185,6 +188,16 @@ export function createDirectory(
         // A tag that is none is a RangeError.
         if (!(error instanceof SlackApiError || error instanceof RangeError)) throw error;
         return DEFAULT_LOCALE;
+      }
+    },
+
+    async timeZoneOf(userId) {
+      try {
+        const { user } = await web.call('users.info', { user: userId }, zoneAnswer);
+        return user.tz;
+      } catch (error) {
+        if (!(error instanceof SlackApiError)) throw error;
+        return undefined;
       }
     },
 

@@ -4,11 +4,15 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
-import type { PriceStore, SpendStore } from '../money/ports.ts';
+import type { TagsOf } from '../money/budget-look.ts';
+import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
+import type { PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
+import type { Viewer } from '../orders/visibility.ts';
+import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
@@ -28,14 +32,28 @@ export interface SlackDeps {
   readonly expiry: Expiry;
   /** What registries and the DNS show of names. */
   readonly names: Names;
+  /** What people have set for names. */
+  readonly portfolio: PortfolioStore;
+  /** Named sets of contacts and nameservers. */
+  readonly presets: PresetStore;
+  /** Tags that decide about orders: those alone who may decide change them. */
+  readonly decidingTags: () => Promise<ReadonlySet<string>>;
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** Who stands in for whom. */
+  readonly standIns: StandInStore;
+  /** Who decides what: the versions and the draft. */
+  readonly policies: PolicyStore;
+  /** What the team wants to spend at most. */
+  readonly budgets: BudgetStore;
   /** What was bought, and what the watch list has ahead. */
   readonly spending: SpendStore;
+  /** The tags of names. */
+  readonly tagsOf: TagsOf;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
-  /** Has the cards of orders that wait for approval show the price list as it is now. */
+  /** Has the cards of orders that wait for approval show prices and approvers as they are now. */
   readonly refreshWaitingCards: () => Promise<void>;
   /** Takes up a card of an order that nobody knew of. */
   readonly adoptCard: (
@@ -178,6 +196,11 @@ export interface Feature {
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+}
+
+/** An interaction's person, as far as what they may see goes. */
+export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): Viewer {
+  return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 
 /** The account that an interaction's person works with. */

@@ -1,25 +1,30 @@
+import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
-import { isPricedTask } from '../money/prices.ts';
+import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
-import { accountOwner, isFinal, type Order, pricedInputs } from '../orders/order.ts';
-import type { HistoryEntry, MessageRef, MessageStore, OrderStore, UnnotifiedOrder } from '../orders/ports.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import type { WaitingDecision } from '../orders/approvers.ts';
+import { accountOwner, isFinal, type Order, undoableUntil } from '../orders/order.ts';
+import type {
+  FirstExpiry,
+  HistoryEntry,
+  MessageRef,
+  MessageStore,
+  OrderStore,
+  UnnotifiedOrder,
+} from '../orders/ports.ts';
 import { shareFiles, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
-import {
-  isTokenError,
-  isTransient,
-  okResponse,
-  postedResponse,
-  retryAfterOf,
-  SlackApiError,
-  type SlackWeb,
-} from './platform/web.ts';
+import { cannotPost, metadataOf, post } from './order-posts.ts';
+import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
-import { type CardExtras, orderCard } from './views/card.ts';
+import { overBudgetReply } from './views/budget.ts';
+import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
+import { decisionApprovers, isRuled } from './views/decision.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
@@ -31,8 +36,19 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
+  /** What that takes out of the team's budgets. */
+  readonly lookAtBudgets?: LookAtBudgets;
   /** What hangs on an order’s name. */
-  readonly impacts: Pick<Impacts, 'forCard'>;
+  readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
+  /** When the first of an order’s names expires. */
+  readonly firstExpiry?: FirstExpiry;
+  /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
+  readonly admins: readonly string[];
+  readonly approvalChannelAlert: ChannelAlert;
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly now: () => Date;
   readonly log: Log;
   /** {@link NOTIFICATION_LEASE_MS} when left out. */
@@ -60,16 +76,17 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     const shown = known;
     const pause = pauseBefore(shown.order, deps.now());
     if (pause !== undefined) return messages.deferNotification(orderId, pause);
-    let last: MessageRef | undefined;
+    let updated: Updated;
     try {
-      last = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
+      updated = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
     } catch (error) {
       const again = new Date(deps.now().getTime() + waitAfter(error, shown.failedAttempts));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
       await messages.postponeNotification(orderId, again);
       return;
     }
-    if (await messages.releaseNotification(shown, last === undefined ? [] : [last])) return;
+    const { last, again } = updated;
+    if (await messages.releaseNotification(shown, last === undefined ? [] : [last], again)) return;
     known = await messages.unnotified(orderId);
   }
 }
@@ -124,14 +141,13 @@ export async function adoptCard(
   await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
-/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices has changed. */
+/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices or people has changed. */
 export async function refreshWaitingCards({
   orders,
   now,
 }: Pick<NotifierDeps, 'orders' | 'now'>): Promise<void> {
   const waiting = await orders.list({
     states: ['PENDING'],
-    tasks: ORDER_TASK_NAMES.filter((task) => isPricedTask(task)),
     limit: MAX_REFRESHED,
   });
   for (const { id } of waiting) await orders.requestTelling(id, now());
@@ -141,28 +157,45 @@ export async function refreshWaitingCards({
 const MAX_REFRESHED = 1_000;
 
 const CARD = 'card';
+/** A copy of the card where it was asked for: its thread may be gone on with. Copies elsewhere are no such place. */
+const OLD_COPY = /^card:\d/;
 
 function waitAfter(error: unknown, attempt: number): number {
   return retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
 }
 
-/** @returns the message posted last, which is yet to be recorded: with letting go of all of them */
+interface Updated {
+  /** The message posted last, which is yet to be recorded: with letting go of all of them. */
+  readonly last?: MessageRef | undefined;
+  /** When somebody is to be told what they are not told at night. */
+  readonly again?: Date | undefined;
+}
+
 async function updateMessages(
   deps: NotifierDeps,
   { order, history, messages: refs }: UnnotifiedOrder,
-): Promise<MessageRef | undefined> {
-  if (!wasAskedFor(history)) return undefined;
+): Promise<Updated> {
+  if (!wasAskedFor(history)) return {};
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  const { approvers } = await deps.settings();
+  const decision = order.state === 'PENDING' ? await deps.decisionOf(order) : undefined;
+  const approvers =
+    decision === undefined
+      ? formerApprovers(order, (await deps.settings()).approvers)
+      : decisionApprovers(decision);
   const now = deps.now();
   const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
+  const budgets = await budgetsNow(deps, order, cost);
   const impact = await deps.impacts.forCard(order);
+  const undo = await undoOffer(deps, order, now);
   const extras = {
     approvers,
     history,
     now,
     ...(cost === undefined ? {} : { cost }),
+    ...(decision === undefined ? {} : { decision }),
+    ...(budgets === undefined ? {} : { budgets }),
     ...(impact === 'none' ? {} : { impact }),
+    ...(undo === undefined ? {} : { undo }),
   };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
@@ -177,6 +210,13 @@ async function updateMessages(
     if (!isFirst) await deps.messages.recordMessage(order.id, copy);
     card = isFirst ? { ...copy, purpose: CARD } : copy;
   }
+  const copies = await copyCard(deps, {
+    order,
+    card,
+    refs,
+    message: () => orderCard(order, extras),
+    since,
+  });
   let last: MessageRef | undefined;
   const thread = {
     channelId: card.channelId,
@@ -187,7 +227,10 @@ async function updateMessages(
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
-    const reply = orderReply(order, entry, approvers, now) ?? repricedReply(entry, history);
+    const reply =
+      overBudgetReply(entry, deps.admins ?? []) ??
+      orderReply(order, entry, approvers, now) ??
+      repricedReply(entry, history);
     if (reply === undefined) continue;
     // Under a message when the order was asked for there: that thread, not one below the card.
     const threadTs =
@@ -205,14 +248,38 @@ async function updateMessages(
   // A file may have to be tried again, and the reply before it not.
   if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
   await shareFiles(bulk, order, history, known);
-  if (updated.problem === undefined) return last;
+  const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
+  const problem = updated.problem ?? copies.problem ?? people.problem;
+  if (problem === undefined) return { last, again: people.again };
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-  throw updated.problem;
+  throw problem;
 }
 
-function costNow({ priceOf }: NotifierDeps, order: Order) {
-  const { task, items } = order;
-  return priceOf?.({ task, names: items.map(({ name }) => name), ...pricedInputs(order) });
+/** Who decided about an order that no longer waits: those whom its rules name, or the settings. */
+function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
+  if (demand === undefined || !isRuled(demand)) return general;
+  return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
+}
+
+/** Nameservers that were set can be set back for a while, where it is known what they were. */
+async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Promise<UndoOffer | undefined> {
+  const [item, ...others] = order.items;
+  const until = item && undoableUntil(order, item);
+  if (until === undefined || until <= now || others.length > 0) return undefined;
+  const former = await impacts.former?.(order);
+  return former === undefined || former.kind === 'same' ? undefined : { until, former };
+}
+
+function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
+  return priceOf?.({ task, names: items.map(({ name }) => name), input });
+}
+
+async function budgetsNow(
+  { lookAtBudgets }: NotifierDeps,
+  { account }: Order,
+  cost: OrderCost | undefined,
+): Promise<BudgetLook | undefined> {
+  return cost === undefined || isDemoContext(account.context) ? undefined : lookAtBudgets?.(cost);
 }
 
 /** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */
@@ -223,22 +290,6 @@ function wasAskedFor(history: readonly HistoryEntry[]): boolean {
   );
 }
 
-/** Codes with which Slack says that the bot cannot post in a channel. */
-const CANNOT_POST: ReadonlySet<string> = new Set([
-  'channel_not_found',
-  'not_in_channel',
-  'is_archived',
-  'restricted_action',
-  'restricted_action_read_only_channel',
-  'restricted_action_thread_only_channel',
-  'restricted_action_non_threadable_channel',
-  'restricted_action_thread_locked',
-  'cannot_reply_to_message',
-  'messages_tab_disabled',
-  'team_access_not_granted',
-  'thread_not_found',
-]);
-
 /** Codes with which Slack says that a message will never change again. */
 const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'channel_not_found',
@@ -248,18 +299,6 @@ const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'is_inactive',
   'not_in_channel',
 ]);
-
-/** After this a refusal with a code that is not known here counts as one for good. */
-const MAX_BLOCKED_MS = 60_000;
-
-/** @param since when that happened which is to be said */
-function cannotPost({ now }: NotifierDeps, error: unknown, since: Date): boolean {
-  if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
-  if (CANNOT_POST.has(error.code)) return true;
-  // No other place takes a refused token either: what is to be said waits for a good one.
-  if (isTokenError(error)) return false;
-  return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
-}
 
 async function postCard(
   deps: NotifierDeps,
@@ -272,7 +311,7 @@ async function postCard(
   } catch (error) {
     if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
-    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, where approvers do not see it. Invite me there with \`/invite @Domain Steward\` and ask again, or forward this to an approver.`;
+    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
     return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
   }
 }
@@ -317,7 +356,10 @@ async function updateCards(
       standing.push(card);
     }
   }
-  return { card: standing.find(({ purpose }) => purpose === CARD) ?? standing.at(-1), problem };
+  const card =
+    standing.find(({ purpose }) => purpose === CARD) ??
+    standing.findLast(({ purpose }) => OLD_COPY.test(purpose));
+  return { card, problem };
 }
 
 /** @returns false when somebody has deleted it */
@@ -349,55 +391,4 @@ async function updateCard(
     }
     throw error;
   }
-}
-
-function metadataOf(order: Order) {
-  return {
-    event_type: 'domain_order',
-    event_payload: {
-      order_id: order.id,
-      task: order.task,
-      names: namesInMetadata(order),
-      state: order.state,
-    },
-  };
-}
-
-/** Slack takes about 8,000 characters of metadata. */
-const MAX_METADATA_NAMES = 6_000;
-
-/** The names, as many as there is room for. */
-function namesInMetadata({ items }: Order): string {
-  let room = MAX_METADATA_NAMES;
-  const names = items.map(({ name }) => name);
-  const fitting = names.filter((name) => {
-    room -= name.length + 1;
-    return room >= 0;
-  });
-  return [...fitting, ...(fitting.length < names.length ? ['…'] : [])].join(',');
-}
-
-async function post(
-  deps: Pick<NotifierDeps, 'web'>,
-  channelId: string,
-  threadTs: string | undefined,
-  order: Order,
-  message: Message,
-): Promise<{ channelId: string; ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call(
-      'chat.postMessage',
-      {
-        channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text,
-        blocks,
-        metadata: metadataOf(order),
-        unfurl_links: false,
-        unfurl_media: false,
-      },
-      postedResponse,
-    ),
-  );
-  return { channelId: channel, ts };
 }

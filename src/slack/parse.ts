@@ -19,13 +19,13 @@ export function parseCommandLine(text: string): CommandLine {
   const at = REASON.exec(text);
   const line = at === null ? text : text.slice(0, at.index);
   const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
-  const [subcommand = '', ...words] = unescapeText(line)
+  const [subcommand = '', ...words] = unescapeText(withoutLinks(line))
     .split(/[\s\u00a0]+/)
     .filter((word) => word !== '');
   return {
     subcommand: subcommand.toLowerCase(),
     words,
-    reason: cleanReason(unescapeText(reason ?? '')),
+    reason: cleanReason(unescapeText(withoutMentions(reason ?? ''))),
   };
 }
 
@@ -33,6 +33,27 @@ export function parseCommandLine(text: string): CommandLine {
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
+}
+
+/** Slack makes links of names, with what was typed behind a bar; a person stays a mention that says who it is. */
+function withoutLinks(text: string): string {
+  return text
+    .replace(
+      /<([^@#!<>|][^<>|]*)(?:\|([^<>]*))?>/g,
+      (_link, address: string, typed?: string) => typed ?? address,
+    )
+    .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
+}
+
+/** The same in somebody's words: a mention reads as it was typed. */
+function withoutMentions(text: string): string {
+  return withoutLinks(
+    text.replace(
+      /<([@#!])([^<>|]*)(?:\|([^<>]*))?>/g,
+      (_mention, kind: string, id: string, typed?: string) =>
+        `${kind === '#' ? '#' : '@'}${(typed || id).replace(/^[@#]/, '')}`,
+    ),
+  );
 }
 
 /** Slack sends `&`, `<` and `>` of what was typed as entities. */

@@ -73,7 +73,14 @@ export const shortcutPayload = z.object({
   trigger_id: z.string(),
   response_url: z.string().optional(),
   channel: z.object({ id: z.string() }),
-  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional(), text: z.string().default('') }),
+});
+
+/** A shortcut that belongs to no message and no channel. */
+export const globalShortcutPayload = z.object({
+  user,
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string(),
 });
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });

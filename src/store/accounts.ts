@@ -9,7 +9,7 @@ type Row = Prisma.AccountModel;
 
 /** Linked credentials on PostgreSQL. */
 export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): AccountStore {
-  /** Changes of one person's accounts, one after the other: they touch several rows. */
+  /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changeAccounts = <T>(
     teamId: string,
     userId: string,
@@ -21,7 +21,7 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
       return change(tx);
     });
 
-  /** A burst of clicks asks for many accounts at one moment: more than there are connections. */
+  /** A burst of clicks asks for more accounts at one moment than there are connections. */
   const findInBatch = batch(async (ids: readonly string[]) => {
     const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
     const found = new Map(rows.map((row) => [row.id, row]));
@@ -37,7 +37,7 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
   return {
     list: (teamId, userId) =>
       withStoreError('listing the accounts of a person', async () => {
-        // By context number, the application last.
+        // In the order of the context numbers; the application comes last.
         const found = await prisma.account.findMany({
           where: { teamId, userId },
           orderBy: { context: { sort: 'asc', nulls: 'last' } },
@@ -134,7 +134,7 @@ export function createAccountStore({ prisma }: Pick<Database, 'prisma'>): Accoun
   };
 }
 
-/** Unique: a person has at most one active account. */
+/** The key is unique, so a person has at most one active account. */
 function activeKey(teamId: string, userId: string): string {
   return `${teamId}:${userId}`;
 }

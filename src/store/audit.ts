@@ -2,7 +2,7 @@ import type { AuditStore } from '../orders/ports.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { numberedEventRows, orderRows, selectAllEvents, selectOrders } from './rows.ts';
 
-/** Lines read at once: the memory that an export takes, however long it is. */
+/** Lines read at once. They bound the memory of an export, however long it is. */
 const BATCH = 500;
 
 /** The audit log of all orders, on PostgreSQL. @param batch lines read at once */

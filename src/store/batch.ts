@@ -2,9 +2,9 @@ import pg from 'pg';
 import { z } from 'zod';
 import { DatabaseUnverifiedError } from './known-server.ts';
 
-/** More than this many never share a statement. */
+/** The most questions that share a statement. */
 const MAX_BATCH_SIZE = 100;
-/** Nobody waits longer than this for those before: a statement that hangs holds up no other. */
+/** The longest wait for the statement before, so that one that hangs holds up no other. */
 const MAX_WAIT_MS = 25;
 
 interface Waiting<Question, Answer> {
@@ -14,12 +14,12 @@ interface Waiting<Question, Answer> {
 }
 
 /**
- * Lets what is asked at the same time share one statement: those of one turn of the event loop, and those that come
- * while another statement of the kind is under way. Who asks alone is answered as fast as without it.
+ * Lets questions that come at the same time share one statement: those of one turn of the event loop, and those that come
+ * while another statement of the kind is under way. A question that comes alone is answered as fast as without this.
  *
- * Where the statement fails for what one of them asked, each is asked alone; where the database is away, all fail.
- * @param ask answers each question, in their sequence; all or none of what it changes is kept
- * @param keyOf two questions of one key never go together
+ * When one question makes the statement fail, each is asked alone; when the database is away, all fail.
+ * @param ask answers the questions in their sequence, in one transaction
+ * @param keyOf two questions with one key never share a statement
  */
 export function batch<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
@@ -30,7 +30,7 @@ export function batch<Question, Answer>(
   let isSoon = false;
   let impatience: NodeJS.Timeout | undefined;
 
-  /** Those that go next; the others stay. */
+  /** Takes the questions of the next statement; the others stay. */
   function take(): Waiting<Question, Answer>[] {
     const keys = new Set<string>();
     const taken: Waiting<Question, Answer>[] = [];
@@ -81,14 +81,14 @@ export function batch<Question, Answer>(
     });
 }
 
-/** SQLSTATE classes (PostgreSQL, appendix A) of what one row can be to blame for; what was begun is rolled back. */
+/** SQLSTATE classes (PostgreSQL, appendix A) of errors that one row can cause. The statement was rolled back. */
 const BLAME_OF_ONE: ReadonlySet<string> = new Set([
   '22', // its values
   '23', // a key that another one holds
   '40', // a deadlock
 ]);
 
-/** Whether a statement failed for what one of many asked, so that the others would fare better without it. */
+/** Whether one question may have made a statement fail, so that the others would succeed without it. */
 function isOfOne(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return BLAME_OF_ONE.has(error.code?.slice(0, 2) ?? '');
   return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
-import { DURABLE_COMMITS, SERVER } from './session.ts';
+import { DURABLE_COMMITS, SERVER } from './session-settings.ts';
 
 export { Prisma } from './generated/client.ts';
 export { DatabaseUnverifiedError } from './known-server.ts';
@@ -15,8 +15,7 @@ export type Transaction = Prisma.TransactionClient;
 /** A statement of SQL: `Prisma.sql` makes them. */
 export interface Statement {
   /**
-   * Of a text that never changes: each connection has it parsed once, and planned anew when the tables have changed. Two
-   * texts never share a name.
+   * For a text that never changes: each connection parses it once. Two texts must not share a name.
    */
   readonly name?: string;
   readonly text: string;
@@ -28,18 +27,18 @@ export function named(name: string, { text, values }: Prisma.Sql): Statement {
   return { name, text, values };
 }
 
-/** Runs one statement. @returns its rows, to be checked by whoever asked */
+/** Runs one statement. @returns its rows, which the caller checks */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
-/** `verified`: only on a server of which it is known that it has lost nothing; else nothing is done. */
+/** `verified`: the statement runs only on a server that is known to have lost nothing. */
 export type Trust = 'any' | 'verified';
 
 /** The bot's connections to PostgreSQL, one pool for all ways of asking. */
 export interface Database {
   readonly prisma: PrismaClient;
   /**
-   * Runs a statement without Prisma in between: a third of the processor time, for what every order needs many times
-   * over. Moments come as `Date`, 64-bit numbers as text.
+   * Runs a statement without Prisma, which saves processor time on what every order needs many times. Moments come as
+   * `Date`, 64-bit numbers as text.
    * @throws {DatabaseUnverifiedError} when it is to run on a verified server, and this one is not
    */
   run(statement: Statement, trust?: Trust): Promise<unknown>;
@@ -54,34 +53,34 @@ export interface Database {
 export interface DatabaseOptions {
   /** `postgresql://…` */
   readonly url: string;
-  /** Told about connections that broke while nobody used them. */
+  /** Gets a line for each connection that broke while nobody used it. */
   readonly log?: Log;
   /** Connections at once; further queries wait for one. */
   readonly maxConnections?: number;
 }
 
 const MAX_CONNECTIONS = 10;
-/** For a connection to the server, or for a free one of the pool. */
+/** The longest wait for a new connection, or for a free one of the pool. */
 const CONNECT_MS = 2_000;
-/** A connection that nobody uses is closed after this: on a busy machine it is the new ones that take long. */
+/** A connection that nobody uses is closed after this. It is long, because opening one is slow on a busy machine. */
 const IDLE_CONNECTION_MS = 5 * 60_000;
-/** For one statement: the server gives it up. */
+/** The server ends a statement after this. */
 const STATEMENT_MS = 10_000;
-/** For one statement: we give it up, should the server not even say that it did. */
+/** The client gives a statement up after this, in case the server does not even report its end. */
 const ANSWER_MS = 12_000;
-/** The server closes a transaction of ours in which nothing happens. */
+/** The server ends a transaction in which nothing happens for this long. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
- * Prisma's adapter leaves the offset off the moments that it writes and passes over it in those that it reads, hence UTC.
- * Pages are in memory or on a disk without moving parts: an index is worth reading in a small table too, and a plan that
- * was made for a small one is kept for a while.
+ * Prisma's adapter writes moments without an offset and ignores the offset of those that it reads, so the time zone is
+ * UTC. `random_page_cost` is that of memory and of disks without moving parts: plans are cached, and one that was made
+ * while a table was small must use its indexes too.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;
 
 const SESSION = `${SETTINGS}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
-/** Of {@link SESSION} the last statement's. */
+/** The result of the last statement of {@link SESSION}. */
 const sessionResults = z
   .array(z.object({ rows: z.array(z.unknown()) }))
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
@@ -102,19 +101,19 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
       server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },
   });
-  // What breaks under a query is told to whoever runs it; without a listener it would end the process.
+  // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
   const adapter = new PrismaPg(pool, { onConnectionError: broken });
   const prisma = new PrismaClient({
     adapter,
     transactionOptions: { maxWait: CONNECT_MS, timeout: STATEMENT_MS },
-    // Its messages quote the values of a query.
+    // Prisma's full messages quote the values of a query.
     errorFormat: 'minimal',
     log: [],
   });
 
-  /** A connection to the latest server. Others may lead to one that another has taken the place of: they are closed. */
+  /** A connection to the latest server. Older connections may lead to a server that was replaced, so they are closed. */
   async function connect(trust: Trust): Promise<pg.PoolClient> {
     const client = await pool.connect();
     if (!server.isLatest(client)) {
@@ -137,7 +136,7 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
         client.release();
         return rows;
       } catch (error) {
-        // What it left behind in the session is not known.
+        // The state of the session is not known after an error.
         client.release(true);
         throw error;
       }
@@ -159,7 +158,7 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
         }
         throw error;
       } finally {
-        // The server rolls back what a closed connection began.
+        // When the connection closes, the server rolls its transaction back.
         client.release(broken);
       }
     },
@@ -176,7 +175,7 @@ async function runOn(client: pg.PoolClient, statement: Statement): Promise<unkno
   try {
     return (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;
   } catch (error) {
-    // They quote rows.
+    // `detail` and `where` can contain row values, which must not reach the log.
     if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
     throw error;
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DigestRun, ReminderStore } from '../expiry/ports.ts';
+import { COMMON, type DigestRun, type PostedAt, type ReminderStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
@@ -15,7 +15,7 @@ type DigestStore = Pick<
 >;
 
 const DAY_MS = 86_400_000;
-/** A digest is put off for less than this. */
+/** A digest is never put off for longer than this. */
 const FARTHEST_LEASE_MS = 2 * 3_600_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
@@ -24,7 +24,7 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
   return {
     claimDigest: (scheduledFor, now, leaseUntil) =>
       withStoreError('taking a digest', async () => {
-        // What stands ahead of now was noted by a clock that has been put back since.
+        // A time in the future was written by a clock that has been set back since.
         const latest = await prisma.digest.findFirst({
           where: { scheduledFor: { lte: now } },
           orderBy: { scheduledFor: 'desc' },
@@ -47,7 +47,7 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
             return run;
           }, TRANSACTION);
         } catch (error) {
-          // Another process was faster with the same time of the schedule.
+          // Another process has taken the same time of the schedule.
           if (isUniqueViolation(error)) return undefined;
           throw error;
         }
@@ -67,16 +67,25 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
         await prisma.digest.updateMany({ where: { id, completedAt: null }, data: { leaseUntil: until } });
       }),
 
-    recordHead: (id, { channelId, ts }) =>
+    recordHead: (id, destination, { channelId, ts }) =>
       withStoreError('noting where a digest stands', async () => {
-        await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+        if (destination === COMMON) {
+          await prisma.digest.update({ where: { id }, data: { channelId, ts } });
+          return;
+        }
+        await prisma.digestHead.upsert({
+          where: { digestId_destination: { digestId: id, destination } },
+          create: { digestId: id, destination, channelId, ts },
+          update: { channelId, ts },
+        });
       }),
 
     finishDigest: (id, now) =>
       withStoreError('finishing a digest', async () => {
         const finished = await prisma.digest.update({ where: { id }, data: { completedAt: now } });
         await prisma.$executeRaw(freeReminders([id]));
-        // Times at which nothing was said need no memory beyond the latest.
+        await prisma.digestHead.deleteMany({ where: { digestId: id } });
+        // Of the times at which nothing was said, only the latest is needed.
         await prisma.digest.deleteMany({
           where: {
             scheduledFor: { lt: finished.scheduledFor },
@@ -99,7 +108,7 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
   };
 }
 
-/** Whether there is a digest to post that no process has in hand. */
+/** Whether there is a digest to post that no process is working on. */
 function isClaimable(latest: Prisma.DigestModel, scheduledFor: Date, now: Date): boolean {
   const isUnfinished = latest.completedAt === null;
   const isHeld = latest.leaseUntil > now && latest.leaseUntil.getTime() - now.getTime() < FARTHEST_LEASE_MS;
@@ -118,11 +127,16 @@ async function takeOver(
     data: { leaseUntil },
   });
   if (count === 0) return undefined;
-  return { id, head: channelId === null || ts === null ? undefined : { channelId, ts } };
+  const heads = new Map<string, PostedAt>();
+  if (channelId !== null && ts !== null) heads.set(COMMON, { channelId, ts });
+  for (const head of await tx.digestHead.findMany({ where: { digestId: id } })) {
+    heads.set(head.destination, { channelId: head.channelId, ts: head.ts });
+  }
+  return { id, heads };
 }
 
 async function begin(tx: Transaction, scheduledFor: Date, leaseUntil: Date): Promise<DigestRun> {
-  const run: DigestRun = { id: randomUUID(), head: undefined };
+  const run: DigestRun = { id: randomUUID(), heads: new Map() };
   await tx.digest.create({ data: { id: run.id, scheduledFor, leaseUntil } });
   return run;
 }
@@ -131,7 +145,8 @@ async function begin(tx: Transaction, scheduledFor: Date, leaseUntil: Date): Pro
 async function closeOthers(tx: Transaction, run: DigestRun, now: Date): Promise<void> {
   const abandoned = await tx.digest.findMany({ where: { completedAt: null }, select: { id: true } });
   const ids = abandoned.map(({ id }) => id);
-  // Closed first: whoever was overtaken claims nothing any more that would never be free.
+  // Closed first, so that a process that was overtaken claims no more reminders, which nobody would free.
   await tx.digest.updateMany({ where: { id: { in: ids, not: run.id } }, data: { completedAt: now } });
   await tx.$executeRaw(freeReminders(ids));
+  await tx.digestHead.deleteMany({ where: { digestId: { in: ids, not: run.id } } });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RegistryRecord, WatchedDomain } from '../expiry/ports.ts';
+import type { TrustedRecord } from '../expiry/trust.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -10,6 +11,9 @@ export const expirySource = z.enum(['rdap', 'order', 'person']);
 
 const text = z.string().nullable();
 const moment = z.date().nullable();
+
+/** Set by people: the portfolio reads and writes these itself. */
+type Details = 'ownerId' | 'tags' | 'channelId' | 'note';
 
 /** A row as both Prisma and {@link DOMAIN_COLUMNS} have it; the compiler misses no column. */
 export const domainRow = z.object({
@@ -24,6 +28,7 @@ export const domainRow = z.object({
   renewedAt: moment,
   record: z.json(),
   recordBefore: z.json(),
+  trustedRecord: z.json(),
   deletedAt: moment,
   checkedAt: moment,
   nextCheckAt: z.date(),
@@ -35,9 +40,9 @@ export const domainRow = z.object({
   lapseRequestedBy: text,
   lapseConfirmedBy: text,
   lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold'>>;
+}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold' | Details>>;
 
-type Records = 'record' | 'recordBefore';
+type Records = 'record' | 'recordBefore' | 'trustedRecord';
 /** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */
 type DomainRow = Omit<z.output<typeof domainRow>, Records> & Readonly<Record<Records, unknown>>;
 
@@ -64,6 +69,7 @@ export function domainFromRow(row: DomainRow): WatchedDomain {
     renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
     record: registryRecord.parse(row.record),
     recordBefore: registryRecord.parse(row.recordBefore),
+    trusted: trustedRecord.parse(row.trustedRecord),
     deletedAt: row.deletedAt ?? undefined,
     checkedAt: row.checkedAt ?? undefined,
     nextCheckAt: row.nextCheckAt,
@@ -99,6 +105,31 @@ const registryRecord = z
     record === null ? undefined : { ...record, registrar: record.registrar },
   );
 
+const trustedRecord = z
+  .object({
+    registrar: z.string().nullable(),
+    at: z.coerce.date(),
+    transferKnownAt: z.coerce.date().nullable(),
+  })
+  .nullable()
+  .transform((trusted): TrustedRecord | undefined =>
+    trusted === null
+      ? undefined
+      : {
+          registrar: trusted.registrar ?? undefined,
+          at: trusted.at,
+          transferKnownAt: trusted.transferKnownAt ?? undefined,
+        },
+  );
+
+function trustAsJson({ registrar, at, transferKnownAt }: TrustedRecord) {
+  return {
+    registrar: registrar ?? null,
+    at: at.toISOString(),
+    transferKnownAt: transferKnownAt?.toISOString() ?? null,
+  };
+}
+
 function recordAsJson(record: RegistryRecord | undefined) {
   return record === undefined
     ? null
@@ -120,6 +151,7 @@ export function changeableColumns(domain: WatchedDomain) {
     renewedAt: domain.renewed?.at ?? null,
     record: recordAsJson(domain.record) ?? Prisma.DbNull,
     recordBefore: recordAsJson(domain.recordBefore) ?? Prisma.DbNull,
+    trustedRecord: domain.trusted === undefined ? Prisma.DbNull : trustAsJson(domain.trusted),
     deletedAt: domain.deletedAt ?? null,
     checkedAt: domain.checkedAt ?? null,
     nextCheckAt: domain.nextCheckAt,

@@ -5,10 +5,10 @@ import { Prisma } from './database.ts';
 import { DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
- * The watch list where Prisma does not say it: claims, locks, and many names at once.
+ * Statements of the watch list that Prisma cannot express: claims, locks, and many names at once.
  */
 
-/** `reminded_threshold` of a name whose present expiry nothing was said about. */
+/** `reminded_threshold` of a name without a reminder for its present expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
 /** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
@@ -17,7 +17,7 @@ export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZON
 /** Rows of {@link claimDue}. */
 export const domainRows = z.array(domainRow.transform(domainFromRow));
 
-/** Takes names whose look-up is due and that nobody else is taking. Answers with {@link domainRows}, the longest due first. */
+/** Claims names whose look-up is due. Answers with {@link domainRows}, those that have been due longest first. */
 export function claimDue(now: Date, until: Date, limit: number): Prisma.Sql {
   return Prisma.sql`
     WITH due AS (
@@ -36,8 +36,8 @@ export const claimedSuccessRows = z.array(
 );
 
 /**
- * Notes that a success was taken into the list; no row when it was before. Its name is locked, so that what is computed
- * from the row is not computed from an older one.
+ * Notes that a success was taken into the list; answers with no row when it was taken before. The name's row is locked,
+ * so that nothing is computed from an older version of it.
  */
 export function claimSuccess(orderId: string, n: number, now: Date): Prisma.Sql {
   return Prisma.sql`
@@ -51,18 +51,18 @@ export function claimSuccess(orderId: string, n: number, now: Date): Prisma.Sql 
 }
 
 /**
- * Notes beside a name what was said about its new expiry: what is due is found by that alone. Goes after the change in
- * the same transaction: from then on the row is locked, and what was said of its former date is there to be read.
+ * Notes with a name which reminder was posted for its new expiry; due reminders are found by this column alone. It must
+ * follow the change in the same transaction: the row is locked then, and the reminders for its former date can be read.
  *
- * @param from the former date of the same end: what was said about it counts as said.
+ * @param from the former date of the same end; reminders for it count.
  */
 export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Prisma.Sql {
   const day = new Date(utcDay(expiresAt));
   const formerDay = from === undefined ? null : new Date(utcDay(from));
   return Prisma.sql`
     WITH kept AS (
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-      SELECT name, ${day}::timestamptz, threshold, digest_id, claimed_at, posted_at
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, claimed_at, posted_at)
+      SELECT name, ${day}::timestamptz, threshold, digest_id, destination, claimed_at, posted_at
       FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
       ON CONFLICT DO NOTHING
       RETURNING threshold)

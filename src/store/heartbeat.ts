@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, withStoreError } from './database.ts';
-import { SERVER } from './session.ts';
+import { SERVER } from './session-settings.ts';
 
 /** The only row. */
 const ID = 1;
-/** A process that has been silent for this long was killed: others have gone on since. */
+/** A process that wrote nothing for this long, while others did, was killed. */
 const SILENT_MS = 60_000;
 
 const SERVER_NAME = Prisma.raw(SERVER);
 
 /**
- * What the bots write of themselves in PostgreSQL, and what the server tells of itself.
+ * The heartbeat of the bots in PostgreSQL, and what the server says of itself.
  * @throws {StoreError} from every method
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
@@ -47,8 +47,9 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
 }
 
 /**
- * The timeline is that of the log: the one of the last checkpoint follows a promotion late. A checkpoint ends each start of
- * a server that did not stop cleanly, and each clean stop, so until the next one it tells where the log ended.
+ * The timeline is read from the log, because the one of the last checkpoint changes late after a promotion. A server
+ * writes a checkpoint at each clean stop, and at each start after another end, so the last one tells where the log
+ * ended then.
  */
 const SELECT_SIGHTING = Prisma.sql`
   SELECT
@@ -86,7 +87,7 @@ const sightings = z.tuple([
   }),
 ]);
 
-/** Answers with the count; with nothing where the row or the server is not the one that was looked at. */
+/** Answers with the count, or with no row when the row or the server has changed since the sighting. */
 function upsertBeat(at: Date, seen: Sighting, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`

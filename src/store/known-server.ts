@@ -1,6 +1,6 @@
 /**
- * Orders are neither claimed nor sent: a connection leads to another server, or to one that was started again, and
- * nobody has looked yet whether it holds what the last one held. Passes by itself.
+ * A connection leads to another server, or to one that was started again, and the heartbeat has not checked yet whether
+ * it holds what the last one held. Until it has, no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
   override readonly name = 'DatabaseUnverifiedError';
@@ -20,7 +20,7 @@ export class KnownServer {
   #position = 0;
   #onOther: () => void = () => undefined;
 
-  /** Takes note of a new connection, before anybody uses it. The first one leads to the server that is trusted. */
+  /** To be called for a new connection before it is used. The server of the first one is trusted. */
   connected(connection: object, server: string): void {
     this.#servers.set(connection, server);
     this.#verified ??= server;
@@ -37,14 +37,14 @@ export class KnownServer {
     return this.#latest === this.#verified && !this.#isSuspended;
   }
 
-  /** Takes note of how far the log of the verified server reaches. */
+  /** Notes how far the log of the verified server reaches. */
   note(position: number): void {
     if (this.isVerified) this.#position = Math.max(this.#position, position);
   }
 
   /**
-   * Whether a server has lost something that this process has seen committed.
-   * @param startedFrom where its log ended when it was started, or later
+   * Whether a server has lost a commit that this process has seen.
+   * @param startedFrom the end of its log when it was started, or a later position
    */
   isBehind(server: string, startedFrom: number): boolean {
     return server !== this.#verified && startedFrom < this.#position;
@@ -63,7 +63,7 @@ export class KnownServer {
     this.#position = position;
   }
 
-  /** @param listener told when a connection leads to a server that is not verified */
+  /** @param listener called when a connection leads to a server that is not verified */
   onOther(listener: () => void): void {
     this.#onOther = listener;
   }

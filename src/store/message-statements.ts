@@ -6,7 +6,8 @@ import { event, ORDER_COLUMNS, orderColumns, orderOf } from './rows.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
 /*
- * Showing orders in Slack: claims by the database's clock, and an order read with all that is shown of it in one moment.
+ * Statements for showing orders in Slack: claims by the database's clock, and an order together with all that is shown of
+ * it.
  */
 
 /** Columns of {@link UNNOTIFIED_COLUMNS}. */
@@ -62,8 +63,9 @@ export const claimedRows = z.compile(
 );
 
 /**
- * Takes the messages of an order that nobody has, and reads all that is shown of it. A row that another transaction was
- * changing is taken as that left it and read as it was before: then it is not current.
+ * Claims the messages of an order that no process has, and reads all that is shown of it. When another transaction was
+ * changing the row, the claim sees the changed row and the read an older one; the answer then says that it is not
+ * current.
  */
 export function claimNotification(orderId: string, now: Date, leaseMs: number): Statement {
   const farthest = new Date(now.getTime() + FARTHEST_MS);
@@ -81,7 +83,7 @@ export function claimNotification(orderId: string, now: Date, leaseMs: number): 
   );
 }
 
-/** Messages that are the first of their purpose; the others are not kept. */
+/** Inserts messages that are the first of their purpose; others are left out. */
 function insertMessages(orderId: string, messages: readonly MessageRef[]): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
@@ -92,23 +94,24 @@ function insertMessages(orderId: string, messages: readonly MessageRef[]): Prism
     ON CONFLICT DO NOTHING RETURNING order_id AS id`;
 }
 
-/** Keeps what was posted, and lets go: answers with a row if what was shown is still all there is to show. */
+/** Keeps what was posted and ends the claim. Answers with a row when nothing else is left to show. */
 export function releaseNotification(
   { order, shownVersion }: UnnotifiedOrder,
   posted: readonly MessageRef[],
+  again: Date | undefined,
 ): Statement {
   return named(
     'let go of a shown order',
     Prisma.sql`
       WITH kept AS (${insertMessages(order.id, posted)})
-      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = NULL,
+      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = ${again ?? null},
         tell_failed_attempts = 0
       WHERE id = ${order.id} AND version = ${order.version} AND shown_version = ${shownVersion}
       RETURNING id`,
   );
 }
 
-/** Keeps a message that was found. Where it is news, Slack is to be told of the order. */
+/** Keeps a message that was found. When it was not known, the order is told again. */
 export function adoptMessage(orderId: string, message: MessageRef, now: Date): Statement {
   return Prisma.sql`
     WITH kept AS (${insertMessages(orderId, [message])})
@@ -116,7 +119,7 @@ export function adoptMessage(orderId: string, message: MessageRef, now: Date): S
     FROM kept WHERE orders.id = kept.id`;
 }
 
-/** Claims orders of which Slack has to be told and that nobody tells of. */
+/** Claims orders that Slack has to be told of and that no process is telling. */
 export function claimTellingOrders(now: Date, leaseMs: number, limit: number): Statement {
   return named(
     'claim orders to tell of',

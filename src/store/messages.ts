@@ -29,9 +29,9 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
         return taken === undefined || taken.isCurrent ? taken?.shown : readUnnotified(orderId);
       }),
 
-    releaseNotification: (shown, posted) =>
+    releaseNotification: (shown, posted, again) =>
       withStoreError(`letting go of the messages of order ${shown.order.id}`, async () => {
-        const rows = idRows.parse(await run(releaseNotification(shown, posted)));
+        const rows = idRows.parse(await run(releaseNotification(shown, posted, again)));
         return rows.length === 1;
       }),
 

@@ -49,7 +49,7 @@ function print(sentence: string): void {
 }
 
 main().catch((error: unknown) => {
-  // Ours are sentences for the operator; of anything else the trace is needed.
+  // Errors of ours have a sentence for the operator; of others the stack is needed.
   const ours = error instanceof EmbeddedPostgresError || error instanceof MigrationError;
   process.stderr.write(`${ours ? error.message : String(error instanceof Error ? error.stack : error)}\n`);
   process.exitCode = 1;

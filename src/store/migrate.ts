@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
-import { DURABLE_COMMITS } from './session.ts';
+import { DURABLE_COMMITS } from './session-settings.ts';
 
 /** Why the database could not be brought to this release's schema. */
 export type MigrationIssue = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
@@ -22,7 +22,7 @@ export class MigrationError extends Error {
 
 export interface MigrateOptions {
   readonly url: string;
-  /** Told what happens, a sentence each. */
+  /** Gets a sentence for everything that happens. */
   readonly log?: (sentence: string) => void;
   /** The folder of the migrations; the package's own by default. */
   readonly folder?: string;
@@ -35,10 +35,10 @@ interface Migration {
   readonly checksum: string;
 }
 
-/** The package's `prisma/migrations`, seen alike from `src/store` and `dist/store`. */
+/** The package's `prisma/migrations`, which is in the same place for `src/store` and `dist/store`. */
 const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-/** Prisma's own advisory lock of migrations, so that `prisma migrate deploy` waits for us and we for it. */
+/** Prisma's own advisory lock for migrations, so that this and `prisma migrate deploy` wait for each other. */
 const MIGRATIONS_LOCK = 72_707_369;
 
 /** Prisma's own record of what was applied, made as Prisma makes it. */
@@ -59,9 +59,9 @@ const Recorded = z.array(
 );
 
 /**
- * Brings a database to the schema of this release. Each migration is one transaction together with its line
- * in Prisma's `_prisma_migrations`: it is there whole or not at all, whenever the process or the server dies.
- * Several replicas may start at once; one applies, the others wait and find nothing to do.
+ * Brings a database to the schema of this release. Each migration is one transaction together with its row in Prisma's
+ * `_prisma_migrations`, so that it is applied completely or not at all, whenever the process or the server dies. Several
+ * replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
  *
  * @returns the names of the migrations that this call applied, oldest first
  * @throws {MigrationError} `unreachable`, `database_newer`, `unfinished`, `failed` or `locked`
@@ -187,7 +187,8 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (migrations)',
   });
-  client.on('error', () => undefined); // the query under way rejects with it
+  // The query under way rejects with the error; without a listener it would end the process as well.
+  client.on('error', () => undefined);
   try {
     await client.connect();
     await client.query(DURABLE_COMMITS);
@@ -206,7 +207,7 @@ function failingLine(error: unknown, sql: string): string {
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
 }
 
-/** What the server or the system says. Connection errors of several addresses come in one without a text. */
+/** What the server or the system says. An error of several addresses has no text of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { DependentName } from '../names/dependents.ts';
+import { isInUse } from '../names/in-use.ts';
 import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
+import { insertAlarms } from './alarms.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
@@ -92,16 +94,26 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
         return names.parse(claimed).map(({ name }) => name);
       }),
 
-    save: (before, after) =>
+    save: (before, after, alarms = []) =>
       withStoreError('keeping what is known of a name', async () => {
         const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
-        const saved = await run(Prisma.sql`
+        const update = Prisma.sql`
           UPDATE name_observations SET version = version + 1, lease_until = NULL,
             history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
             next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
-            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent}
+            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent},
+            in_use = ${isInUse(after.history) ?? null}::boolean
           WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
-          RETURNING name`);
+          RETURNING name`;
+        const saved = await run(
+          alarms.length === 0
+            ? update
+            : Prisma.sql`
+              WITH saved AS (${update}), raised AS (
+                ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)}
+              )
+              SELECT name FROM saved`,
+        );
         return names.parse(saved).length > 0;
       }),
 
@@ -132,6 +144,8 @@ const impactRows = z.array(
   z.object({ asked: z.json(), latest: z.json(), thorough: z.boolean(), seenAt: z.date() }),
 );
 
+const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
+
 /** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
   return {
@@ -145,6 +159,21 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
         const latest = readImpact(found?.latest);
         if (found === undefined || latest === undefined) return undefined;
         return { asked: readImpact(found.asked), latest, isThorough: found.thorough, seenAt: found.seenAt };
+      }),
+
+    saveNameServers: (orderId, nameServers) =>
+      withStoreError(`keeping the nameservers before order ${orderId}`, async () => {
+        await run(Prisma.sql`
+          UPDATE order_impacts SET name_servers = ${JSON.stringify(nameServers)}::jsonb
+          WHERE order_id = ${orderId} AND name_servers IS NULL`);
+      }),
+
+    nameServersOf: (orderId) =>
+      withStoreError(`reading the nameservers before order ${orderId}`, async () => {
+        const found = await run(
+          Prisma.sql`SELECT name_servers AS "nameServers" FROM order_impacts WHERE order_id = ${orderId}`,
+        );
+        return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
       }),
 
     saveImpact: (orderId, impact, seenAt, look) =>

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import type { Sealed } from '../accounts/vault.ts';
+import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
-import type { Order } from '../orders/order.ts';
+import type { Order, OrderLogEntry } from '../orders/order.ts';
 import type { CommitOutcome, OrderCommit, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { insertReservations, lockBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
@@ -19,21 +22,24 @@ export function createOrderChanges(
   changed: (order: Order) => void,
 ): Pick<OrderStore, 'create' | 'commit'> {
   const commitTogether = createCommitBatch(database);
+  const commitReserving = createReservingBatch(database);
+  const createReserving = createReservingCreateBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
-    const ok = await commitTogether(commit);
+    const ok = await (isReserving(commit) ? commitReserving(commit) : commitTogether(commit));
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
   return {
-    create: (order, sealedInput, log, sealedItems) =>
+    create: (order, sealedInput, log, reservation, sealedItems) =>
       withStoreError(`keeping the new order ${order.id}`, async () => {
-        const conflictingOrderId = await insert(
-          database,
-          order,
-          insertOrder(order, sealedInput, log, sealedItems),
-        );
-        if (conflictingOrderId !== undefined) return { conflictingOrderId };
+        let isReserved = true;
+        const conflictingOrderId = await insert(database, order, async () => {
+          if (reservation === undefined)
+            await database.run(insertOrder(order, sealedInput, log, sealedItems));
+          else isReserved = await createReserving({ order, sealedInput, log, reservation });
+        });
+        if (conflictingOrderId !== undefined || !isReserved) return { conflictingOrderId };
         changed(order);
         return undefined;
       }),
@@ -53,11 +59,15 @@ export function createOrderChanges(
   };
 }
 
-/** @returns the order that stands in its way, if one does */
-async function insert(database: Database, order: Order, statement: Prisma.Sql): Promise<string | undefined> {
+/** @param keep inserts it @returns the order that stands in its way, if one does */
+async function insert(
+  database: Database,
+  order: Order,
+  keep: () => Promise<void>,
+): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await database.run(statement);
+      await keep();
       return undefined;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
@@ -84,6 +94,72 @@ function createCommitBatch(database: Database) {
       return commits.map(({ before }) => ids.has(before.id));
     },
     ({ before }) => before.id,
+  );
+}
+
+type ReservingCommit = OrderCommit & { readonly reservation: Reservation };
+
+/** Whether a change lets an order go that takes something out of the budgets. */
+function isReserving(commit: OrderCommit): commit is ReservingCommit {
+  return commit.reservation !== undefined && commit.after.state === 'APPROVED';
+}
+
+/**
+ * Lets orders go that take something out of the budgets. Those of a moment share one transaction: the budgets are locked once
+ * for all of them, so that hundreds of approvals do not wait for each other one by one. @returns whether each was committed
+ */
+function createReservingBatch(database: Database) {
+  return batch(
+    async (commits: readonly ReservingCommit[]) => {
+      const { ids, position } = await database.transaction(async (run) => {
+        const take = await lockBudgets(
+          run,
+          commits.map(({ reservation }) => reservation),
+        );
+        const fitting = commits.filter(({ reservation }) => take(reservation));
+        if (fitting.length === 0) return { ids: new Set<string>(), position: undefined };
+        const sorted = fitting.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
+        const changed = await update(run, sorted);
+        const reserved = sorted.filter(({ before }) => changed.ids.has(before.id));
+        await run(
+          insertReservations(
+            reserved.map(({ before, reservation }) => ({ orderId: before.id, reservation })),
+          ),
+        );
+        return changed;
+      });
+      noteCommitted(database, position);
+      return commits.map(({ before }) => ids.has(before.id));
+    },
+    ({ before }) => before.id,
+  );
+}
+
+interface ReservingOrder {
+  readonly order: Order;
+  readonly sealedInput: Sealed | undefined;
+  readonly log: readonly OrderLogEntry[];
+  readonly reservation: Reservation;
+}
+
+/** The same for new orders that nobody has to decide about. @returns whether each fits, and so was kept */
+function createReservingCreateBatch(database: Database) {
+  return batch((orders: readonly ReservingOrder[]) =>
+    database.transaction(async (run) => {
+      const take = await lockBudgets(
+        run,
+        orders.map(({ reservation }) => reservation),
+      );
+      const kept: boolean[] = [];
+      for (const { order, sealedInput, log, reservation } of orders) {
+        const fits = take(reservation);
+        kept.push(fits);
+        if (!fits) continue;
+        await run(insertOrder(order, sealedInput, log));
+        await run(insertReservations([{ orderId: order.id, reservation }]));
+      }
+      return kept;
+    }),
   );
 }
 

@@ -94,7 +94,7 @@ export function createOrderReads({ prisma, run }: Database): OrderReads {
     latest: (task, requesterId, context) =>
       withStoreError('looking for the latest order of a task', async () => {
         const found = await select(Prisma.sql`
-          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT'
+          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
             AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
           ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
         return found[0];

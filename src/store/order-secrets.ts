@@ -16,7 +16,7 @@ const sealedRows = z.array(
     .transform((row): Sealed => ({ bytes: Uint8Array.from(row.sealed), keyId: row.key_id })),
 );
 
-/** What is shown once, and what is forgotten: secret results and drafts. */
+/** Secret results, which are shown once, and drafts; both are deleted in the end. */
 export function createOrderSecrets({ prisma, run }: Database): OrderSecrets {
   return {
     takeRevealable: (orderId, n, now) =>

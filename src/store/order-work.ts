@@ -6,7 +6,7 @@ import { claimDueOrders, leaseOf, putOffOrder, rescheduleOrder } from './stateme
 
 type OrderWork = Pick<OrderStore, 'claimDue' | 'extendLease' | 'putOff' | 'reschedule' | 'requestTelling'>;
 
-/** Who works on orders, and what is due when. */
+/** Claims and leases of orders, and when they are due. */
 export function createOrderWork({ run }: Database): OrderWork {
   return {
     claimDue: (lane, until, leaseMs, limit) =>

@@ -48,7 +48,7 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
     return rows.map((row) => listedPrice.parse(row));
   };
 
-  /** One change of a list at a time, so that the log has what stood there before. */
+  /** Runs changes of a list one after the other, so that the log has the right former price. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
     withStoreError(what, () =>
       prisma.$transaction(async (tx) => {

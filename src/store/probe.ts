@@ -11,7 +11,9 @@ export interface OrderFigures {
   readonly queueAgeSeconds: number;
 }
 
-/** Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs. */
+/**
+ * Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs.
+ */
 export interface DatabaseProbe {
   /** @returns whether the database answers in time; never throws */
   ping(): Promise<boolean>;
@@ -20,7 +22,7 @@ export interface DatabaseProbe {
   close(): Promise<void>;
 }
 
-/** For a connection, and for an answer. Balancers and Prometheus wait longer. */
+/** The longest wait for a connection and for an answer. Load balancers and Prometheus wait longer. */
 const TIMEOUT_MS = 1_500;
 /** One to count orders, and one that answers while they are counted. */
 const CONNECTIONS = 2;
@@ -37,12 +39,12 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
-    // By a statement and not as the connection starts, where PgBouncer refuses it.
+    // A statement sets it, because PgBouncer refuses it as a parameter of the connection.
     onConnect: async (client) => {
       await client.query(`SET statement_timeout = ${TIMEOUT_MS}`);
     },
   });
-  // What breaks under a query is told to whoever runs it; without a listener it would end the process.
+  // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (err) => log?.warn({ err }, 'a connection to the database broke'));
   return {

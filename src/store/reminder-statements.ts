@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
-import type { ReminderKey, WatchedReminder } from '../expiry/ports.ts';
+import type { Destination, ReminderKey, WatchedReminder } from '../expiry/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
 /*
- * Reminders where Prisma does not say it: names that can be due among very many, and claims of many reminders at once.
+ * Statements of reminders that Prisma cannot express: names that can be due among very many, and claims of many
+ * reminders at once.
  */
 
-/** One more than a digest says at once: one question tells, too, whether there are more. */
+/** One more than a digest shows, so that one query also tells whether there are more. */
 export const BATCH = 1_001;
 
 const text = z.string().nullable();
@@ -27,6 +28,8 @@ const candidateRow = z.object({
   checkProblem: text,
   lapseReason: text,
   lapseRequestedBy: text,
+  ownerId: text,
+  channelId: text,
 }) satisfies z.ZodType<Partial<Prisma.DomainModel>>;
 /** Rows of {@link deletedQuery}. */
 export const deletedRows = z.array(candidateRow);
@@ -46,6 +49,8 @@ export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
     addedBy: row.addedBy,
     registeredBy: row.registeredBy ?? undefined,
     checkProblem: row.checkProblem ?? undefined,
+    owner: row.ownerId ?? undefined,
+    channel: row.channelId ?? undefined,
     lapse:
       row.lapseReason === null
         ? undefined
@@ -53,21 +58,22 @@ export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
   };
 }
 
-/** What {@link candidateRow} holds: all that the plan and the digest need. */
+/** The columns of {@link candidateRow}: all that the plan and the digest need. */
 const CANDIDATE_COLUMNS = Prisma.sql`
   d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
   d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.reminded_threshold AS "remindedThreshold",
   d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
-  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy"`;
+  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy",
+  d.owner_id AS "ownerId", d.channel_id AS "channelId"`;
 
-/** Where a walk over names that can be due goes on in a range: after a name at its first moment. */
+/** Where a walk over names that can be due continues in a range: after a name at its first moment. */
 export interface CandidateStep extends CandidateRange {
   readonly afterName: string;
 }
 
 /**
- * The query behind `candidates`, one text for all ranges; apart, so that its plan can be looked at. Sorted by the range
- * alone, rows go out as they are found: within a range they come as the inner query orders them.
+ * The query behind `candidates`, one text for all ranges; a function of its own, so that tests can look at its plan.
+ * The outer query sorts by the range alone, so that rows go out as they are found, in the order of the inner query.
  */
 export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
   return named(
@@ -119,7 +125,7 @@ export const claimedReminderRows = z.array(
   z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() }),
 );
 
-/** Claims reminders for a digest that is not over; each goes to one digest. Answers with those that nobody had. */
+/** Claims reminders for a digest that is not over; each goes to one digest. Answers with those that were free. */
 export function claimReminders(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
   return Prisma.sql`
     WITH digest AS (
@@ -139,10 +145,15 @@ export function claimReminders(digestId: string, keys: readonly ReminderKey[], n
     SELECT name, expires_at, threshold FROM claimed`;
 }
 
-/** Notes that a digest has said its reminders. */
-export function markPosted(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
+/** Notes that a digest with its reminders was posted, and where. */
+export function markPosted(
+  digestId: string,
+  destination: Destination,
+  keys: readonly ReminderKey[],
+  now: Date,
+): Prisma.Sql {
   return Prisma.sql`
-    UPDATE reminders r SET posted_at = ${now}::timestamptz
+    UPDATE reminders r SET posted_at = ${now}::timestamptz, destination = ${destination}
     FROM unnest(
       ${keys.map(({ name }) => name)}::text[],
       ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],

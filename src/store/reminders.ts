@@ -74,15 +74,15 @@ export function createReminderStore(database: Database): ReminderStore {
         }));
       }),
 
-    recordPosted: (digestId, keys, now) =>
+    recordPosted: (digestId, destination, keys, now) =>
       withStoreError('noting what a digest said', async () => {
-        await prisma.$executeRaw(markPosted(digestId, keys, now));
+        await prisma.$executeRaw(markPosted(digestId, destination, keys, now));
       }),
 
-    remindersOf: (digestId) =>
+    remindersOf: (digestId, destination) =>
       withStoreError('reading what a digest said', async () => {
         const rows = await prisma.reminder.findMany({
-          where: { digestId },
+          where: { digestId, destination },
           select: { name: true, expiresAt: true, threshold: true },
         });
         return rows.map(

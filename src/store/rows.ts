@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
+import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
+import { storedDemand } from '../policy/stored-demand.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
 /*
- * Reading orders: SQL and the rows that it answers with. What comes out of the database is checked like everything else
- * that comes from outside; what every order needs is compiled, which takes a third off the time.
+ * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
+ * The schemas that every order needs are compiled, because they run often.
  */
 
 /** A moment, as a column (`Date`) or within an aggregate (ISO 8601). */
@@ -59,6 +60,7 @@ const itemResult = z.looseObject({
   stoppedBy: z.string().exactOptional(),
   doneIn: z.string().exactOptional(),
   confirmedByRegistry: z.boolean().exactOptional(),
+  delegation: z.enum(DELEGATIONS).exactOptional(),
   hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
 });
 
@@ -100,11 +102,15 @@ export const orderColumns = z.object({
   channel_id: z.string(),
   thread_ts: optionalText,
   approvals_required: z.number(),
+  policy_version: optionalNumber,
+  demand: storedDemand.nullable().transform((demand) => demand ?? undefined),
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),
   expires_at: optionalMoment,
   remind_at: optionalMoment,
+  escalate_at: optionalMoment,
+  is_private: z.boolean(),
   worker_id: z.string().nullable(),
   created_at: moment,
   closed_at: optionalMoment,
@@ -112,7 +118,7 @@ export const orderColumns = z.object({
   approvals: z.array(z.object({ userId: z.string(), at: moment })),
 });
 
-/** An order out of its row. */
+/** Reads an order from its row. */
 export function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
@@ -135,8 +141,12 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     threadTs: row.thread_ts,
     approvals: row.approvals,
     approvalsRequired: row.approvals_required,
+    policyVersion: row.policy_version,
+    demand: row.demand,
     expiresAt: row.expires_at,
     remindAt: row.remind_at,
+    escalateAt: row.escalate_at,
+    isPrivate: row.is_private,
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
@@ -155,9 +165,10 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method, o.context,
-  o.input, o.bulk, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.retry_of,
+  o.input, o.bulk, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.policy_version,
+  o.demand, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.worker_id, o.created_at, o.closed_at,
+  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
       'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'state', i.state, 'attempts', i.attempts,
@@ -184,7 +195,7 @@ export function selectById(ids: readonly string[]): Statement {
   return selectColumnsById('by id', ORDER_COLUMNS, ids);
 }
 
-/** One order alone has a plan that is kept, where that for many is made each time. @param what names the statement */
+/** A statement of its own for one order lets PostgreSQL keep its plan. @param what part of the statement's name */
 function selectColumnsById(what: string, columns: Prisma.Sql, ids: readonly string[]): Statement {
   const [id, ...more] = ids;
   return more.length === 0
@@ -217,7 +228,7 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** Every kind of event once: the compiler misses none. */
+/** Every kind of event; the compiler reports one that is missing. */
 const KINDS = {
   requested: 'requested',
   confirmed: 'confirmed',
@@ -226,12 +237,15 @@ const KINDS = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'reminded',
+  escalated: 'escalated',
+  asked: 'asked',
   claimed: 'claimed',
   sending: 'sending',
   retry_scheduled: 'retry_scheduled',
   answered: 'answered',
   answered_late: 'answered_late',
   shown: 'shown',
+  delegation_seen: 'delegation_seen',
   stopped: 'stopped',
   paused: 'paused',
   resumed: 'resumed',
@@ -242,7 +256,7 @@ const KINDS = {
   finished: 'finished',
 } as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
 
-/** What a line of the audit log says. */
+/** The columns of a line of the audit log. */
 export const event = {
   version: z.number(),
   at: moment,
@@ -294,12 +308,17 @@ export function selectAllEvents(
     ORDER BY e.at, e.id LIMIT ${limit}`;
 }
 
-/** Behind `FROM orders o`: what a filter lets through, the newest first; drafts only where it names them. */
-export function whereFilter({ states, tasks, requesterId, name, limit }: OrderFilter): Prisma.Sql {
+/** What follows `FROM orders o` for a filter, the newest first; drafts only when it names them. */
+export function whereFilter({ states, tasks, requesterId, visibleTo, name, limit }: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     ...(tasks === undefined ? [] : [Prisma.sql`o.task = ANY(${[...tasks]})`]),
     ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
+    ...(visibleTo === undefined
+      ? []
+      : [
+          Prisma.sql`(NOT o.is_private OR o.requester_id = ${visibleTo} OR ${visibleTo} = ANY(o.earlier_requesters))`,
+        ]),
     ...(name === undefined
       ? []
       : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),

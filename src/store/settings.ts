@@ -3,12 +3,12 @@ import { batch } from './batch.ts';
 import { type Database, withStoreError } from './database.ts';
 
 const BATCH = 500;
-/** Notes stand beside the settings under keys that no setting has. */
+/** Notes are kept in the table of the settings, under keys that no setting has. */
 const NOTE_PREFIX = 'note:';
 
-/** What `/domain settings` saved, and who changed what, in PostgreSQL. */
+/** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
-  /** A burst of clicks reads them many times at one moment: more often than there are connections. */
+  /** A burst of clicks reads the settings more often at one moment than there are connections. */
   const readInBatch = batch(async (questions: readonly undefined[]) => {
     const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
     const saved = Object.fromEntries(rows.map(({ key, value }) => [key, value]));

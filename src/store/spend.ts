@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
-import { PRICED_TASKS } from '../money/prices.ts';
+import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { type Database, withStoreError } from './database.ts';
 
@@ -20,7 +20,7 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
           where: {
             state: 'SUCCEEDED',
             order: { task: { in: tasks } },
-            // What a person settled without an answer counts on the day on which its order ended.
+            // An item that a person settled without an answer counts on the day on which its order ended.
             OR: [{ answeredAt: span }, { answeredAt: null, order: { closedAt: span } }],
           },
           select: {
@@ -44,7 +44,11 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
     unknownOutcomes: (from, to) =>
       withStoreError('counting unknown outcomes', async () => {
         const items = await prisma.orderItem.findMany({
-          where: { state: 'UNKNOWN', sentAt: { gte: from, lt: to }, order: { task: { in: tasks } } },
+          where: {
+            state: 'UNKNOWN',
+            sentAt: { gte: from, lt: to },
+            order: { task: { in: [...CHARGED_TASKS] } },
+          },
           select: { order: { select: { context: true } } },
         });
         return items.filter(({ order }) => !isDemoContext(order.context ?? undefined)).length;

@@ -4,14 +4,14 @@ import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
-import { LOG_POSITION } from './session.ts';
+import { LOG_POSITION } from './session-settings.ts';
 
 /*
- * Changing orders: all changes of a moment are one SQL statement, so one round trip and one transaction by itself. With a
- * call of Prisma's a table it takes three times the processor time.
+ * Changing orders: all changes of a moment are one SQL statement, and so one round trip and one transaction. Calls of
+ * Prisma for each table would take much more processor time.
  */
 
-/** In these states the sealed input may still be sent; in all others it is wiped. */
+/** The states in which the sealed input may still be sent; in all others it is wiped. */
 const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 'APPROVED', 'EXECUTING']);
 
 /** Whether an item holds its task and name: while its order is open, unless it was stopped and is free again. */
@@ -19,15 +19,14 @@ function holdsKey(order: Order, item: OrderItem): boolean {
   return isOpen(order.state) && !(item.state === 'FAILED' && item.result?.stoppedBy !== undefined);
 }
 
-/** What an item holds while its order is open: unique, so that a task and name have one open order. */
+/** The key that an item holds while its order is open. It is unique, so that a task and name have one open order. */
 export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'>): string {
   return `${order.task}:${item.name}`;
 }
 
 /**
- * Keeps a new order, or one that the database has lost: answers with a row, or fails by a unique key that another
- * order holds. All orders take their open keys in the same sequence, so that of two for the same names one waits for
- * the other, and not each for each.
+ * Inserts a new order, or one that the database has lost. Answers with a row, or fails by a unique key that another order
+ * holds. All orders take their open keys in the same sequence, so that two orders for the same names cannot deadlock.
  */
 export function insertOrder(
   order: Order,
@@ -42,15 +41,17 @@ export function insertOrder(
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
         input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
-        approvals_required, retry_of, earlier_requesters, delivery_id, expires_at, remind_at, created_at, updated_at,
-        due_at, tell_due_at, bulk
+        approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
+        escalate_at, is_private, created_at, updated_at, due_at, tell_due_at, bulk
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method}, ${order.account.context ?? null},
         ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
-        ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired}, ${order.retryOf ?? null},
-        ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null}, ${order.remindAt ?? null}, ${order.createdAt},
+        ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired},
+        ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,
+        ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
+        ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.createdAt},
         ${order.createdAt}, ${dueAt(order, at) ?? null}, ${tellDueAt(order, at) ?? null},
         ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
       ) RETURNING id
@@ -72,79 +73,32 @@ export function insertOrder(
 }
 
 /**
- * Commits changes of different orders: answers with a row for each, but for those that somebody else changed since they
- * were read, and with how far the server's log reaches. Of an order itself only what a transition changes is written. A
- * lease ends with the change, but for that of a worker, which the change of a worker extends. Slack is to be told since the
- * first change that it does not show; while it is away, no change brings the next try forward.
+ * Commits changes of different orders. Answers with a row for each, except for those that somebody else has changed
+ * since they were read, and with the end of the server's log. Only the columns that a transition can change are
+ * written. A change ends the order's lease; a change by its worker extends it. `tell_due_at` is that of the first
+ * change that Slack does not show; while Slack is away, no change brings the next try forward.
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
-  const orders = commits.map(({ before, after, log, leaseMs }) => {
-    const at = log.at(-1)?.at;
-    if (at === undefined) throw new Error('a change needs a line in the audit log');
-    return {
-      id: before.id,
-      was: before.version,
-      was_state: before.state,
-      was_worker: before.claim?.workerId,
-      version: after.version,
-      state: after.state,
-      expires_at: after.expiresAt,
-      remind_at: after.remindAt,
-      closed_at: after.closedAt,
-      updated_at: at,
-      worker_id: after.claim?.workerId,
-      lease_ms: leaseMs,
-      due_at: dueAt(after, at),
-      tell_due_at: tellDueAt(after, at),
-      keeps_input: STATES_WITH_INPUT.has(after.state),
-      bulk: after.bulk === before.bulk ? undefined : after.bulk,
-    };
-  });
+  const orders = commits.map(orderChangeRow);
   const events = commits.flatMap(({ after, log }) => log.map((entry) => ({ order_id: after.id, ...entry })));
-  const items = commits.flatMap(({ before, after }) => {
-    const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-    // A draft that ends has items with secrets that nothing else changes.
-    const wipes =
-      after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
-    const changed = after.items.filter(
-      (item, index) => opensOrCloses || wipes || item !== before.items[index],
-    );
-    return itemRows(after, changed);
-  });
+  const items = commits.flatMap(({ before, after }) => itemRows(after, changedItems(before, after)));
   const approvals = commits.flatMap(({ before, after }) =>
     approvalRows(
       after.id,
       after.approvals.filter((approval) => !before.approvals.includes(approval)),
     ),
   );
-  const secrets = commits.flatMap(({ after, revealable }) =>
-    revealable === undefined
-      ? []
-      : {
-          order_id: after.id,
-          n: revealable.n,
-          sealed: Buffer.from(revealable.sealed.bytes).toString('base64'),
-          key_id: revealable.sealed.keyId,
-          expires_at: revealable.expiresAt,
-        },
-  );
-  const answers = commits.flatMap(({ after, log, answer }) =>
-    answer === undefined
-      ? []
-      : {
-          order_id: after.id,
-          n: answer.n,
-          version: after.version,
-          at: log.at(-1)?.at,
-          answer: storableJson(answer.answer),
-        },
-  );
+  const secrets = commits.flatMap(secretRows);
+  const answers = commits.flatMap(answerRows);
   return named(
     'change orders',
     Prisma.sql`
       WITH changed AS (
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
+          approvals_required = COALESCE(c.approvals_required, orders.approvals_required),
+          policy_version = COALESCE(c.policy_version, orders.policy_version),
+          demand = COALESCE(c.demand, orders.demand), escalate_at = c.escalate_at,
           closed_at = c.closed_at, updated_at = c.updated_at, due_at = c.due_at, failed_attempts = 0,
           tell_due_at = CASE WHEN orders.tell_failed_attempts > 0 THEN GREATEST(orders.tell_due_at, c.tell_due_at)
             ELSE LEAST(orders.tell_due_at, c.tell_due_at) END, worker_id = c.worker_id,
@@ -155,7 +109,8 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           bulk = COALESCE(c.bulk, orders.bulk)
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
-          remind_at timestamptz, closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
+          remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
+          closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
           tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
@@ -185,9 +140,75 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
 }
 
 /**
- * Locks an order and all that it asks for again, directly or through others: nothing of them changes until the
- * transaction ends. Answers with their ids. In one sequence, so that two of a kind wait for each other and not each for
- * each.
+ * A change of an order as a row of `c`.
+ * @throws when the change has no line in the audit log
+ */
+function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
+  const at = log.at(-1)?.at;
+  if (at === undefined) throw new Error('a change needs a line in the audit log');
+  return {
+    id: before.id,
+    was: before.version,
+    was_state: before.state,
+    was_worker: before.claim?.workerId,
+    version: after.version,
+    state: after.state,
+    expires_at: after.expiresAt,
+    remind_at: after.remindAt,
+    escalate_at: after.escalateAt,
+    closed_at: after.closedAt,
+    // Decided when it is asked for, and again when it is confirmed.
+    ...(after.demand === before.demand
+      ? {}
+      : {
+          approvals_required: after.approvalsRequired,
+          policy_version: after.policyVersion,
+          demand: after.demand,
+        }),
+    updated_at: at,
+    worker_id: after.claim?.workerId,
+    lease_ms: leaseMs,
+    due_at: dueAt(after, at),
+    tell_due_at: tellDueAt(after, at),
+    keeps_input: STATES_WITH_INPUT.has(after.state),
+    bulk: after.bulk === before.bulk ? undefined : after.bulk,
+  };
+}
+
+/** The items that a change has to write: all of them when the order opens or closes, because of their open keys. */
+function changedItems(before: Order, after: Order): readonly OrderItem[] {
+  const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
+  // A draft that ends has items with secrets that nothing else changes.
+  const wipes =
+    after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
+  return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
+}
+
+function secretRows({ after, revealable }: OrderCommit) {
+  if (revealable === undefined) return [];
+  return {
+    order_id: after.id,
+    n: revealable.n,
+    sealed: Buffer.from(revealable.sealed.bytes).toString('base64'),
+    key_id: revealable.sealed.keyId,
+    expires_at: revealable.expiresAt,
+  };
+}
+
+function answerRows({ after, log, answer }: OrderCommit) {
+  if (answer === undefined) return [];
+  return {
+    order_id: after.id,
+    n: answer.n,
+    version: after.version,
+    at: log.at(-1)?.at,
+    answer: storableJson(answer.answer),
+  };
+}
+
+/**
+ * Locks an order and all orders that it asks for again, directly or through others, until the transaction ends. Answers
+ * with their ids. All such statements lock in the same sequence, so that two of them cannot deadlock.
  */
 export function lockRetried(orderId: string): Prisma.Sql {
   return Prisma.sql`
@@ -199,14 +220,16 @@ export function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** Nothing but what waits for people is due further ahead: what is, was noted by a clock that was put back since. */
+/**
+ * Except for orders that wait for people, nothing is due later: a later moment is from a clock that was set back since.
+ */
 const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   deadlines: FARTHEST_MS,
   execution: FARTHEST_MS,
   observation: 2 * 60 * 60_000,
 };
 
-/** Whether a lease of the database's clock is over; one that a clock has noted that was put back since counts as over. */
+/** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
 export const isLeaseOver = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
@@ -215,7 +238,7 @@ export const isLeaseOver = (
 /** The end of a lease that begins now, by the database's clock. */
 export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
-/** Claims orders of a lane that are due by `until` and that nobody is at; their workers, if any, have fallen silent. */
+/** Claims orders of a lane that are due by `until` and have no lease, or whose lease is over. */
 export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
   const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
   return named(
@@ -238,7 +261,7 @@ export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limi
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Leaves an order alone that nobody carries out, for a pause that doubles from try to try. */
+/** Puts an order off that has no worker. The pause doubles with each try. */
 export function putOffOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
@@ -246,7 +269,7 @@ export function putOffOrder(id: string): Prisma.Sql {
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
-/** Says when an order is due next that nobody has changed, and ends the lease of who looked at it. */
+/** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
 export function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
   return named(
     'reschedule an order',
@@ -256,12 +279,12 @@ export function rescheduleOrder(id: string, version: number, due: Date | undefin
   );
 }
 
-/** Answers with a row for each draft that ran out and that it forgot, with all that belongs to it. */
+/** Deletes expired drafts with all that belongs to them. Answers with a row for each. */
 export function deleteExpiredDrafts(now: Date): Prisma.Sql {
   return deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`);
 }
 
-/** Forgets the drafts of a person. */
+/** Deletes the drafts of a person. */
 export function deleteDraftsOf(requesterId: string): Prisma.Sql {
   return deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`);
 }
@@ -278,7 +301,7 @@ function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
     DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
 }
 
-/** Answers with what was sealed to exactly one of all who ask, and wipes it. */
+/** Wipes a secret and answers with it. Of several that ask at once, exactly one gets it. */
 export function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
   return Prisma.sql`
     WITH kept AS (
@@ -305,7 +328,7 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     answered_at: item.answeredAt,
     result: item.result,
     open_key: holdsKey(order, item) ? openKey(order, item) : undefined,
-    // A draft, or an order that was lost, turns out to have been sent: another one may hold the name by now.
+    // A draft, or an order that was lost, may turn out to have been sent. Another order may hold the name by then.
     yields: order.state === 'UNKNOWN',
     keeps_input: STATES_WITH_INPUT.has(order.state) && (item.state === 'WAITING' || item.state === 'SENT'),
   }));
@@ -325,7 +348,7 @@ function ownInputRows(order: Order, sealed: ReadonlyMap<number, Sealed>) {
   });
 }
 
-/** What an item of {@link asItems} holds while its order is open. */
+/** The open key of an item of {@link asItems}; none when it yields to another order that holds it. */
 const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
   SELECT FROM order_items other WHERE other.open_key = i.open_key AND other.order_id <> i.order_id
 ) THEN NULL ELSE i.open_key END`;
@@ -366,12 +389,12 @@ function insertEvents(events: readonly (OrderLogEntry & { readonly order_id: str
 }
 
 /**
- * JSON that PostgreSQL keeps. It cannot hold NUL and lone surrogates, which a service's answer may bring: they
- * become U+FFFD, for an outcome that could not be kept would be lost.
+ * JSON that PostgreSQL can store. It takes no NUL and no lone surrogates, which an answer of the service may contain.
+ * They become U+FFFD, because an outcome that cannot be stored would be lost.
  */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // Both are escaped; a text that spells such an escape out only takes the longer way.
+  // Both are escaped in JSON. A text that merely looks like such an escape is only checked more closely.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { TokenSteps } from '../accounts/account.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
-/** Clocks differ by less than this, in steps. What stands further ahead was noted by a clock that has been put back since. */
+/** Clocks differ by fewer steps than this. A step further ahead was written by a clock that was set back since. */
 const FARTHEST_STEPS = 10;
 
 const rows = z.array(z.object({ step: z.number() }));
 
-/** Which one-time tokens were used, on PostgreSQL: for all replicas, and over restarts. */
+/** Remembers in PostgreSQL which one-time tokens were used, for all replicas and over restarts. */
 export function createTokenStepStore({ run }: Database): TokenSteps {
   return {
     claimStep: (user, step) =>
@@ -25,7 +25,7 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
           const [last] = rows.parse(
             await run(Prisma.sql`SELECT step FROM token_steps WHERE login = ${login}`),
           );
-          // It may have been given back between the two.
+          // The step may have been given back between the two statements.
           if (last !== undefined && last.step >= step) return last.step;
         }
       }),
@@ -39,7 +39,7 @@ export function createTokenStepStore({ run }: Database): TokenSteps {
   };
 }
 
-/** The same user, however a person has typed the name. */
+/** One spelling for a user, however people have typed the name. */
 function loginOf(user: string): string {
   return user.normalize('NFC').toLowerCase();
 }

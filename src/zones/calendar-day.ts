@@ -1,10 +1,10 @@
 /*
- * Calendar days as YYYY-MM-DD in any time zone. A list of a million names asks for several days a name, and `Intl` takes
- * 2 µs for one; so the offsets of a time zone, and the days as text, are remembered.
+ * Calendar days as YYYY-MM-DD in any time zone. A long list of names asks for several days a name, and `Intl` is slow;
+ * so the offsets of a time zone, and the days as text, are remembered.
  */
 
 const DAY_MS = 86_400_000;
-/** Days remembered at most, some thirty years. */
+/** The most days that are remembered, about thirty years of them. */
 const MAX_REMEMBERED = 10_000;
 
 const days = new Map<number, string>();
@@ -49,11 +49,11 @@ export function dayNumber(day: string): number {
 
 class TimeZone {
   readonly #format: Intl.DateTimeFormat;
-  /** By the day of UTC at whose beginning they hold, in milliseconds. */
+  /** Offsets in milliseconds, by the number of the UTC day at whose beginning they hold. */
   readonly #offsets = new Map<number, number>();
 
   constructor(timeZone: string) {
-    // Making one takes 20 µs and more.
+    // Making a format is slow, so a time zone has one for all its days.
     this.#format = new Intl.DateTimeFormat('sv-SE', {
       timeZone,
       year: 'numeric',
@@ -70,7 +70,7 @@ class TimeZone {
     const at = moment.getTime();
     const utcDay = Math.floor(at / DAY_MS);
     const offset = this.#offsetAt(utcDay);
-    // The clock changes in between.
+    // The offset changes during this day, so the day's own offset does not tell.
     if (offset !== this.#offsetAt(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
     return numberedDay(Math.floor((at + offset) / DAY_MS));
   }

@@ -1,6 +1,6 @@
 import type { ZoneProfile } from './zone.ts';
 
-/** What holds for a zone without a profile: the rules of DNS itself. All else is the service's to decide. */
+/** What holds for a zone without a profile: the rules of DNS itself. The service decides the rest. */
 export const general: ZoneProfile = {
   zone: '*',
   documented: false,

@@ -22,15 +22,15 @@ export type LifePhase =
 /** One stretch of a name's life. */
 export interface LifeStage {
   readonly phase: LifePhase;
-  /** First moment of the stage; undefined: since ever. */
+  /** First moment of the stage; undefined when it has no beginning. */
   readonly from: Date | undefined;
-  /** First moment after the stage; undefined: it has no end. */
+  /** First moment after the stage; undefined when it has no end. */
   readonly until: Date | undefined;
   /** Last calendar day (YYYY-MM-DD, in the time zone that was asked for) that lies wholly before `until`. */
   readonly lastSafeDay: string | undefined;
 }
 
-/** A name's life as far as its dates tell. */
+/** A name's life, as far as its dates are known. */
 export interface Lifecycle {
   /** The stage at the moment that was asked for. */
   readonly current: LifeStage;
@@ -53,8 +53,8 @@ const DAY_MS = 86_400_000;
  * Follows a name through its life (service API, Domain lifecycle). Days are stretches of 24 hours after the
  * expiry or deletion.
  *
- * Without a known deletion the registry's latest date is assumed, the end of the auto-renew grace: that is what
- * happens to a name that nobody renews, and later dates than these cannot be hoped for.
+ * A deletion that is not known is assumed for the end of the auto-renew grace, the latest moment at which it can happen.
+ * Every date that follows from it is then the latest possible one.
  *
  * @param zone the zone's profile; without documented periods only `registered` and `expired` are told apart.
  * @param dates the expiry and, if known, the deletion.

@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
+import type { NameIssue } from './zone-issue.ts';
 
 /** A domain name that passed the rules of host names (RFC 1123) and of letters beyond ASCII (UTS 46). */
 export interface DomainName {
@@ -16,10 +17,10 @@ export interface HostName {
   readonly unicode: string;
 }
 
-/** What reading a text gave: the value, or a sentence that tells its writer what to do. */
+/** What reading a text gave: the value, or what is wrong with it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly issue: NameIssue };
 
 const MAX_LABEL = 63;
 const MAX_NAME = 253;
@@ -28,6 +29,9 @@ const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
 /** ASCII that no host name has, blanks, control characters and those that turn the direction of writing. */
 const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
+/** Characters that nobody sees, among them those that turn the direction of writing. */
+const UNSEEN = /^[\p{C}\p{Zl}\p{Zp}]$/u;
+const EVERY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 /** Letters beyond ASCII, their marks and digits, and the few signs that IDNA knows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
 /** A last label that URLs read as the end of an IPv4 address, `0x7f.1` as well. */
@@ -38,8 +42,8 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
  * or the link that Slack makes of a name (`<http://cafe.rest|cafe.rest>`).
  *
  * @param text what was typed.
- * @returns the name, or a problem in one sentence; a name has at least two labels, each of 1–63 characters in
- *   its ASCII form, and at most 253 in all. What a zone allows beyond that is asked of `checkName`.
+ * @returns the name, or what is wrong with it; a name has at least two labels, each of 1–63 characters in its
+ *   ASCII form, and at most 253 in all. `checkName` says what a zone allows beyond that.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
   const host = parseHostName(text);
@@ -52,11 +56,11 @@ export function parseDomainName(text: string): Parsed<DomainName> {
  * Reads a host name, for example of a nameserver, with the same tolerance as {@link parseDomainName}.
  *
  * @param text what was typed.
- * @returns the name in both forms, or a problem in one sentence.
+ * @returns the name in both forms, or what is wrong with it.
  */
 export function parseHostName(text: string): Parsed<HostName> {
   const trimmed = text.trim();
-  if (trimmed === '') return problem('Give a name, for example cafe.rest.');
+  if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
   if (!link) return readHost(hostPart(trimmed));
 
@@ -65,16 +69,17 @@ export function parseHostName(text: string): Parsed<HostName> {
   if (label === undefined) return target;
   const shown = readHost(hostPart(label));
   if (target.ok && shown.ok && target.value.ascii !== shown.value.ascii) {
-    return problem(
-      `The link shows ${shown.value.unicode} but leads to ${target.value.unicode}. Type the name itself.`,
-    );
+    return {
+      ok: false,
+      issue: { code: 'link_mismatch', shown: shown.value.unicode, target: target.value.unicode },
+    };
   }
   return shown.ok ? shown : target;
 }
 
 /**
- * The zone that a text names which is no domain name, as far as its ending can be read: `rest` of `under_score.rest`.
- * What else was given for such a name is checked against the rules of its zone all the same.
+ * The zone of a text that is no domain name, read from its ending: `rest` of `under_score.rest`. The other fields of such
+ * a request are checked against the rules of that zone, so that its writer hears of everything at once.
  */
 export function zoneOfUnreadable(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
@@ -107,82 +112,86 @@ function decodePercent(text: string): string {
 }
 
 function readHost(text: string): Parsed<HostName> {
-  // IDNA sees these as dots too (UTS 46), and people type them with Asian keyboards.
+  // IDNA takes these for dots too (UTS 46), and Asian keyboards type them.
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '');
-  const wrongShape = shapeProblem(text, name);
-  if (wrongShape !== undefined) return problem(wrongShape);
+  const shown = cut(text);
+  const typed = shapeIssue({ text, shown, name });
+  if (typed !== undefined) return { ok: false, issue: typed };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const unicode = domainToUnicode(ascii);
-  const wrongForm = formProblem(quote(text), ascii, unicode);
-  return wrongForm === undefined ? { ok: true, value: { ascii, unicode } } : problem(wrongForm);
+  const encoded = formIssue({ shown, ascii, unicode });
+  return encoded === undefined ? { ok: true, value: { ascii, unicode } } : { ok: false, issue: encoded };
+}
+
+interface TypedName {
+  readonly text: string;
+  /** The text as issues show it. */
+  readonly shown: string;
+  /** The text in its normal form. */
+  readonly name: string;
 }
 
 /** What is wrong with a name as it was typed. */
-function shapeProblem(text: string, name: string): string | undefined {
-  const shown = quote(text);
-  if (name === '') return 'Give a name, for example cafe.rest.';
-  if (text.includes('@')) {
-    return `${shown} looks like an e-mail address. Give only the part after the @.`;
-  }
+function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
+  if (name === '') return { code: 'name_missing' };
+  if (text.includes('@')) return { code: 'email_address', text: shown };
   const stray = NEVER_IN_NAMES.exec(text)?.[0];
-  if (stray !== undefined) return strayProblem(shown, stray);
-  const labels = name.split('.');
-  if (labels.includes('')) return `${shown} has two dots in a row or starts with one. Check it.`;
-  if (labels.length < 2) {
-    return `${shown} has no ending. Give the whole name, for example ${suggestion(name)}.`;
+  if (stray !== undefined) {
+    return UNSEEN.test(stray)
+      ? { code: 'invisible_character', text: shown }
+      : { code: 'character_not_allowed', text: shown, character: stray };
   }
+  const labels = name.split('.');
+  if (labels.includes('')) return { code: 'empty_label', text: shown };
+  if (labels.length < 2) return { code: 'no_ending', text: shown, example: exampleOf(name) };
   return undefined;
 }
 
-/** What is wrong with a name in its ASCII form and its own letters; both are empty when IDNA refused it. */
-function formProblem(shown: string, ascii: string, unicode: string): string | undefined {
-  if (NUMBER_LABEL.test(ascii)) {
-    return `${shown} is an IP address or ends in a number. Give a name such as cafe.rest.`;
-  }
-  if (ascii === '' || unicode === '') {
-    return `${shown} has letters that domain names cannot have. Check its spelling.`;
-  }
+interface EncodedName {
+  readonly shown: string;
+  /** Empty when IDNA refused the name. */
+  readonly ascii: string;
+  /** Empty when IDNA refused the name. */
+  readonly unicode: string;
+}
+
+/** What is wrong with a name in its ASCII form and with its own letters. */
+function formIssue({ shown, ascii, unicode }: EncodedName): NameIssue | undefined {
+  if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: shown };
+  if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: shown };
   const labels = ascii.split('.');
   const long = labels.find((label) => label.length > MAX_LABEL);
   if (long !== undefined) {
-    const form = long.startsWith('xn--') ? ' in its xn-- form' : '';
-    return `${quote(domainToUnicode(long) || long)} has ${long.length} characters${form}. Use at most ${MAX_LABEL} between the dots.`;
+    return {
+      code: 'label_too_long',
+      label: cut(domainToUnicode(long) || long),
+      length: long.length,
+      max: MAX_LABEL,
+      encoded: long.startsWith('xn--'),
+    };
   }
-  if (ascii.length > MAX_NAME) return `The name has ${ascii.length} characters. Use at most ${MAX_NAME}.`;
+  if (ascii.length > MAX_NAME) return { code: 'name_too_long', length: ascii.length, max: MAX_NAME };
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
-  if (hyphenated !== undefined) return `${quote(hyphenated)} starts or ends with a hyphen. Remove it.`;
+  if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
   if (!labels.every((label) => LDH_LABEL.test(label)) || !IDN_CHARACTERS.test(unicode)) {
-    return `${shown} contains a sign that is no letter or digit. Remove it.`;
+    return { code: 'sign_not_allowed', text: shown };
   }
-  // An `xn--` label that does not come back the same decodes to nothing that can be registered.
-  if (domainToASCII(unicode) !== ascii) {
-    return `${shown} is not a valid xn-- form. Give the name with its own letters.`;
-  }
+  // An `xn--` label that does not encode to itself again cannot be registered.
+  if (domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
   return undefined;
 }
 
-function problem(sentence: string): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: sentence };
-}
-
-function suggestion(label: string): string {
+/** A whole name that a label may have been meant for. */
+function exampleOf(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-function strayProblem(shown: string, stray: string): string {
-  if (/^[\p{C}\p{Zl}\p{Zp}]$/u.test(stray)) {
-    return `${shown} contains a character that cannot be seen. Type the name again.`;
-  }
-  const sign = /^\p{Zs}$/u.test(stray) ? 'a blank' : stray === '_' ? 'an underscore' : `“${stray}”`;
-  return `${shown} contains ${sign}. Remove it.`;
-}
-
-/** Quotes what somebody typed, cut and without characters that could change how the sentence is shown. */
-function quote(text: string): string {
-  const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
-  return `“${clean.length > SHOWN_INPUT ? `${[...clean].slice(0, SHOWN_INPUT).join('')}…` : clean}”`;
+/** What somebody typed, at most {@link SHOWN_INPUT} characters of it and none that changes how a sentence is shown. */
+function cut(text: string): string {
+  const clean = text.replace(EVERY_UNSEEN, '');
+  return clean.length > SHOWN_INPUT ? `${[...clean].slice(0, SHOWN_INPUT).join('')}…` : clean;
 }

@@ -1,7 +1,8 @@
 import { general } from './general.ts';
-import { type DomainName, displayName, parseHostName } from './names.ts';
+import { type DomainName, parseHostName } from './names.ts';
 import { rest } from './rest.ts';
-import type { OpenRange, ZoneProfile } from './zone.ts';
+import type { ZoneProfile } from './zone.ts';
+import type { ZoneIssue } from './zone-issue.ts';
 
 const PROFILES: readonly ZoneProfile[] = [rest];
 
@@ -27,87 +28,70 @@ export function documentedZones(): readonly ZoneProfile[] {
 /**
  * What the zone has against a name.
  *
- * @returns one sentence a problem; empty when the name can be registered as far as the zone's profile tells.
+ * @returns empty when the name can be registered as far as the zone's profile tells.
  */
-export function checkName(name: DomainName): string[] {
-  const zone = zoneFor(name.ascii);
-  const { labelLength, oneLabelOnly, idn, reservedHyphens } = zone.names;
-  const problems: string[] = [];
+export function checkName(name: DomainName): ZoneIssue[] {
+  const { zone, names } = zoneFor(name.ascii);
+  const issues: ZoneIssue[] = [];
   const asciiLabels = name.ascii.split('.');
   const unicodeLabels = name.unicode.split('.');
+  const zoneDepth = zone.split('.').length;
 
-  if (oneLabelOnly && asciiLabels.length !== zone.zone.split('.').length + 1) {
-    const depth = zone.zone.split('.').length + 1;
-    problems.push(
-      `${name.unicode} is below a name. Give the registered name, ${unicodeLabels.slice(-depth).join('.')}.`,
-    );
+  if (names.oneLabelOnly && asciiLabels.length !== zoneDepth + 1) {
+    const registered = unicodeLabels.slice(-zoneDepth - 1).join('.');
+    issues.push({ code: 'below_registered_name', name: name.unicode, registered });
   }
-  for (const [index, label] of asciiLabels.slice(0, -zone.zone.split('.').length).entries()) {
-    const shown = unicodeLabels[index] ?? label;
-    if (label.length < labelLength.min || label.length > labelLength.max) {
-      problems.push(`“${shown}” has ${label.length} characters. Use ${range(labelLength)} between the dots.`);
+  for (const [index, ascii] of asciiLabels.slice(0, -zoneDepth).entries()) {
+    const label = unicodeLabels[index] ?? ascii;
+    const { length } = ascii;
+    const { min, max } = names.labelLength;
+    if (length < min || length > max) issues.push({ code: 'label_length', label, length, min, max });
+    if (names.reservedHyphens && ascii.slice(2, 4) === '--' && !ascii.startsWith('xn--')) {
+      issues.push({ code: 'reserved_hyphens', label });
     }
-    if (reservedHyphens && label.slice(2, 4) === '--' && !label.startsWith('xn--')) {
-      problems.push(`“${shown}” has hyphens in third and fourth place, which is reserved. Change it.`);
-    }
-    if (idn === 'ISO_8859_1' && !LATIN_1_LABEL.test(shown)) {
-      problems.push(
-        `“${shown}” has letters that .${zone.zone} does not take. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`,
-      );
+    if (names.idn === 'ISO_8859_1' && !LATIN_1_LABEL.test(label)) {
+      issues.push({ code: 'letters_not_in_zone', label, zone });
     }
   }
-  return problems;
+  return issues;
 }
 
 /**
  * What is wrong with a list of nameservers for one domain: too few, too many, given twice, or no host names.
  *
  * @param hosts host names as typed or in ASCII.
- * @returns one sentence a problem.
  */
-export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): string[] {
-  const problems: string[] = [];
+export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
+  const issues: ZoneIssue[] = [];
   const seen = new Set<string>();
   const repeated = new Set<string>();
   for (const host of hosts) {
     const parsed = parseHostName(host);
     if (!parsed.ok) {
-      problems.push(`Nameserver: ${parsed.problem}`);
+      issues.push({ code: 'nameserver_unreadable', issue: parsed.issue });
       continue;
     }
     const { ascii } = parsed.value;
     if (seen.has(ascii)) repeated.add(ascii);
     seen.add(ascii);
   }
-  for (const host of repeated) {
-    problems.push(`${displayName(host)} is given more than once. Give each nameserver once.`);
-  }
+  for (const host of repeated) issues.push({ code: 'nameserver_repeated', host });
   const { min, max } = zone.nameServers;
-  if (hosts.length < min || hosts.length > (max ?? hosts.length)) {
-    problems.push(
-      `${zoneWords(zone)} ${range({ min, max })} ${max === undefined ? 'nameserver' : 'nameservers'}, ${hosts.length} ${hosts.length === 1 ? 'was' : 'were'} given. ${hosts.length < min ? 'Add' : 'Remove'} some.`,
-    );
+  const given = hosts.length;
+  if (given < min || given > (max ?? given)) {
+    const asks = zone.documented ? zone.zone : undefined;
+    issues.push({ code: 'nameserver_count', zone: asks, given, min, max });
   }
-  return problems;
+  return issues;
 }
 
 /**
  * What is wrong with a period.
  *
  * @param period in years.
- * @returns one sentence a problem.
  */
-export function checkPeriod(zone: ZoneProfile, period: number): string[] {
+export function checkPeriod(zone: ZoneProfile, period: number): ZoneIssue[] {
   const { min, max } = zone.periodYears;
   if (Number.isInteger(period) && period >= min && period <= (max ?? period)) return [];
-  const limits = max === undefined ? `from ${min}` : `of years from ${min} to ${max}`;
-  return [`The period must be a whole number ${limits}. Change it.`];
-}
-
-function zoneWords(zone: ZoneProfile): string {
-  return zone.documented ? `A .${zone.zone} name needs` : 'A name needs';
-}
-
-function range({ min, max }: OpenRange): string {
-  return max === undefined ? `at least ${min}` : `${min} to ${max}`;
+  return [{ code: 'period_out_of_range', min, max }];
 }

@@ -1,14 +1,15 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
+import type { ZoneIssue } from './zone-issue.ts';
 
 /** What a task of a domain means in zones. A task's row holds it as data. */
 export interface ZoneTask {
   /** Under which name a zone's profile lists it; undefined when none does. */
   readonly listedAs: string | undefined;
-  /** As the subject of "… is not possible". */
+  /** The subject of "… is not possible", for `slack/views/zone-issue.ts`. */
   readonly words: string;
-  /** Costs money whatever a profile says, so that a gap in one never lets money out without an approval. */
+  /** Costs money whatever a profile says: an error in a profile must not let a charge go out without an approval. */
   readonly alwaysChargeable?: true;
-  /** What it is called when the zone locks transfers after it. */
+  /** What the task is called where people read of the transfer lock that it begins; undefined when it begins none. */
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
@@ -67,7 +68,7 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/** Whether something costs money; where the document does not say, it is not known to be free. */
+/** Whether something costs money. Where the document does not say, it is not called free. */
 export type Charge = 'yes' | 'no' | 'not_stated';
 
 /** Whether a task costs money in a zone, as far as anybody knows. */
@@ -89,12 +90,12 @@ export function transferLockAfter(
 /**
  * Whether the zone offers a task at all.
  *
- * @returns one sentence a problem; empty when it does, or when nothing is documented.
+ * @returns empty when it does, or when nothing is documented.
  */
-export function checkTask(zone: ZoneProfile, task: ZoneTask): string[] {
+export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
   if (zone.tasks === undefined || task.listedAs === undefined) return [];
   if (profileOf(zone, task)?.available === true) return [];
-  return [`${task.words} is not possible in .${zone.zone}. Ask the domain service for another way.`];
+  return [{ code: 'task_not_offered', task: task.listedAs, zone: zone.zone }];
 }
 
 /** What somebody must know before saying yes to a task, most important first. */

@@ -1,10 +1,10 @@
-/** Least and most, both included. */
+/** The smallest and the largest number, both included. */
 export interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-/** Least and most; undefined: nothing documents a most. */
+/** The smallest and the largest number; `max` is undefined where no largest is documented. */
 export interface OpenRange {
   readonly min: number;
   readonly max: number | undefined;
@@ -21,7 +21,7 @@ export interface TaskProfile {
 
 /** The periods of a name's life around its end, in days (service API, Domain lifecycle). */
 export interface LifecycleProfile {
-  /** At its expiry a name is renewed by itself; what it is in the grace after that. */
+  /** A name is renewed by itself at its expiry, and the grace follows. */
   readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
@@ -47,13 +47,13 @@ export interface NameProfile {
   readonly labelLength: Range;
   /** Names are one label and the zone; nothing deeper can be registered. */
   readonly oneLabelOnly: boolean;
-  /** Letters beyond ASCII: a character set, or `any` that IDNA allows, which the registry then judges. */
+  /** Letters beyond ASCII: a character set, or `any` that IDNA allows; the registry decides which of those it takes. */
   readonly idn: 'ISO_8859_1' | 'any';
   /** Hyphens in third and fourth place are reserved for `xn--` (all generic zones). */
   readonly reservedHyphens: boolean;
 }
 
-/** What the registry offers around a name; shown by `/domain rules`, judged by nobody. */
+/** What the registry offers beside names. `/domain rules` shows it; no check uses it. */
 export interface RegistryProfile {
   readonly registration: string;
   readonly dnssec: boolean;
@@ -78,9 +78,9 @@ export interface ZoneProfile {
   /** Nameservers of one domain. */
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
-  /** Undefined: nothing is documented about what happens after the expiry. */
+  /** Undefined where nothing is documented about what happens after the expiry. */
   readonly lifecycle: LifecycleProfile | undefined;
-  /** By the service's own task names; undefined: no list is documented. */
+  /** By the service's own task names; undefined where no list is documented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;

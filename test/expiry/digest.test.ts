@@ -309,3 +309,108 @@ describe('what a digest holds', () => {
     expect(said()).toEqual(['lost.rest 60']);
   });
 });
+
+describe('several places', () => {
+  /** What was said, as `name place`. */
+  const places = () => rig.poster.said.map(({ name, to }) => `${name} ${to}`);
+
+  async function watchFour(): Promise<void> {
+    for (const name of ['brand.rest', 'mine.rest', 'plain.rest', 'both.rest']) await rig.watch(name, 7);
+    await rig.set('brand.rest', { channel: 'C0BRAND' });
+    await rig.set('mine.rest', { owner: 'U0ADA' });
+    await rig.set('both.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
+    rig.nextMorning();
+  }
+
+  const ONCE = ['both.rest C0BRAND', 'brand.rest C0BRAND', 'mine.rest U0ADA', 'plain.rest C0EXPIRY'];
+
+  test('are told their own names, each once: the channel before the owner, the rest in the common one', async () => {
+    await watchFour();
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places().sort()).toEqual(ONCE);
+    const renewable = async (to: string) => {
+      const [digest] = await rig.database.prisma.digest.findMany({ orderBy: { scheduledFor: 'desc' } });
+      const said = await rig.reminders.remindersOf(digest?.id ?? '', to);
+      return said.map(({ name }) => name).sort();
+    };
+    expect(await renewable('C0BRAND'), 'what is offered there together').toEqual(['both.rest', 'brand.rest']);
+    expect(await renewable('')).toEqual(['plain.rest']);
+  });
+
+  test('say nothing in the common channel when all has a place of its own', async () => {
+    await rig.watch('brand.rest', 7);
+    await rig.set('brand.rest', { channel: 'C0BRAND' });
+    rig.nextMorning();
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places()).toEqual(['brand.rest C0BRAND']);
+  });
+
+  test.each([0, 1, 2])('are told once each when the process dies before post %i', async (dies) => {
+    await watchFour();
+    let posts = 0;
+    rig.poster.before = () => {
+      posts += 1;
+      if (posts === dies + 1) throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places().sort()).toEqual(ONCE);
+  });
+
+  test('go on in the thread that was begun there before the process died', async () => {
+    for (let index = 0; index < 30; index += 1) {
+      await rig.watch(`n${index}.rest`, 7);
+      await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
+    }
+    rig.nextMorning();
+    let posts = 0;
+    rig.poster.before = () => {
+      posts += 1;
+      if (posts === 2) throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    await rig.digest();
+    expect(rig.poster.heads).toHaveLength(1);
+    expect(new Set(places()).size).toBe(30);
+    expect(places()).toHaveLength(30);
+  });
+
+  test('that Slack refuses leave their names to the common channel, which says so', async () => {
+    await watchFour();
+    rig.poster.before = (to) => {
+      if (to === 'C0BRAND') throw new Error('archived');
+    };
+    rig.poster.explain = () => ({ broken: 'the channel is archived.' });
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places().sort()).toEqual([
+      'both.rest C0EXPIRY',
+      'brand.rest C0EXPIRY',
+      'mine.rest U0ADA',
+      'plain.rest C0EXPIRY',
+    ]);
+    const common = rig.poster.heads.at(-1)?.groups.flatMap(({ reminders }) => reminders) ?? [];
+    expect(common.map(({ name, watched }) => [name, watched.undelivered])).toEqual([
+      ['both.rest', 'C0BRAND'],
+      ['brand.rest', 'C0BRAND'],
+      ['plain.rest', undefined],
+    ]);
+    expect(rig.poster.complaints, 'nobody has to mend it at once').toEqual([]);
+  });
+
+  test('wait together while Slack is busy, and nothing is said twice', async () => {
+    await watchFour();
+    rig.poster.before = (to) => {
+      if (to === 'U0ADA') throw new Error('busy');
+    };
+    rig.poster.explain = () => ({ retryAfterMs: 60_000 });
+    expect(await rig.digest()).toBe('postponed');
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() + 2 * MINUTE_MS);
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places().sort()).toEqual(ONCE);
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_IMPORT_LINES, parseExpiryDate, parseImport } from '../../src/expiry/import.ts';
+import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc from '../support/properties.ts';
 
 const first = new Date('2027-03-01T00:00:00Z');
@@ -56,16 +57,19 @@ describe('a pasted list', () => {
     ].join('\n');
     const { accepted, rejected } = parseImport(text);
     expect(accepted).toEqual([{ name: 'cafe.rest', expiresAt: first }]);
-    const invalidName = (words: string) => ({ code: 'invalid_name', issue: expect.stringContaining(words) });
+    const invalidName = (issue: Partial<ZoneIssue>) => ({
+      code: 'invalid_name',
+      issue: expect.objectContaining(issue),
+    });
     expect(rejected.map(({ line, issue }) => [line, issue])).toEqual([
-      [2, invalidName('has no ending')],
-      [3, invalidName('Give the registered name, cafe.rest')],
+      [2, invalidName({ code: 'no_ending' })],
+      [3, invalidName({ code: 'below_registered_name', registered: 'cafe.rest' })],
       [4, { code: 'ambiguous_date', text: '01/03/2027' }],
       [5, { code: 'no_such_day', text: '2027-02-30' }],
       [6, { code: 'not_a_date', text: 'active' }],
       [7, { code: 'open_quote' }],
-      [8, invalidName('.rest does not take')],
-      [9, invalidName('contains “!”')],
+      [8, invalidName({ code: 'letters_not_in_zone' })],
+      [9, invalidName({ code: 'character_not_allowed', character: '!' })],
     ]);
     for (const { text: shown } of rejected) expect(shown.length).toBeLessThanOrEqual(81);
   });

@@ -11,8 +11,10 @@ import type {
   WatchListStore,
 } from '../../src/expiry/ports.ts';
 import { createLog } from '../../src/log.ts';
+import type { DetailsChange } from '../../src/names/portfolio.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -38,6 +40,8 @@ export interface Said {
   readonly threshold: number;
   readonly daysLeft: number;
   readonly at: Date;
+  /** The channel or person that was told. */
+  readonly to: string;
 }
 
 /** Remembers what was posted. */
@@ -47,7 +51,7 @@ class FakePoster implements DigestPoster {
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
   /** Runs before each post; what it throws is what Slack, or the end of the process, does to the post. */
-  before: () => Promise<void> | void = () => undefined;
+  before: (to: string) => Promise<void> | void = () => undefined;
   explain: DigestPoster['explain'] = (error) => {
     throw error;
   };
@@ -58,25 +62,25 @@ class FakePoster implements DigestPoster {
   }
 
   async postHead(channelId: string, head: DigestHead) {
-    await this.before();
+    await this.before(channelId);
     this.heads.push(head);
-    this.#remember(head);
+    this.#remember(head, channelId);
     return { channelId, ts: `${this.heads.length}.0` };
   }
 
-  async postMore(_at: { readonly ts: string }, part: DigestMore) {
-    await this.before();
+  async postMore(at: { readonly channelId: string; readonly ts: string }, part: DigestMore) {
+    await this.before(at.channelId);
     this.replies.push(part);
-    this.#remember(part);
+    this.#remember(part, at.channelId);
   }
 
   async alertAdmins(_channelId: string, why: string) {
     this.complaints.push(why);
   }
 
-  #remember({ groups }: DigestPart): void {
+  #remember({ groups }: DigestPart, to: string): void {
     for (const { name, threshold, daysLeft } of groups.flatMap(({ reminders }) => reminders)) {
-      this.said.push({ name, threshold, daysLeft, at: this.#now() });
+      this.said.push({ name, threshold, daysLeft, at: this.#now(), to });
     }
   }
 }
@@ -135,6 +139,12 @@ export class Rig {
     };
     await this.store.add(domain);
     return domain;
+  }
+
+  /** Sets what people set for a name. */
+  async set(name: string, change: DetailsChange): Promise<void> {
+    const portfolio = createPortfolioStore(this.database, 'T0TEAM');
+    await portfolio.change(new Map([[name, change]]), 'U0ALICE', this.now);
   }
 
   /** Waits until the next nine o'clock in Berlin, and a minute more. */

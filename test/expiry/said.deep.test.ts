@@ -52,7 +52,7 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
   const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
   const claimed = await rig.reminders.claim(run.id, keys, rig.now);
   if (!posts) return;
-  await rig.reminders.recordPosted(run.id, claimed, rig.now);
+  await rig.reminders.recordPosted(run.id, '', claimed, rig.now);
   await rig.reminders.finishDigest(run.id, rig.now);
 }
 

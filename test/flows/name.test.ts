@@ -60,14 +60,14 @@ test('a name that was deleted says so first, until when it can be restored, and 
   const text = await told('name gone.rest');
   expect(text).toMatch(/It was deleted\*.*a restore can bring it back until/);
   expect(text).toMatch(/Nameservers\*\nnone: the name is not delegated/);
-  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore']);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore', 'name_edit']);
 });
 
 test('a watched name keeps its history', async () => {
   await told('watch cafe.rest');
   const first = await screenAfter(0, /Nothing has changed since I began to look/);
   expect(first).toMatch(/Expires .*\(in 2[23] days\), says its registry/);
-  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_renew']);
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_renew', 'name_edit']);
 
   dns().world.serve(
     'cafe.rest',

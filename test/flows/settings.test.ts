@@ -34,6 +34,11 @@ describe('settings', () => {
       'approval_ttl',
       'approval_remind_after',
       'allow_self_approval',
+      'approval_channel',
+      'approval_escalate_after',
+      'approval_escalate_to',
+      'approval_escalate_groups',
+      'alert_channel',
       'reminder_channel',
       'reminder_days',
       'reminder_cron',
@@ -115,6 +120,38 @@ describe('settings', () => {
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
+  });
+
+  it('name the channel where approvers find every order, the one of alarms, and who is called', async () => {
+    const view = await settingsForm();
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(view, {
+        approval_channel: 'C0GENERAL',
+        alert_channel: DOMAINS,
+        approval_escalate_after: '2h',
+        approval_escalate_to: ['U0CAROL'],
+        approval_escalate_groups: ['S0APPROVERS'],
+      }),
+    );
+    expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
+    expect(told).toContain('Channel of alarms about names: empty → <#C0DOMAINS>');
+    expect(told).toContain('Others are called after: `1d` → `2h`');
+    expect(told).toContain('Who is called then: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Orders that wait for approval');
+    expect(t.workspace.messages(DOMAINS).at(-1)?.text).toContain('Alarms about names come here');
+
+    const again = await settingsForm();
+    expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
+    expect(shown(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
+    expect(shown(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(again, {
+        approval_channel: null,
+        alert_channel: null,
+        approval_escalate_to: [],
+        approval_escalate_groups: [],
+      }),
+    );
   });
 
   it.each([
@@ -213,6 +250,18 @@ describe('settings', () => {
     );
   });
 
+  it.each([
+    ['approval_channel', { approval_channel: 'C0NOBOT' }, 'I cannot post there'],
+    ['alert_channel', { alert_channel: '#alarms' }, 'channel id'],
+    ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave is not a member'],
+    ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'amount of time'],
+  ])('that nobody could be reached with are refused: %s', async (field, values, why) => {
+    const view = await settingsForm();
+    const result = await t.ada.submit(view, values);
+    expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
+    await t.ada.close(view);
+  });
+
   it('of one admin are not undone by a form that another opened before', async () => {
     const view = await settingsForm();
     const second = await settingsForm();
@@ -229,6 +278,8 @@ describe('settings', () => {
     const view = await settingsForm();
     const typed: Record<string, string> = {
       approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
+      approval_escalate_to: '<@U0CAROL|carol>; U0ADA',
+      approval_channel: '<#C0GENERAL|general>',
       reminder_channel: 'C0GENERAL',
     };
     const values = Object.fromEntries(
@@ -249,6 +300,8 @@ describe('settings', () => {
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
     expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
+    expect(told).toContain('Who is called then: empty → <@U0CAROL>, <@U0ADA>');
+    expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
     await t.ada.close(view);
   });
 

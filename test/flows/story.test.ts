@@ -82,7 +82,13 @@ describe('renewing cafe.rest for two years', () => {
     ]) {
       expect(card, 'the card').toContain(said);
     }
-    expect(buttonsOf(order.card)).toEqual(['order_approve', 'order_deny', 'order_cancel']);
+    expect(buttonsOf(order.card)).toEqual([
+      'order_approve',
+      'order_deny',
+      'order_approve_comment',
+      'order_ask',
+      'order_cancel',
+    ]);
     expect(order.card.thread_ts).toBeUndefined();
   });
 

@@ -74,8 +74,11 @@ describe('what was spent', () => {
     );
     fc.assert(
       fc.property(purchases, (all) => {
-        const { total, ...lists } = spendOf(LIST, all);
-        expect(total.names).toBe(all.length);
+        const { total, byTag, ...lists } = spendOf(LIST, all);
+        expect(byTag).toEqual([]);
+        // Of what need not cost money nothing is said where the list has no price.
+        const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
+        expect(total.names).toBe(counted.length);
         for (const lines of Object.values(lists)) {
           expect(lines.reduce((sum, { names }) => sum + names, 0)).toBe(total.names);
           expect(lines.reduce((sum, { unknown }) => sum + unknown, 0)).toBe(total.unknown);
@@ -87,6 +90,29 @@ describe('what was spent', () => {
       }),
     );
   });
+});
+
+test('a name stands in the line of each of its tags, once', () => {
+  const tags = new Map([
+    ['cafe.rest', ['brand', 'shop', 'brand']],
+    ['bar.rest', ['shop']],
+  ]);
+  const all = [
+    bought('cafe.rest', '2026-06-30'),
+    bought('bar.rest', '2026-06-30'),
+    bought('no.rest', '2026-06-30'),
+  ];
+  expect(spendOf(LIST, all, tags).byTag).toEqual([
+    { key: 'brand', names: 1, unknown: 0, sums: eur(1_800) },
+    { key: 'shop', names: 2, unknown: 0, sums: eur(3_600) },
+  ]);
+});
+
+test('what need not cost money counts with its price on the list, and not at all without one', () => {
+  const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
+  expect(spendOf(LIST, all).total).toEqual({ names: 0, unknown: 0, sums: [] });
+  const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
+  expect(spendOf(list, all).total).toEqual({ names: 1, unknown: 0, sums: eur(500) });
 });
 
 test('what is ahead has every month, and says of how many names the price is not known', () => {

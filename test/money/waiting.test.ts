@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Price } from '../../src/money/prices.ts';
-import { costOfWaiting } from '../../src/money/waiting.ts';
+import { byStake, costOfWaiting, stakeOf } from '../../src/money/waiting.ts';
 import fc from '../support/properties.ts';
 
 const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
@@ -78,6 +78,41 @@ describe('the cost of waiting', () => {
         // On the last day of a step its last whole day was yesterday.
         const yesterday = new Date(now.getTime() - 48 * 3_600_000).toISOString().slice(0, 10);
         for (const until of untils) expect(until >= yesterday).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('what is at stake', () => {
+  const eur = (minor: number) => ({ currency: 'EUR', minor });
+  const steps = (list: readonly Price[]) =>
+    costOfWaiting(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+
+  test('is the restore with its renewal, as far as the list tells', () => {
+    expect(stakeOf(steps(LIST))).toEqual(eur(9_800));
+    expect(stakeOf(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
+    expect(stakeOf(steps([]))).toBeUndefined();
+  });
+
+  test('is sorted the dearest first, currencies apart, what is not known last, whatever comes in', () => {
+    const amounts = fc.array(
+      fc.option(fc.record({ currency: fc.constantFrom('EUR', 'JPY', 'USD'), minor: fc.nat() }), {
+        nil: undefined,
+      }),
+    );
+    fc.assert(
+      fc.property(amounts, (given) => {
+        const sorted = given.toSorted(byStake);
+        for (const [index, b] of sorted.entries()) {
+          const a = sorted[index - 1];
+          if (index === 0 || b === undefined) continue;
+          expect(a).toBeDefined();
+          if (a?.currency === b.currency) expect(a.minor).toBeGreaterThanOrEqual(b.minor);
+        }
+        const runs = sorted.flatMap((each, index) =>
+          each !== undefined && each.currency !== sorted[index - 1]?.currency ? [each.currency] : [],
+        );
+        expect(new Set(runs).size).toBe(runs.length);
       }),
     );
   });

@@ -267,7 +267,7 @@ describe('an order explains', () => {
     name.setNameservers('ns1.b.example', 'ns1.thief.example');
     name.watch(3);
     expect(name.kinds).toEqual(['nameservers']);
-    expect(name.raised[0]?.orderIds).toEqual([id]);
+    expect(name.raised[0]?.orders).toMatchObject([{ id }]);
   });
 
   test('no theft that rides along with a move', () => {
@@ -337,7 +337,7 @@ describe('an order explains', () => {
     const id = name.order('authcode');
     name.change({ statuses: [...ACTIVE, 'pending transfer'] });
     name.watch(2);
-    expect(name.raised).toMatchObject([{ event: { kind: 'pending_transfer' }, orderIds: [id] }]);
+    expect(name.raised).toMatchObject([{ event: { kind: 'pending_transfer' }, orders: [{ id }] }]);
   });
 
   test('what was decided to lapse', () => {

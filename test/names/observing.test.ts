@@ -107,7 +107,11 @@ describe('the names to look at', () => {
 
 /** The sandbox's registry and DNS, and looks at a name there, kept in PostgreSQL. */
 async function arrange(
-  options: { readonly endsInDays?: number; readonly orders?: readonly NameOrder[] } = {},
+  options: {
+    readonly endsInDays?: number;
+    readonly orders?: readonly NameOrder[];
+    readonly isGuarded?: boolean;
+  } = {},
 ) {
   const service = await startSandboxService({ now: () => nowMs });
   const dns = await startDns();
@@ -133,6 +137,8 @@ async function arrange(
       endsAt: new Date(START + (options.endsInDays ?? 300) * DAY_MS),
       orders: options.orders ?? [],
       hasOpenOrder: false,
+      isAlarmed: false,
+      isGuarded: options.isGuarded ?? false,
     }),
     now,
     log: createLog('silent'),
@@ -174,6 +180,15 @@ describe('a look', () => {
 
   test('comes every few hours near the end of the name', async () => {
     const t = await arrange({ endsInDays: 40 });
+    await t.look();
+    const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
+    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);
+    expect(isUrgent).toBe(true);
+    await t.close();
+  });
+
+  test('comes every few hours for a name that is guarded', async () => {
+    const t = await arrange({ isGuarded: true });
     await t.look();
     const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
     expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);

@@ -4,6 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
+import { draftBase } from '../../src/policy/drafts.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { rule } from '../policy/sample.ts';
 import { answerTo, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { RELEASED_OPTIONS } from '../support/released-options.ts';
@@ -28,8 +32,28 @@ beforeAll(async () => {
   await fetched.ends('SUCCEEDED');
   await answerTo(t.workspace, t.alice, '/domain calendar');
   await answerTo(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
+  await keepPolicies();
 });
 afterAll(() => client.end());
+
+/** Versions of the policy in which Alice stands: as who published, as who confirmed, and, in the former one, in a rule. */
+async function keepPolicies(): Promise<void> {
+  const database = openDatabase({ url: t.databaseUrl });
+  const store = createPolicyStore(database, t.workspace.teamId);
+  for (const [rules, by, confirms] of [
+    [[rule({ approvers: ['U0ALICE', 'U0BOB'] })], 'U0ALICE', 'U0BOB'],
+    [[rule({ approvers: ['U0BOB'] })], 'U0BOB', 'U0ALICE'],
+  ] as const) {
+    const { revision } = draftBase(await store.current(), undefined);
+    const draft = await store.saveDraft(rules, revision, by, new Date());
+    await store.publish(draft?.revision ?? '', by, new Date());
+    await store.confirm(draft?.revision ?? '', confirms, new Date());
+  }
+  const { revision } = draftBase(await store.current(), undefined);
+  const draft = await store.saveDraft([], revision, 'U0ALICE', new Date());
+  await store.publish(draft?.revision ?? '', 'U0ALICE', new Date());
+  await database.close();
+}
 
 /** The SQL in the guide that holds a text. */
 function sqlWith(text: string): string {

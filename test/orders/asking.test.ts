@@ -103,10 +103,10 @@ describe('asking', () => {
       kind: 'invalid',
       issues: [{ field: 'names' }],
     });
-    rig.service.unsupported = 'Link an account with a password.';
+    rig.service.unsupported = { code: 'json_takes_no_two_factor' };
     expect(await rig.request('renew', RENEWAL)).toEqual({
       kind: 'unsupported',
-      why: 'Link an account with a password.',
+      issue: { code: 'json_takes_no_two_factor' },
     });
     expect(await rig.sql('SELECT id FROM orders')).toEqual([]);
   });

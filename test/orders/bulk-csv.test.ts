@@ -95,10 +95,10 @@ describe('a file that cannot be read says why, with the line', () => {
 
 describe('a row that is wrong is named, and holds up no other', () => {
   test.each<[string, BulkTask, string, unknown]>([
-    ['no name', 'renew', ',2', { field: 'names', code: 'zone_rule' }],
-    ['no ending', 'renew', 'cafe,2', { field: 'names', code: 'zone_rule' }],
+    ['no name', 'renew', ',2', { field: 'names', code: 'zone_issue' }],
+    ['no ending', 'renew', 'cafe,2', { field: 'names', code: 'zone_issue' }],
     ['a bad period', 'renew', 'x.rest,two', { field: 'period', code: 'no_whole_years' }],
-    ['a period that the zone has not', 'renew', 'x.rest,11', { field: 'period', code: 'zone_rule' }],
+    ['a period that the zone has not', 'renew', 'x.rest,11', { field: 'period', code: 'zone_issue' }],
     ['one cell too many', 'renew', 'x.rest,1,2', { code: 'too_many_cells' }],
     ['too few nameservers', 'nameservers', 'x.rest,ns1.example.net', { field: 'nameServers' }],
   ])('%s', (_what, task, row, issue) => {

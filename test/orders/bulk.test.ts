@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAsPlanned, planBulk, planHash, type RowFacts } from '../../src/orders/bulk.ts';
+import { bulkInput, isAsPlanned, planBulk, planHash, type RowFacts } from '../../src/orders/bulk.ts';
 import type { BulkTask } from '../../src/orders/bulk-columns.ts';
 import { readBulkFile } from '../../src/orders/bulk-csv.ts';
 import { hoursLater, newBulk, newOrder, START } from './sample.ts';
@@ -30,7 +30,7 @@ describe('what cannot be asked for', () => {
     expect(rows.map(({ name }) => name)).toEqual(['fine.rest']);
     expect(leftOut.map(({ line, issues }) => [line, issues[0]?.code])).toEqual([
       [2, 'open_order'],
-      [3, 'zone_rule'],
+      [3, 'zone_issue'],
       [4, 'refused_by_policy'],
       [5, 'deleted_already'],
     ]);
@@ -107,7 +107,10 @@ describe('the hash of a plan', () => {
   });
 
   it('holds an order to its rows', () => {
-    const order = newOrder(['a.rest', 'b.rest'], { bulk: { ...newBulk(20), hash: planHash('renew', rows) } });
+    const order = newOrder(['a.rest', 'b.rest'], {
+      bulk: { ...newBulk(20), hash: planHash('renew', rows) },
+      input: bulkInput(rows),
+    });
     const items = order.items.map((item, index) => ({ ...item, input: rows[index]?.input }));
     expect(isAsPlanned({ ...order, items })).toBe(true);
     const changed = items.map((item) =>
@@ -115,6 +118,7 @@ describe('the hash of a plan', () => {
     );
     expect(isAsPlanned({ ...order, items: changed })).toBe(false);
     expect(isAsPlanned({ ...order, items: items.slice(1) })).toBe(false);
+    expect(isAsPlanned({ ...order, items, input: {} }), 'what its price goes by').toBe(false);
     expect(isAsPlanned(newOrder(['a.rest']))).toBe(true);
   });
 });

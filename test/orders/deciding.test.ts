@@ -410,8 +410,12 @@ describe('time', () => {
     rig.pass(4 * HOUR_MS);
     await rig.runDue();
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
+    expect((await rig.due(order.id)).work).toEqual(order.escalateAt);
+    rig.pass(20 * HOUR_MS);
+    await rig.runDue();
+    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'escalated']);
     expect((await rig.due(order.id)).work).toEqual(order.expiresAt);
-    rig.pass(68 * HOUR_MS);
+    rig.pass(48 * HOUR_MS);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
   });

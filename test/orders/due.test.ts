@@ -25,6 +25,11 @@ describe('something is to be done about', () => {
   test.each<[what: string, Order, Date | undefined]>([
     ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
     ['one that waits: when approvers are reminded', order('PENDING'), hoursLater(4)],
+    [
+      'one that is called about before: then',
+      order('PENDING', { remindAt: undefined, escalateAt: hoursLater(24) }),
+      hoursLater(24),
+    ],
     ['one of which they were: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
     ['one that expires before that: then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
     ['an approved one: at once', order('APPROVED'), START],
@@ -67,7 +72,7 @@ describe('something is to be done about', () => {
       order('UNKNOWN', {}, done, { state: 'UNKNOWN', sentAt: START }),
       START,
     ],
-    ['what changes no date: never', order('SUCCEEDED', { task: 'nameservers' }, done), undefined],
+    ['what changes no date: never', order('SUCCEEDED', { task: 'authcode' }, done), undefined],
   ])('for the watch list, %s', (_what, given, expected) => {
     expect(dueAt(given, START)).toEqual(expected);
   });
@@ -102,6 +107,15 @@ describe('something is to be done about', () => {
     const confirmed = { ...done, isFollowed: true, result: { ...result, confirmedByRegistry: true } };
     expect(dueAt(order('SUCCEEDED', { task: 'restore' }, confirmed), START)).toBeUndefined();
   });
+});
+
+test('nameservers that were set: whether they answer, for 48 hours, the last time at their end', () => {
+  const answered = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
+  const set = order('SUCCEEDED', { task: 'nameservers' }, answered);
+  expect(dueAt(set, START)).toEqual(later(5 * MINUTE_MS));
+  expect(dueAt(set, hoursLater(5))).toEqual(hoursLater(6));
+  expect(dueAt(set, hoursLater(47.5))).toEqual(hoursLater(48));
+  expect(dueAt(set, hoursLater(48))).toBeUndefined();
 });
 
 describe('Slack is told', () => {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
-import { currentPolicy } from '../../src/orders/decide.ts';
-import { needsApproval, refusalToDecide, validApprovers } from '../../src/orders/policy.ts';
+import { type ApproverDeps, approvalPolicyOf, readPeople } from '../../src/orders/approvers.ts';
+import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
+import { refusalToDecide } from '../../src/orders/policy.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
-import { ORDER_TASK_NAMES } from '../../src/orders/tasks.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import fc from '../support/properties.ts';
 import { newOrder } from './sample.ts';
 
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
@@ -14,14 +13,6 @@ const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
   unconfirmed: new Set<string>(),
   unreadableGroups: [],
   allowSelfApproval,
-});
-
-describe('a task waits for an approver', () => {
-  it('when the settings name it, and only then', () => {
-    const waiting = ORDER_TASK_NAMES.filter((task) => needsApproval(task, ['create', 'renew']));
-    expect(waiting).toEqual(['create', 'renew']);
-    expect(ORDER_TASK_NAMES.filter((task) => needsApproval(task, []))).toEqual([]);
-  });
 });
 
 const said = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
@@ -62,34 +53,6 @@ describe('who may decide', () => {
   });
 });
 
-describe('approvals that stand', () => {
-  it('are those of people who may approve at this moment, each counted once', () => {
-    const given = ['U0BOB', 'U0CAROL', 'U0BOB', 'U0ALICE'];
-    expect(validApprovers(order, given, policyOf(['U0BOB', 'U0CAROL', 'U0ALICE']))).toEqual([
-      'U0BOB',
-      'U0CAROL',
-    ]);
-    expect(validApprovers(order, given, policyOf(['U0CAROL'])), 'with Bob removed').toEqual(['U0CAROL']);
-    expect(validApprovers(order, given, policyOf(['U0ALICE'], true)), 'own one allowed').toEqual(['U0ALICE']);
-    expect(validApprovers(order, given, policyOf([]))).toEqual([]);
-  });
-
-  it('never hold somebody who is no approver, gave none, or is the requester without leave', () => {
-    const person = fc.constantFrom('U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0EVE');
-    const people = fc.array(person, { maxLength: 8 });
-    fc.assert(
-      fc.property(people, people, fc.boolean(), (given, approvers, selfAllowed) => {
-        const standing = validApprovers(order, given, policyOf(approvers, selfAllowed));
-        expect(new Set(standing).size).toBe(standing.length);
-        const entitled = given.filter(
-          (userId) => approvers.includes(userId) && (selfAllowed || userId !== 'U0ALICE'),
-        );
-        expect(new Set(standing)).toEqual(new Set(entitled));
-      }),
-    );
-  });
-});
-
 describe('the policy of the moment', () => {
   const team = { allowSelfApproval: false } as const;
   const settingsWith = (approvers: readonly string[]) => async (): Promise<TeamSettings> => ({
@@ -99,6 +62,10 @@ describe('the policy of the moment', () => {
     approvalTasks: [],
     approvalTtl: 1,
     approvalRemindAfter: 1,
+    approvalChannel: undefined,
+    approvalEscalateAfter: 1,
+    approvalEscalateTo: [],
+    alertChannel: undefined,
     reminderChannel: undefined,
     reminderDays: [],
     reminderCron: '0 9 * * *',
@@ -124,6 +91,17 @@ describe('the policy of the moment', () => {
         return silent.includes(userId) ? 'unknown' : 'member';
       },
     } as const;
+  };
+  const currentPolicy = async (
+    { settings, directory }: Pick<ApproverDeps, 'settings' | 'directory'>,
+    userIds: readonly string[],
+  ) => {
+    const now = new Date();
+    const requirement = implicitRequirement(await settings(), ['cafe.rest']);
+    const demand = askedDemand(order, await settings());
+    const standIns = { current: async () => new Map() };
+    const known = await readPeople({ directory, standIns, now: () => now }, [requirement], userIds);
+    return approvalPolicyOf({ demand, requesters: new Set(), userIds }, known, await settings(), now);
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 

@@ -20,10 +20,12 @@ import {
   requestOrder,
 } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -53,11 +55,36 @@ const TEAM: TeamSettings = {
   approvalTtl: 72 * HOUR_MS,
   approvalRemindAfter: 4 * HOUR_MS,
   allowSelfApproval: false,
+  approvalChannel: undefined,
+  approvalEscalateAfter: 24 * HOUR_MS,
+  approvalEscalateTo: [],
+  alertChannel: undefined,
   reminderChannel: undefined,
   reminderDays: [30],
   reminderCron: '0 9 * * *',
   reminderTimezone: 'UTC',
 };
+
+const NO_RULES: Policy = { version: 0, rules: [] };
+
+/** A rule for everything, with what a test says of it. */
+function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'decision'>): PolicyRule {
+  return {
+    name: `rule ${index + 1}`,
+    tasks: ['all'],
+    names: ['*'],
+    by: [],
+    over: undefined,
+    approvers: [],
+    needed: 1,
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
+    ...rule,
+  };
+}
 
 /**
  * The use cases on the real store with a database of its own, a clock that is moved by hand, and the service played by a
@@ -82,6 +109,7 @@ export async function startRig(
     /** By how much the bot's clock has moved and the database's leases have not. */
     passedMs: 0,
     team: TEAM,
+    policy: NO_RULES,
     /** Happens after a new order met an open one, and before anybody looks at that. */
     onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
     /** Holds a commit up. */
@@ -95,7 +123,7 @@ export async function startRig(
     ...kept,
     create: async (...order) => {
       const conflict = await kept.create(...order);
-      if (conflict !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
+      if (conflict?.conflictingOrderId !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
       return conflict;
     },
     commit: async (change) => {
@@ -116,6 +144,10 @@ export async function startRig(
     membership: async (userId) => absent.get(userId) ?? 'member',
     membersOf: async (group) => groups.get(group),
   };
+  const standIns = createStandInStore(database, 'T0STEWARD');
+  /** The tags of names, and what they cost in cents. */
+  const tags = new Map<string, readonly string[]>();
+  const prices = new Map<string, number>();
   const findAccount = async (id: string) => accounts.get(id);
   const service = new ScriptedService();
   const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }]);
@@ -140,6 +172,19 @@ export async function startRig(
     now,
     clientFor,
     findAccount,
+    policy: { current: async () => state.policy },
+    ruleFacts: {
+      currency: 'EUR',
+      tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
+      pricesOf: async ({ names }) =>
+        new Map(
+          names.flatMap((name) => {
+            const minor = prices.get(name);
+            return minor === undefined ? [] : [[name, { currency: 'EUR', minor }] as const];
+          }),
+        ),
+    },
+    standIns,
   };
 
   let processes = 0;
@@ -152,17 +197,21 @@ export async function startRig(
     const deps: AdvanceDeps = {
       store,
       vault,
+      settings: async () => state.team,
       now,
       log,
       clientFor,
       findAccount,
       directory,
+      policy: orders.policy,
+      ruleFacts: orders.ruleFacts,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,
       follow: async () => undefined,
       lookForEvidence: async () => ({ kind: 'nothing' }),
       lookWhetherShown: async () => false,
+      lookAtDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
       stopLooking: shutdown.signal,
       ...overrides,
@@ -205,6 +254,9 @@ export async function startRig(
     service,
     accounts,
     groups,
+    tags,
+    prices,
+    standIns,
     absent,
     accepted,
     sql,
@@ -222,6 +274,10 @@ export async function startRig(
     },
     setTeam(changes: Partial<TeamSettings>) {
       state.team = { ...state.team, ...changes };
+    },
+    /** Publishes a version of the policy. */
+    setPolicy(version: number, ...rules: readonly (Partial<PolicyRule> & Pick<PolicyRule, 'decision'>)[]) {
+      state.policy = { version, rules: rules.map((rule, index) => newRule(index, rule)) };
     },
     setCommitFault(fault: typeof state.commitFault) {
       state.commitFault = fault;
@@ -245,6 +301,9 @@ export async function startRig(
       state.now = START;
       state.passedMs = 0;
       state.team = TEAM;
+      state.policy = NO_RULES;
+      tags.clear();
+      prices.clear();
       state.onConflict = undefined;
       state.beforeCommit = undefined;
       state.commitFault = undefined;
@@ -262,7 +321,7 @@ export async function startRig(
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
         DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;
-        DELETE FROM revealable_secrets; DELETE FROM orders;
+        DELETE FROM revealable_secrets; DELETE FROM stand_ins; DELETE FROM orders;
       END $$`);
     },
 

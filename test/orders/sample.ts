@@ -49,6 +49,8 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],
+    escalateAt: undefined,
+    isPrivate: false,
     deliveryId: 'command:1',
     createdAt: START,
     closedAt: undefined,

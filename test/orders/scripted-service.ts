@@ -1,6 +1,7 @@
 import type { ServiceClient } from '../../src/service/client.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
+import type { RequestIssue } from '../../src/service/request-issue.ts';
 
 /** A request that has left for the service. */
 export interface Request {
@@ -34,7 +35,7 @@ export class ScriptedService {
   /** What the service answers; throws what the client makes of it. */
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
   /** Why the account cannot do anything, if so. */
-  unsupported: string | undefined;
+  unsupported: RequestIssue | undefined;
 
   /** How often a request with this client transaction id has left. */
   timesSent(ctid: string): number {

@@ -39,7 +39,7 @@ const released = { type: 'released' } as const;
 
 /** An order in every state, by the shortest way there; `EXECUTING` before and after its request leaves. */
 const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
-  const pending = newOrder(['cafe.rest']);
+  const pending = newOrder(['cafe.rest'], { escalateAt: hoursLater(24) });
   const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
   const sent = apply(executing, sending());
   const expired = transition(pending, { type: 'expired' }, hoursLater(72));
@@ -81,6 +81,41 @@ describe('which event applies in which state', () => {
       'U0ALICE',
       { DRAFT: 'APPROVED' },
     ],
+    [
+      'asked about',
+      {
+        type: 'asked',
+        by: 'U0CAROL',
+        question: 'Who pays?',
+        expiresAt: hoursLater(80),
+        remindAt: hoursLater(8),
+        escalateAt: hoursLater(30),
+      },
+      'U0CAROL',
+      { PENDING: 'PENDING' },
+    ],
+    [
+      'asked about too late',
+      {
+        type: 'asked',
+        by: 'U0CAROL',
+        question: 'Who pays?',
+        expiresAt: hoursLater(180),
+        remindAt: hoursLater(80),
+        escalateAt: hoursLater(90),
+      },
+      'U0CAROL',
+      {},
+      hoursLater(72),
+    ],
+    [
+      'escalated',
+      { type: 'escalated', to: [], toAdmins: true },
+      'system',
+      { PENDING: 'PENDING' },
+      hoursLater(24),
+    ],
+    ['escalated too early', { type: 'escalated', to: [], toAdmins: true }, 'system', {}, hoursLater(23)],
     ['approved', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', { PENDING: 'APPROVED' }],
     [
       'approved just in time',

@@ -11,6 +11,7 @@ import {
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc from '../support/properties.ts';
 import { policy, settings, situation, worlds } from './arbitraries.ts';
+import { rule } from './sample.ts';
 
 const HOUR = 3_600_000;
 
@@ -43,25 +44,6 @@ const ORDER: PolicyOrder = {
   requester: 'U0ANNA',
   usesTeamAccount: false,
 };
-
-function rule(fields: Partial<PolicyRule>): PolicyRule {
-  return {
-    name: 'a rule',
-    tasks: ['all'],
-    names: ['*'],
-    by: [],
-    over: undefined,
-    decision: 'approve',
-    approvers: ['U0CFO'],
-    needed: 1,
-    ttlMs: undefined,
-    remindAfterMs: undefined,
-    escalateAfterMs: undefined,
-    escalateTo: [],
-    breakGlass: false,
-    ...fields,
-  };
-}
 
 function run(
   rules: readonly PolicyRule[],

@@ -9,25 +9,10 @@ import { parseRules } from '../../src/policy/rule-text.ts';
 import { fillStartingPoint, STARTING_POINTS, startingPoint } from '../../src/policy/starting-points.ts';
 import fc from '../support/properties.ts';
 import { policy, rules, settings, situation } from './arbitraries.ts';
+import { rule as sampleRule } from './sample.ts';
 
-function rule(name: string, fields: Partial<PolicyRule> = {}): PolicyRule {
-  return {
-    name,
-    tasks: ['renew'],
-    names: ['*'],
-    by: [],
-    over: undefined,
-    decision: 'approve',
-    approvers: ['U0CFO'],
-    needed: 1,
-    ttlMs: undefined,
-    remindAfterMs: undefined,
-    escalateAfterMs: undefined,
-    escalateTo: [],
-    breakGlass: false,
-    ...fields,
-  };
-}
+const rule = (name: string, fields: Partial<PolicyRule> = {}) =>
+  sampleRule({ name, tasks: ['renew'], ...fields });
 
 describe('the difference of two versions', () => {
   const [a, b, c, d] = [rule('a'), rule('b'), rule('c'), rule('d')];

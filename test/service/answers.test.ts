@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readRetryAfter } from '../../src/http/retry-after.ts';
 import { classifyResponse } from '../../src/service/classify-response.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { InvalidResponseError } from '../../src/service/codec/errors.ts';
+import { InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
 import { decodeJson } from '../../src/service/codec/json.ts';
 import { decodeXml } from '../../src/service/codec/xml.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
+import { NOT_SENDABLE } from '../../src/service/request-issue.ts';
 import { domainAuthInfo, domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
@@ -111,7 +112,7 @@ describe('what an answer means for a charge', () => {
     const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
     for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
       expect(
-        classifyResponse({ effect: 'charge' }, httpStatus, done, '', undefined).kind,
+        classifyResponse({ effect: 'charge' }, { status: httpStatus, envelope: done, unreadable: '' }).kind,
         String(httpStatus),
       ).toBe('unknown_outcome');
     }
@@ -646,6 +647,8 @@ describe('what cannot be sent', () => {
     const error = await errorOf(call());
     expect(error.kind).toBe('invalid_input');
     expect(error.message).toMatch(message);
+    expect(error.issue).toBeDefined();
+    expect(error.issue).not.toEqual(NOT_SENDABLE);
     expect(service.requests, 'nothing may have left').toHaveLength(0);
   });
 
@@ -664,15 +667,15 @@ describe('what cannot be sent', () => {
     const second = clientOf(service.origin, twoFactor);
     const noXml = clientOf(service.origin, twoFactor, { xmlUrl: undefined });
     expect(second.supports(domainRenew)).toEqual({
-      unsupported: expect.stringMatching(/link an account with a password/),
+      unsupported: { code: 'json_takes_no_two_factor' },
     });
     expect(noXml.supports(redirectUpdate)).toEqual({
-      unsupported: expect.stringContaining('SERVICE_XML_URL'),
+      unsupported: { code: 'xml_address_missing' },
     });
     expect(second.supports(redirectUpdate)).toEqual({ interface: 'xml' });
     expect(client.supports(redirectUpdate)).toEqual({ interface: 'json' });
     expect(client.supports(redirectUpdate, 'xml')).toEqual({ interface: 'xml' });
-    expect(client.supports(domainRenew, 'xml')).toHaveProperty('unsupported');
+    expect(client.supports(domainRenew, 'xml')).toEqual({ unsupported: { code: 'other_interface_needed' } });
     expect(clientOf(service.origin, application).supports(domainRenew)).toEqual({ interface: 'json' });
     const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('unsupported');

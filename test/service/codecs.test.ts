@@ -2,7 +2,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basicToken } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { InvalidInputError, InvalidResponseError } from '../../src/service/codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
 import { decodeJson, encodeJson, encodeSegment } from '../../src/service/codec/json.ts';
 import type { XmlElement } from '../../src/service/codec/wire.ts';
 import { decodeXml, writeXml } from '../../src/service/codec/xml.ts';

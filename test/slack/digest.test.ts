@@ -28,7 +28,16 @@ test.each([
   const directory = createDirectory(web, workspace.teamId);
   const poster = createDigestPoster({ web, directory, admins: ['U0ADA'] });
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
-  const head = { digestId: 'D1', groups: [], total: 0, more: false, months: [], disputed: [], all: [] };
+  const head = {
+    digestId: 'D1',
+    destination: '',
+    groups: [],
+    total: 0,
+    more: false,
+    months: [],
+    disputed: [],
+    all: [],
+  };
   const error = await poster.postHead('C0DOMAINS', head).catch((reason: unknown) => reason);
   const what = poster.explain(error);
   if (!('broken' in what)) throw new Error('it is not taken for broken');

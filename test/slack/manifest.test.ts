@@ -98,14 +98,14 @@ describe('manifest.yml', () => {
   it('declares the command that is taken', () => {
     const { slash_commands: commands } = manifest.features;
     expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\('([^']+)'/g));
-    // Escaped, names and reasons would come with Slack's markup in place of what was typed.
-    expect(commands.every((command) => !command.should_escape)).toBe(true);
+    // People come with their ids. What Slack makes of names and reasons is taken off again (`slack/parse.ts`).
+    expect(commands.every((command) => command.should_escape)).toBe(true);
   });
 
-  it('declares the shortcut that is taken', () => {
+  it('declares the shortcuts that are taken', () => {
     const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
     expect(ids).toEqual(named(/\bapp\.shortcut\('([^']+)'/g));
-    expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message']);
+    expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message', 'global']);
   });
 
   it('subscribes to the events that are handled', () => {

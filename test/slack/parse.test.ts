@@ -15,6 +15,24 @@ describe('a command line', () => {
     ['renew a--b.rest', { subcommand: 'renew', words: ['a--b.rest'], reason: undefined }],
     ['renew\u00a0cafe.rest', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
     ['rules a&amp;b -- 1 &lt; 2', { subcommand: 'rules', words: ['a&b'], reason: '1 < 2' }],
+    // Slack makes tokens of names, addresses and people, and escapes those that were typed.
+    [
+      'renew <http://cafe.rest|cafe.rest> 2 -- see <https://a.example/b?c&amp;d> or <mailto:x@a.example|x@a.example>',
+      {
+        subcommand: 'renew',
+        words: ['cafe.rest', '2'],
+        reason: 'see https://a.example/b?c&d or x@a.example',
+      },
+    ],
+    [
+      'away 2w <@U0CAROL|carol> -- ask <@U0CAROL|carol>, <@U0BOB> in <#C0DOMAINS|domains> <!subteam^S0A|@all>',
+      {
+        subcommand: 'away',
+        words: ['2w', '<@U0CAROL>'],
+        reason: 'ask @carol, @U0BOB in #domains @all',
+      },
+    ],
+    ['renew x -- &lt;@U0CAROL|carol&gt;', { subcommand: 'renew', words: ['x'], reason: '<@U0CAROL|carol>' }],
     ['renew x -- a\u0000\nb', { subcommand: 'renew', words: ['x'], reason: 'a b' }],
   ])('%j', (text, line) => {
     expect(parseCommandLine(text)).toEqual(line);

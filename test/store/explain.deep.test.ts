@@ -262,7 +262,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'dates that are imported': () =>
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
   'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
-  'freeing what a digest did not post': () => createReminderStore(database).remindersOf('digest-7'),
+  'freeing what a digest did not post': () => createReminderStore(database).remindersOf('digest-7', ''),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {

@@ -135,11 +135,16 @@ describe('what is kept comes back', () => {
       },
     ],
     [
+      'with why it cannot be sent',
+      { code: 'request_invalid', issue: { code: 'not_unicode', field: 'name' } },
+    ],
+    [
       'with what was wrong',
       {
         code: 'rules_changed',
         issues: [
           { field: 'period', code: 'zone_rule', sentence: 'From 1 to 10.' },
+          { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
           { field: 'names', code: 'too_many_names', max: 50 },
           { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
         ],

@@ -9,6 +9,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
+import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { fasterPace } from './pace.ts';
 import { CHARGED_TASKS } from './settings.ts';
@@ -25,6 +26,8 @@ export interface TestDemoOptions {
   readonly databaseUrl?: (url: string) => string | Promise<string>;
   /** The least of what is logged, `debug` unless told otherwise. */
   readonly logLevel?: string;
+  /** The policy that is in force. */
+  readonly policy?: PolicySource;
   /** Who has linked their account of the live context: Alice alone unless told otherwise. */
   readonly linked?: readonly ('alice' | 'bob')[];
 }
@@ -47,6 +50,7 @@ export class TestDemo {
       databaseUrl,
       logLevel = 'debug',
       linked = ['alice'],
+      policy,
     } = this.#options;
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
@@ -61,7 +65,10 @@ export class TestDemo {
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
       settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
-      ...(hurry === undefined ? {} : { seams: { pace: fasterPace(hurry) } }),
+      seams: {
+        ...(hurry === undefined ? {} : { pace: fasterPace(hurry) }),
+        ...(policy === undefined ? {} : { policy }),
+      },
       ...(socketMode === undefined ? {} : { socketMode }),
     });
     this.#running = { demo, database, dataDir };

@@ -198,7 +198,10 @@ export function ephemeral(
 }
 
 const buttons = z.array(
-  z.object({ elements: z.array(z.object({ action_id: z.string(), value: z.string() })).optional() }),
+  // A menu has no value.
+  z.object({
+    elements: z.array(z.object({ action_id: z.string(), value: z.string().default('') })).optional(),
+  }),
 );
 
 /** What a button of a message carries. */

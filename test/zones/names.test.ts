@@ -1,18 +1,19 @@
 import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
 import { displayName, parseDomainName, parseHostName } from '../../src/zones/names.ts';
 import fc from '../support/properties.ts';
 
 function nameOf(text: string): string {
   const parsed = parseDomainName(text);
-  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was refused: ${parsed.problem}`);
+  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was refused: ${parsed.issue.code}`);
   return parsed.value.ascii;
 }
 
 function problemOf(text: string): string {
   const parsed = parseDomainName(text);
   if (parsed.ok) throw new Error(`${JSON.stringify(text)} was taken as ${parsed.value.ascii}`);
-  return parsed.problem;
+  return zoneIssueText(parsed.issue);
 }
 
 describe('reading a domain name', () => {
@@ -99,7 +100,7 @@ describe('reading a domain name', () => {
       fc.property(anything, (input) => {
         const parsed = parseDomainName(input);
         if (!parsed.ok) {
-          expect(parsed.problem).toMatch(/[.]$/);
+          expect(zoneIssueText(parsed.issue)).toMatch(/[.]$/);
           return;
         }
         const { ascii, unicode } = parsed.value;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
+import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
 import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/tasks.ts';
@@ -71,7 +72,9 @@ test('a task that the profile does not offer is refused; without a list everythi
     ...rest,
     tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
   };
-  expect(checkTask(poor, taskOf('restore'))).toEqual([expect.stringContaining('not possible in .rest')]);
+  expect(checkTask(poor, taskOf('restore')).map(zoneIssueText)).toEqual([
+    'Restoring deleted names is not possible in .rest. Ask the domain service for another way.',
+  ]);
   expect(checkTask({ ...rest, tasks: {} }, taskOf('renew'))).toHaveLength(1);
   for (const task of Object.values(TASKS)) {
     expect(checkTask(rest, task)).toEqual([]);

@@ -77,6 +77,7 @@ export function optionsOf(element: JsonObject): Option[] {
 /** What an element offers to choose from: its own options, or what the workspace has. */
 export function choicesOf(element: JsonObject, { users, channels }: Workspace): Option[] {
   switch (textOf(element, 'type')) {
+    case 'users_select':
     case 'multi_users_select':
       return users
         .filter((user) => !user.is_bot && !user.deleted)

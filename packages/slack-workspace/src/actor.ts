@@ -9,6 +9,7 @@ import { tellPerson } from './messages.ts';
 import {
   commandPayload,
   eventPayload,
+  globalShortcutPayload,
   homeOpenedEvent,
   messageActionsPayload,
   messageShortcutPayload,
@@ -181,6 +182,14 @@ export class Actor {
     const channel = this.#channel(message.channel);
     const triggerId = core.triggers.issue({ userId: this.user.id });
     const payload = messageShortcutPayload(core, this.user, channel, message, callbackId, triggerId);
+    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+  }
+
+  /** Uses a global shortcut, which happens in no channel. */
+  async globalShortcut(callbackId: string): Promise<ActResult> {
+    const core = this.#core;
+    const triggerId = core.triggers.issue({ userId: this.user.id });
+    const payload = globalShortcutPayload(core, this.user, callbackId, triggerId);
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 

@@ -83,6 +83,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
       }
     },
   },
+  users_select: {
+    places: ['input'],
+    fields: ['placeholder', 'initial_user'],
+    check: (check, select, at) => {
+      check.string(select, 'initial_user', at, { min: 1 });
+    },
+  },
   conversations_select: {
     places: ['input'],
     fields: ['placeholder', 'initial_conversation', 'filter'],

@@ -44,6 +44,7 @@ const STATE: Readonly<Record<string, StateRule>> = {
   multi_static_select: OPTIONS,
   multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
   file_input: { shape: 'files', field: 'files', initial: '' },
+  users_select: { shape: 'id', field: 'selected_user', initial: 'initial_user' },
   conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
 };
 

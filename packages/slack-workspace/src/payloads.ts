@@ -159,6 +159,23 @@ export function messageShortcutPayload(
   };
 }
 
+export function globalShortcutPayload(
+  core: Core,
+  user: User,
+  callbackId: string,
+  triggerId: string,
+): JsonObject {
+  const { api_app_id: _app, ...workspace } = WORKSPACE;
+  return {
+    type: 'shortcut',
+    ...workspace,
+    action_ts: core.state.nextTs(),
+    user: author(user),
+    callback_id: callbackId,
+    trigger_id: triggerId,
+  };
+}
+
 export function eventPayload(core: Core, event: JsonObject): JsonObject {
   return {
     token: APP.verificationToken,

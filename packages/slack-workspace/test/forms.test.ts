@@ -41,16 +41,19 @@ describe('what Slack tells a person before it asks the app', () => {
   test('keeps whom and what a picker was given, by id', () => {
     const blocks = [
       input({ type: 'multi_users_select', initial_users: ['U1'] }, { block_id: 'people' }),
+      input({ type: 'users_select', initial_user: 'U1' }, { block_id: 'person' }),
       input({ type: 'conversations_select', initial_conversation: 'C1' }, { block_id: 'channel' }),
     ];
     expect(initialValues(blocks)).toEqual({
       people: { a: { type: 'multi_users_select', selected_users: ['U1'] } },
+      person: { a: { type: 'users_select', selected_user: 'U1' } },
       channel: { a: { type: 'conversations_select', selected_conversation: 'C1' } },
     });
-    const [people, channel] = placedElements(blocks);
-    if (!people || !channel) throw new Error('no element found');
+    const [people, person, channel] = placedElements(blocks);
+    if (!people || !person || !channel) throw new Error('no element found');
     expect(filled(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
     expect(filled(people, null)).toMatchObject({ selected_users: [] });
+    expect(filled(person, 'U2')).toMatchObject({ selected_user: 'U2' });
     expect(filled(channel, 'C2')).toMatchObject({ selected_conversation: 'C2' });
     expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
   });

@@ -324,10 +324,10 @@ const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: S
     actions({ type: 'checkboxes', action_id: 's', options: [option('v')] }),
   ],
   [
-    'the element `users_select` in a block of the type `input`',
+    'the element `timepicker` in a block of the type `input`',
     '/blocks/0/element/type',
     'modal',
-    input({ type: 'users_select' }),
+    input({ type: 'timepicker' }),
   ],
   [
     'the field `confirm`',

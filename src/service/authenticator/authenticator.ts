@@ -10,7 +10,7 @@ import { createSigner, type SignedRequest } from './signer.ts';
 import { tokenSource } from './token-source.ts';
 import { createTokenSteps, type TokenSteps } from './token-steps.ts';
 
-/** How a credential gets in: signatures, the sessions behind them, and the check of the credential itself. */
+/** Signs requests with one credential, keeps the sessions that this takes, and checks the credential itself. */
 export interface Authenticator {
   /** Signs a request; opens a session first, when the credential needs one and there is none. */
   sign<I, O>(prepared: PreparedRequest<I, O>, deadline: Deadline): Promise<SignedRequest>;
@@ -18,7 +18,10 @@ export interface Authenticator {
   invalidateSession(session: Session): void;
   /** Checks the credential at the service. */
   verify(deadline: Deadline, asked?: LoginExtras): Promise<Verification>;
-  /** Ends the sessions: those that were handed in or out only with `all`. Failures are of no consequence. */
+  /**
+   * Ends the sessions; those that were handed in or out only with `all`. Failures are ignored: sessions end by
+   * themselves.
+   */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
@@ -39,7 +42,10 @@ export type Verification =
       /** When that session runs out, as far as is known. */
       readonly sessionEndsAt?: number | undefined;
     }
-  | { readonly verified: false; readonly reason: string };
+  /**
+   * The document shows no check of a trusted application; a session that was handed in was checked when it was opened.
+   */
+  | { readonly verified: false; readonly reason: 'no_check_documented' | 'session_handed_in' };
 
 /** Waits so many milliseconds, or rejects as soon as it is given up. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
@@ -59,7 +65,7 @@ export interface AuthenticatorOptions {
   readonly tokenSteps?: TokenSteps | undefined;
 }
 
-/** Of the time that a call has, what may go by until the next token; the rest is for the requests. */
+/** The share of a call's time that may pass until the next token; the requests need the rest. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
 export function createAuthenticator(
@@ -77,7 +83,7 @@ export function createAuthenticator(
   const calls = createSessionCalls(clientContext, options);
   const sessions = createSessions(calls, nextToken, clientContext.now, options);
   const given = credential.method === 'two_factor' ? credential.sessionHash : undefined;
-  /** Belongs to whoever handed it in, or has taken it from {@link Authenticator.verify}. */
+  /** Belongs to the caller, who handed it in or has got it from {@link Authenticator.verify}. */
   let lent = given;
 
   return {
@@ -90,7 +96,7 @@ export function createAuthenticator(
       const activity = { task: 'verify', name: 'checking the account' };
       switch (credential.method) {
         case 'trusted_application':
-          return { verified: false, reason: 'nothing is documented that checks a trusted application' };
+          return { verified: false, reason: 'no_check_documented' };
         case 'password': {
           const login = calls.login(credential, { acl, profile, customer }, deadline);
           const opened = await waitForSession(login, activity, deadline);
@@ -98,7 +104,7 @@ export function createAuthenticator(
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
-          if (given !== undefined) return { verified: false, reason: 'its session was opened earlier' };
+          if (given !== undefined) return { verified: false, reason: 'session_handed_in' };
           const session = await waitForSession(sessions.xml.get(), activity, deadline);
           lent = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;

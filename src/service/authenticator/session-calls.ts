@@ -49,12 +49,17 @@ export function createSessionCalls(clientContext: ClientContext, options: Sessio
     task: ServiceTask<I, O>,
     input: I,
     deadline: Deadline,
-    general: GeneralQuery = {},
+    general?: GeneralQuery,
   ): Promise<O> {
-    const prepared = prepare(clientContext, task, input, task.json === undefined ? 'xml' : 'json', general);
+    const prepared = prepare(clientContext, {
+      task,
+      input,
+      via: task.json === undefined ? 'xml' : 'json',
+      general,
+    });
     const signed = signByTask(prepared, credential);
     if (signed === undefined) throw new Error(`${task.name} brings no signature of its own`);
-    return (await send(clientContext, prepared, signed, deadline)).output;
+    return (await send(clientContext, prepared, signed, { deadline })).output;
   }
 
   return {

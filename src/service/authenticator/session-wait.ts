@@ -4,8 +4,7 @@ import { type Activity, type Deadline, serviceError } from '../request.ts';
 /**
  * Waits for a session that other calls may be waiting for too, no longer than this call has time for.
  *
- * Whatever goes wrong on the way to a session, the task itself was not sent. What the service refused there, it
- * refused the account.
+ * When no session can be opened, the task itself was not sent. A refusal of the session is a refusal of the account.
  */
 export async function waitForSession<T>(
   opening: Promise<T>,
@@ -16,13 +15,17 @@ export async function waitForSession<T>(
     return await within(opening, deadline);
   } catch (error) {
     if (!(error instanceof ServiceError)) {
-      const what = error instanceof Error ? error.message : 'no session could be opened';
-      throw serviceError('not_sent', activity, what, { cause: error });
+      throw serviceError(
+        'not_sent',
+        activity,
+        error instanceof Error ? error.message : 'no session could be opened',
+        { cause: error },
+      );
     }
-    const { kind, httpStatus, code, text, stid, retryAfterMs, envelope } = error;
+    const { kind, httpStatus, code, text, stid, retryAfterMs, envelope, issue } = error;
     const here = sessionErrorKind(kind, envelope !== undefined);
     const ctid = activity.ctid ?? error.ctid;
-    const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, cause: error };
+    const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, issue, cause: error };
     throw serviceError(here, activity, `nothing was sent, because ${error.message}`, details);
   }
 }

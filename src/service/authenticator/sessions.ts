@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../codec/errors.ts';
+import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
 import { deadlineAfter, type SessionCalls } from './session-calls.ts';
 import { type Session, type SharedSession, shareSession } from './shared-session.ts';
@@ -38,14 +38,14 @@ export function createSessions(
     const { token, giveBack } = await nextToken();
     try {
       const hash = await calls.openXml(token, deadlineAfter(timeoutMs));
-      // Without a new token there is no renewing by the clock: such a session serves for as long as it is taken.
+      // Without a shared secret no second token can be made, so the session is used until the service refuses it.
       const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      // Where that fails the step counts as used: the next one is waited for.
+      // When giving the step back fails, it counts as used, and the next login waits for the next token.
       if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
       throw error;
     }

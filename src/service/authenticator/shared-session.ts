@@ -10,7 +10,7 @@ export interface Session {
 
 /** One session, shared by the concurrent calls of one client. */
 export interface SharedSession {
-  /** The session of the moment, or a new one; calls that ask at the same time share its opening and its failure. */
+  /** The open session, or a new one; calls that ask at the same time share its opening and its failure. */
   get(): Promise<Session>;
   /** Forgets the session that the service refused, unless another call has renewed it already. */
   invalidate(session: Session): void;

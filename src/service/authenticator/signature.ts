@@ -1,5 +1,5 @@
 import { Secret as OtpSecret, TOTP } from 'otpauth';
-import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { XmlElement } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 
@@ -96,13 +96,25 @@ export function jsonSignatureHeaders(signature: JsonSignature): string[] {
 
 /** `base64(user:password)` in UTF-8. */
 export function basicToken(user: string, password: Secret): string {
-  if (user.includes(':')) throw new InvalidInputError('a user name with ":" cannot sign a JSON request');
+  if (user.includes(':')) {
+    throw new InvalidInputError('a user name with ":" cannot sign a JSON request', {
+      code: 'user_name_with_colon',
+    });
+  }
   const pair = `${user}:${password.reveal()}`;
   if (CONTROL.test(pair)) {
-    throw new InvalidInputError('a user name or password with control characters cannot sign a JSON request');
+    throw new InvalidInputError(
+      'a user name or password with control characters cannot sign a JSON request',
+      {
+        code: 'credential_with_control_characters',
+      },
+    );
   }
-  if (LONE_SURROGATE.test(pair))
-    throw new InvalidInputError('the user name or password is not valid Unicode');
+  if (LONE_SURROGATE.test(pair)) {
+    throw new InvalidInputError('the user name or password is not valid Unicode', {
+      code: 'credential_not_unicode',
+    });
+  }
   return Buffer.from(pair, 'utf8').toString('base64');
 }
 
@@ -159,10 +171,15 @@ export function tokenAt(totpSecret: Secret, now: number): { token: Secret; step:
     secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());
   } catch {
     // The library's error quotes the characters it did not like.
-    throw new InvalidInputError('the shared secret of the two-factor account is not base32');
+    throw new InvalidInputError('the shared secret of the two-factor account is not base32', {
+      code: 'shared_secret_not_base32',
+    });
   }
-  if (secret.bytes.length === 0)
-    throw new InvalidInputError('the shared secret of the two-factor account is empty');
+  if (secret.bytes.length === 0) {
+    throw new InvalidInputError('the shared secret of the two-factor account is empty', {
+      code: 'shared_secret_empty',
+    });
+  }
   const token = TOTP.generate({
     secret,
     algorithm: 'SHA1',

@@ -5,16 +5,16 @@ import { type Credential, startOfStep, stepAt, tokenAt } from './signature.ts';
 import type { TokenSteps } from './token-steps.ts';
 
 export interface TokenOnce {
-  /** None for an account without a second factor. */
+  /** Undefined for an account without a second factor. */
   readonly token?: Secret;
-  /** Takes it back as unused: it never left. */
+  /** Returns the token as unused, because it never left. */
   giveBack(): Promise<void>;
 }
 
 interface TokenSourceOptions {
   readonly steps: TokenSteps;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
-  /** No token is waited for longer than this. */
+  /** The longest wait for a token. */
   readonly maxWaitMs: number;
 }
 
@@ -50,10 +50,12 @@ export function tokenSource(
 
   async function typedToken(typed: Secret): Promise<TokenOnce> {
     if (!/^\d{6}$/.test(typed.reveal())) {
-      throw serviceError('invalid_input', activity, 'a token has six digits');
+      throw serviceError('invalid_input', activity, 'a token has six digits', {
+        issue: { code: 'token_malformed' },
+      });
     }
     isSpent = true;
-    // Whoever links the shared secret next must not make the same one again.
+    // If the shared secret is linked next, the same token must not be made from it and used again.
     await steps.claimStep(user, stepAt(now()));
     return {
       token: typed,

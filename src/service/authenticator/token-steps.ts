@@ -1,15 +1,15 @@
 /**
- * Remembers which one-time tokens were used: a server takes each of them once (RFC 6238, section 5.2). Of a user at the
- * service all links share them, whoever made them and in whichever context.
+ * Remembers which one-time tokens were used: a server takes each of them once (RFC 6238, section 5.2). All links to one
+ * user of the service share them, whoever made the link and in whichever context.
  */
 export interface TokenSteps {
   /**
-   * Uses a time step up; kept before its token may leave.
+   * Marks a time step as used. This is stored before its token may leave.
    *
    * @returns undefined when nobody has used it, else the last step that was used
    */
   claimStep(user: string, step: number): Promise<number | undefined>;
-  /** Takes a step back whose token has not left. */
+  /** Marks a step as unused whose token has not left. */
   giveBack(user: string, step: number): Promise<void>;
 }
 

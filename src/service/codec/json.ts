@@ -3,7 +3,7 @@ import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize, MAX_BYTES } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { JsonShape } from '../task.ts';
-import { InvalidInputError, InvalidResponseError } from './errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { JsonValue } from './wire.ts';
 
 /** An answer that could be read. */
@@ -11,7 +11,7 @@ export interface Decoded {
   readonly envelope: Envelope;
   /** The answer as it came, to see quickly whether it may echo a secret. */
   readonly text: string;
-  /** Whether a look at the text is not enough: characters stand for others, or a key is `__proto__`. */
+  /** Whether the text may not show what the values hold: characters are escaped, or a key is `__proto__`. */
   readonly opaque: boolean;
 }
 
@@ -94,7 +94,10 @@ function encodeQuery(parameters: readonly Parameter[]): string {
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
-    throw new InvalidInputError(`"${segment}" cannot stand in an address`);
+    throw new InvalidInputError(`"${segment}" cannot stand in an address`, {
+      code: 'not_in_address',
+      text: segment,
+    });
   }
   return encodeURIComponent(wellFormed('the address', segment)).replace(
     /%(3A|40|24|26|2B|2C|3B|3D)/g,
@@ -105,7 +108,9 @@ export function encodeSegment(segment: string): string {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function wellFormed(name: string, text: string): string {
-  if (LONE_SURROGATE.test(text)) throw new InvalidInputError(`${name} is not valid Unicode`);
+  if (LONE_SURROGATE.test(text)) {
+    throw new InvalidInputError(`${name} is not valid Unicode`, { code: 'not_unicode', field: name });
+  }
   return text;
 }
 

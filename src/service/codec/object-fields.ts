@@ -1,13 +1,12 @@
 import { Secret } from '../secret.ts';
 import type { Interface } from '../task.ts';
-import { InvalidInputError } from './errors.ts';
+import { InvalidInputError } from './codec-errors.ts';
 import type { JsonValue, XmlElement } from './wire.ts';
 
 /**
- * How the fields of the service's objects are called on each interface: the one place where JSON and XML names
- * meet. Inputs use the JSON names. A list gives the order in which the fields go out; a field that is missing from
- * an interface's list is one that the interface does not document. Service API, section "Resources and their
- * fields".
+ * How the fields of the service's objects are called on each interface; nothing else knows both names. Inputs use the
+ * JSON names. A list gives the order in which the fields go out; a field that is missing from an interface's list is
+ * one that the interface does not document. Service API, section "Resources and their fields".
  */
 interface WireField {
   /** Name in the input. */
@@ -126,12 +125,13 @@ interface Given {
 }
 
 function given(fields: readonly WireField[], via: Interface, values: FieldValues, path: string): Given[] {
-  const interfaceName = via === 'json' ? 'JSON' : 'XML';
+  const interfaceName = via.toUpperCase();
   const known = new Set(fields.map(({ field }) => field));
   for (const [field, value] of Object.entries(values)) {
     if (value !== undefined && !known.has(field)) {
       throw new InvalidInputError(
         `"${path}${field}" cannot be sent: the ${interfaceName} interface has no such field`,
+        { code: 'field_not_documented', field: `${path}${field}`, interface: via },
       );
     }
   }
@@ -143,9 +143,11 @@ function given(fields: readonly WireField[], via: Interface, values: FieldValues
     if (field.values !== undefined) {
       const wireValue = new Map(Object.entries(field.values)).get(String(value));
       if (wireValue === undefined) {
+        const documented = [...new Set(Object.values(field.values))];
         throw new InvalidInputError(
           `"${path}${field.field}" has a value that the ${interfaceName} interface does not document; ` +
-            `it documents ${[...new Set(Object.values(field.values))].join(', ')}`,
+            `it documents ${documented.join(', ')}`,
+          { code: 'value_not_documented', field: `${path}${field.field}`, interface: via, documented },
         );
       }
       return [{ name, value: wireValue, inside: [], at }];

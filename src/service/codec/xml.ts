@@ -3,13 +3,13 @@ import { readEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { assertSize, MAX_BYTES, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
-import { InvalidInputError, InvalidResponseError } from './errors.ts';
+import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
 import type { XmlElement } from './wire.ts';
 
 // Service API, section "XML interface".
 
-/** What goes between `request` and its end: elements, or elements that are written already. */
+/** Writes elements, one after the other. */
 export function writeXml(elements: readonly XmlElement[]): string {
   return elements
     .map(([name, content]) => {
@@ -44,7 +44,12 @@ const ESCAPES = new Map([
 
 function escapeText(name: string, content: string | number | boolean | Secret): string {
   const text = content instanceof Secret ? content.reveal() : String(content);
-  if (NOT_XML.test(text)) throw new InvalidInputError(`"${name}" holds a character that XML cannot carry`);
+  if (NOT_XML.test(text)) {
+    throw new InvalidInputError(`"${name}" holds a character that XML cannot carry`, {
+      code: 'not_xml_character',
+      field: name,
+    });
+  }
   return text.replace(/[&<>"'\r]/g, (character) => ESCAPES.get(character) ?? character);
 }
 
@@ -80,7 +85,7 @@ const ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-/** The library leaves `&#38;` as it is. References to nothing are left as they stand. */
+/** Decodes what the library does not, such as `&#38;`. A reference to an unknown entity stays as it is. */
 function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (whole, hex, decimal, name) => {
@@ -185,7 +190,7 @@ function withoutLayout(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
   if (Array.isArray(value)) return value.map(withoutLayout);
   if (!isRecord(value)) return value;
-  // The parser has refused names such as `__proto__`. Every record of a search passes here.
+  // The parser has refused names such as `__proto__`, so the names need no check.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
     const inside = value[name];

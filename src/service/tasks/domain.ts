@@ -6,8 +6,8 @@ import { MASK, Secret } from '../secret.ts';
 import { defineTask, type Reading, type ServiceResponse } from '../task.ts';
 
 /*
- * Domain operations. Service API, section "Domain": JSON only, and their answers are not shown, so that each hands
- * on whatever the envelope holds. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+ * Domain operations. Service API, section "Domain": they go over JSON alone. Their answers are not shown, so each task
+ * hands on whatever the envelope holds. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
  */
 
 const name = z.string().min(1).max(255);
@@ -28,7 +28,7 @@ function domainResult({ envelope: { object, data } }: ServiceResponse): Reading<
   return { output: { object: object?.data, records: data } };
 }
 
-/** Registers a domain. `confirmOrder` says that somebody who may has agreed to the charge. */
+/** Registers a domain. `confirmOrder` states that a person who may do so has agreed to the charge. */
 export const domainCreate = defineTask({
   name: 'domain.create',
   effect: 'charge',
@@ -129,7 +129,7 @@ export const domainUpdateNameservers = defineTask({
   output: domainResult,
 });
 
-/** One of the two is there. */
+/** Exactly one of the two is given. */
 export interface AuthInfo {
   /** The authorization code. */
   readonly auth?: Secret;
@@ -178,7 +178,10 @@ function envelopeValues({ object, data, messages }: Envelope): unknown {
   ];
 }
 
-/** An unfound code may stand in any text; only the status text, which people need, stays if there is other text. */
+/**
+ * A code that was not found may stand in any text, so texts are masked. The status text stays, because people need it,
+ * unless it is the only text.
+ */
 function withoutData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidInputError } from '../codec/errors.ts';
+import { InvalidInputError } from '../codec/codec-errors.ts';
 import { RECORD_NAMES } from '../codec/object-fields.ts';
 import type { XmlElement } from '../codec/wire.ts';
 import { isRecord } from '../record.ts';
@@ -69,6 +69,7 @@ function operator(via: Interface, given: 'EQUAL' | 'like' | undefined): string {
   if (given !== undefined && given !== OPERATOR[via]) {
     throw new InvalidInputError(
       `the ${via.toUpperCase()} interface documents the operator ${OPERATOR[via]}, not ${given}`,
+      { code: 'value_not_documented', field: 'operator', interface: via, documented: [OPERATOR[via]] },
     );
   }
   return OPERATOR[via];
@@ -108,8 +109,13 @@ export const preregSearch = defineTask({
     method: 'POST',
     path: () => ['domainPrereg', '_search'],
     body: ({ view, filters, order }) => {
-      if (order !== undefined)
-        throw new InvalidInputError('"order" cannot be sent: the JSON interface has no such field');
+      if (order !== undefined) {
+        throw new InvalidInputError('"order" cannot be sent: the JSON interface has no such field', {
+          code: 'field_not_documented',
+          field: 'order',
+          interface: 'json',
+        });
+      }
       return {
         ...(view === undefined
           ? {}
@@ -208,14 +214,14 @@ function readRecord(wire: Wire): Preregistration {
     recommended: flag(wire['recommended']),
     more,
   };
-  // Most records hold nothing else: each field that was taken stands for one name.
-  let untold = -takenFields(record);
-  for (const _ in wire) untold += 1;
-  if (untold > 0) withUndocumentedFields(wire, record);
+  // Most records hold documented fields alone, and then they have as many names as fields were taken.
+  let undocumented = -takenFields(record);
+  for (const _ in wire) undocumented += 1;
+  if (undocumented > 0) withUndocumentedFields(wire, record);
   return record;
 }
 
-/** How many fields of a record are there. Written out, because it is asked of every record of a search. */
+/** How many fields a record has. Written out for speed: this runs for every record of a search. */
 function takenFields(record: Preregistration): number {
   const { name, created, updated, owner, ownerc, zonec, adminc, techc } = record;
   const { nameServers, status, phase, orderReference, preregConfig, recommended } = record;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readSessionCookie } from '../authenticator/signature.ts';
-import { InvalidInputError, InvalidResponseError } from '../codec/errors.ts';
+import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { DescribedObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { findText } from '../redact.ts';
@@ -8,8 +8,8 @@ import { Secret } from '../secret.ts';
 import { defineTask, type Reading } from '../task.ts';
 
 /*
- * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions by itself;
- * these tasks are what it does so with.
+ * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions by itself with
+ * these tasks.
  */
 
 export interface OpenedSession {

@@ -41,7 +41,7 @@ export const sslContactUpdate = defineTask({
       email: text,
     })
     .refine(({ id, ...fields }) => Object.values(fields).some((field) => field !== undefined), {
-      error: 'gives nothing to update',
+      error: 'has nothing to update',
     }),
   json: {
     method: 'PUT',

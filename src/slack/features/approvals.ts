@@ -2,14 +2,24 @@ import type { KnownBlock } from '@slack/types';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
+import { askRequester, refusalToAsk } from '../../orders/ask.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
-import { approveOrder, cancelOrder, denyOrder, refusalToDeny } from '../../orders/decide.ts';
+import {
+  approveOrder,
+  cancelOrder,
+  denyOrder,
+  refusalToApprove,
+  refusalToDeny,
+} from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
+import type { Refusal } from '../../orders/refusal.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/request.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { undoOrder } from '../../orders/undo.ts';
+import { maySee } from '../../orders/visibility.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
   type Action,
@@ -21,6 +31,7 @@ import {
   reasonOf,
   type Submitted,
   textOf,
+  viewerOf,
 } from '../feature.ts';
 import { uploadText } from '../platform/upload.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
@@ -86,6 +97,21 @@ async function stop(call: ActionCall): Promise<void> {
     await stopOrder(call.deps.orders, call.value, call.person.id),
     (title) => `Stopped: ${title}. What waited is not sent any more.`,
   );
+}
+
+/** What is asked for then is confirmed and approved like any other order. */
+async function undo(call: ActionCall): Promise<void> {
+  const outcome = await undoOrder(call.deps.orders, {
+    orderId: call.value,
+    userId: call.person.id,
+    reason: `Undo of order ${call.value}`,
+    deliveryId: call.deliveryId,
+    formerNameServers: call.deps.names.impacts.former,
+  });
+  const said = await outcomeMessage(call, outcome);
+  await (said === undefined
+    ? call.respondIfLate(textMessage('Asked for. Its card follows.'))
+    : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -211,7 +237,8 @@ async function showAnswers(call: ActionCall): Promise<void> {
     orders.store.load(call.value),
     orders.store.answers(call.value),
   ]);
-  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
+  if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
+    return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
   if (answers.length === 0)
     return call.respond(textMessage('Nothing more was kept of what the service said.'));
   const title = orderTitle(order);
@@ -267,6 +294,42 @@ const denyForm = reasonForm(
   (call, orderId, reason) => denyOrder(call.deps.orders, orderId, call.person.id, reason),
 );
 
+/** The same approval as by the button, with words for the thread. */
+const approveForm = reasonForm(
+  { name: 'approve', title: 'Approve this order', submit: 'Approve' },
+  (call, orderId, reason) => approveOrder(call.deps.orders, orderId, call.person.id, reason),
+);
+
+const ASK: Form = {
+  name: 'ask_back',
+  title: 'Ask back',
+  submit: 'Ask',
+  fields: [
+    {
+      name: 'question',
+      label: 'What do you want to know?',
+      kind: 'text',
+      hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
+    },
+  ],
+};
+
+/** The subject is the order's id. */
+const askForm: FormFeature = {
+  form: ASK,
+  needs: 'member',
+  render: async (_call, origin, values) => ({ form: ASK, origin, values }),
+  async submit(call): Promise<Submitted> {
+    const question = textOf(call.values, 'question') ?? '';
+    if (question === '') return { kind: 'errors', errors: { question: 'Type what you want to know.' } };
+    const { subject = '' } = call.origin;
+    const outcome = await askRequester(call.deps.orders, subject, call.person.id, question);
+    return outcome.ok
+      ? { kind: 'done' }
+      : { kind: 'errors', errors: { question: refusalText(outcome.refusal) } };
+  },
+};
+
 /** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
@@ -294,12 +357,22 @@ function originWith(call: ActionCall, subject: string) {
   };
 }
 
-async function openDeny(call: ActionCall): Promise<void> {
-  const order = await call.deps.orders.store.load(call.value);
-  if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
-  const refusal = await refusalToDeny(call.deps.orders, order, call.person.id);
-  if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
-  await openForm(call, denyForm, originWith(call, order.id), {});
+/** A button that opens a form about its order, for those who may send that. */
+function openAbout(
+  form: FormFeature,
+  refusalFor: (
+    deps: Interaction['deps']['orders'],
+    order: Order,
+    userId: string,
+  ) => Promise<Refusal | undefined>,
+) {
+  return async (call: ActionCall): Promise<void> => {
+    const order = await call.deps.orders.store.load(call.value);
+    if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
+    const refusal = await refusalFor(call.deps.orders, order, call.person.id);
+    if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
+    await openForm(call, form, originWith(call, order.id), {});
+  };
 }
 
 function openResolve(found: 'done' | 'failed') {
@@ -329,11 +402,14 @@ function withCard({ run, ...action }: Action): Action {
 
 const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: approve },
-  { id: 'order_deny', needs: 'member', run: openDeny },
+  { id: 'order_approve_comment', needs: 'member', run: openAbout(approveForm, refusalToApprove) },
+  { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
+  { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
   { id: 'order_cancel', needs: 'member', run: cancel },
   { id: 'order_stop', needs: 'member', run: stop },
   { id: 'order_confirm', needs: 'member', run: confirm },
   { id: 'order_retry', needs: 'member', run: retry },
+  { id: 'order_undo', needs: 'member', run: undo },
   { id: 'order_reveal', needs: 'member', run: reveal },
   { id: 'order_data', needs: 'member', run: showAnswers },
   { id: 'order_resolve_done', needs: 'member', run: openResolve('done') },
@@ -341,6 +417,6 @@ const BUTTONS: readonly Action[] = [
 ];
 
 export const approvals: Feature = {
-  forms: [confirmForm, denyForm, resolveForm],
+  forms: [confirmForm, approveForm, askForm, denyForm, resolveForm],
   actions: BUTTONS.map(withCard),
 };

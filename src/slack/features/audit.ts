@@ -10,7 +10,17 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
-import { AUDIT_COLUMNS, orderLines, priceRow, settingRow } from '../views/audit.ts';
+import {
+  AUDIT_COLUMNS,
+  budgetRow,
+  type NameOf,
+  orderLines,
+  policyRow,
+  portfolioRow,
+  priceRow,
+  settingRow,
+  standInRow,
+} from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
@@ -59,14 +69,28 @@ async function* csvOf(
     onRow(entry.at);
     for (const { cells } of await orderLines(order, entry, nameOf)) yield csvLine(cells);
   }
-  for await (const change of deps.settingsStore.changes(from, to)) {
-    onRow(change.at);
-    yield csvLine(await settingRow(change, nameOf));
+  const changes = [
+    rowsOf(deps.settingsStore.changes(from, to), settingRow),
+    rowsOf(deps.prices.changes(from, to), priceRow),
+    rowsOf(deps.budgets.changes(from, to), budgetRow),
+    rowsOf(deps.portfolio.changes(from, to), portfolioRow),
+    rowsOf(deps.standIns.changes(from, to), standInRow),
+    rowsOf(deps.policies.changes(from, to), policyRow),
+  ];
+  for (const rows of changes) {
+    for await (const { at, cells } of rows) {
+      onRow(at);
+      yield csvLine(await cells(nameOf));
+    }
   }
-  for await (const change of deps.prices.changes(from, to)) {
-    onRow(change.at);
-    yield csvLine(await priceRow(change, nameOf));
-  }
+}
+
+/** Changes of one kind, each with how its row is written. */
+async function* rowsOf<Change extends { readonly at: Date }>(
+  changes: AsyncIterable<Change>,
+  toCells: (change: Change, nameOf: NameOf) => Promise<string[]>,
+): AsyncGenerator<{ readonly at: Date; readonly cells: (nameOf: NameOf) => Promise<string[]> }> {
+  for await (const change of changes) yield { at: change.at, cells: (nameOf) => toCells(change, nameOf) };
 }
 
 async function runAudit(call: CommandCall): Promise<void> {

@@ -1,7 +1,7 @@
-import { utcDayOf } from '../../money/order-cost.ts';
-import { costOf, isPricedTask, type OrderCost } from '../../money/prices.ts';
+import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
+import type { OrderCost } from '../../money/prices.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
-import { type BulkPlan, planBulk, type RowFacts } from '../../orders/bulk.ts';
+import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
 import { type BulkRow, decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
@@ -191,14 +191,8 @@ async function costOfRows(
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<OrderCost | undefined> {
-  if (!isPricedTask(task)) return undefined;
-  const periods = rows.map(({ input }) =>
-    typeof input === 'object' && input !== null && 'period' in input && typeof input.period === 'number'
-      ? input.period
-      : undefined,
-  );
-  const names = rows.map(({ name }) => name);
-  return costOf(await deps.prices.list(), { task, names, periods }, utcDayOf(deps.now()));
+  const order = { task, names: rows.map(({ name }) => name), input: bulkInput(rows) };
+  return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
 }
 
 /** Keeps what is fine as a draft, hands over what is not, and says both. */

@@ -64,6 +64,7 @@ const createForm = orderForm({
   input: delegationInput,
   recalls: recallDelegation,
   recallsFrom: ['create', 'transfer'],
+  presetKinds: ['contacts', 'nameservers'],
 });
 
 export const transferForm = orderForm({
@@ -82,6 +83,7 @@ export const transferForm = orderForm({
   input: delegationInput,
   recalls: recallDelegation,
   recallsFrom: ['transfer', 'create'],
+  presetKinds: ['contacts', 'nameservers'],
 });
 
 export const renewForm = orderForm({
@@ -116,6 +118,7 @@ const nameserversForm = orderForm({
     return { name, nameServers };
   },
   recalls: (last) => pick(last, 'nameServers'),
+  presetKinds: ['nameservers'],
 });
 
 function splitNames(texts: readonly string[]): string[] {
@@ -243,3 +246,6 @@ export const domains: Feature = {
   commands: TASKS.map(({ command }) => command),
   forms: TASKS.map(({ form }) => form),
 };
+
+/** The forms that presets fill. */
+export const FORMS_WITH_PRESETS: readonly FormFeature[] = [createForm, transferForm, nameserversForm];

@@ -1,6 +1,7 @@
 import { newReference } from '../../log.ts';
-import { currentPolicy } from '../../orders/decide.ts';
-import { isRequester } from '../../orders/order.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import { readSpan, spendOf } from '../../money/spend.ts';
+import { waitingFor } from '../../orders/approvers.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { okResponse, type SlackWeb } from '../platform/web.ts';
@@ -30,10 +31,11 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, policy, open, next, months] = await Promise.all([
+  const [account, pending, unknown, standIns, open, next, months, money] = await Promise.all([
     deps.accounts.active(userId),
-    // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
-    currentPolicy(deps.orders, [userId], { allGroups: admin }),
+    deps.orders.store.list({ states: ['PENDING'], limit: READ }),
+    deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
+    deps.standIns.current(deps.now()),
     deps.orders.store.list({
       requesterId: userId,
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
@@ -41,30 +43,40 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     }),
     deps.expiry.expiringNext(HOME_LENGTH),
     deps.expiry.countsByMonth(),
+    admin ? moneyOf(deps, userId) : undefined,
   ]);
-  const approves = policy.approvers.has(userId);
-  const [pending, toSettle] = approves
-    ? await Promise.all([
-        deps.orders.store.list({ states: ['PENDING'], limit: READ }),
-        deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
-      ])
-    : [[], []];
-  const mayDecide = pending.filter(
-    (order) =>
-      (!isRequester(order, userId) || policy.allowSelfApproval) &&
-      order.approvals.every((approval) => approval.userId !== userId),
-  );
+  // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
+  const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   return {
     account,
     isAdmin: admin,
-    unreadableGroups: policy.unreadableGroups,
+    unreadableGroups: waiting.unreadableGroups,
     // The one that has waited longest first.
-    toDecide: approves ? mayDecide.reverse() : undefined,
-    toResolve: toSettle,
+    toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
+    toResolve: waiting.toResolve,
+    standIn: standIns.get(userId),
+    standsInFor: [...standIns]
+      .filter(([, standIn]) => standIn.userId === userId)
+      .map(([away, { until }]) => ({ userId: away, until })),
     open,
     next,
     months,
+    money,
   };
+}
+
+/** What was spent this month and how the budgets stand, for admins. */
+async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps, userId: string) {
+  const today = utcDayOf(now());
+  const span = readSpan(today.slice(0, 7));
+  if (span === undefined) return undefined;
+  const [list, purchases, standings, locale] = await Promise.all([
+    prices.list(),
+    spending.purchases(span.from, span.to),
+    budgets.standings(today),
+    directory.localeOf(userId),
+  ]);
+  return { month: span.text, spent: spendOf(list, purchases).total, budgets: standings, locale };
 }
 
 async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {

@@ -1,6 +1,9 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
+import { alarms } from './alarms.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
+import { away } from './away.ts';
+import { budgets } from './budgets.ts';
 import { bulk } from './bulk.ts';
 import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
@@ -9,8 +12,13 @@ import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
 import { name } from './name.ts';
+import { nameEdit } from './name-edit.ts';
+import { names } from './names.ts';
+import { namesImport } from './names-import.ts';
 import { orders } from './orders.ts';
+import { policy } from './policy.ts';
 import { prereg } from './prereg.ts';
+import { presets } from './presets.ts';
 import { prices } from './prices.ts';
 import { redirects } from './redirects.ts';
 import { reminders } from './reminders.ts';
@@ -34,17 +42,25 @@ const SUBJECTS: readonly Feature[] = [
   prereg,
   users,
   name,
+  alarms,
+  nameEdit,
+  names,
+  namesImport,
+  presets,
   rules,
   orders,
   approvals,
   bulk,
+  away,
   watch,
   importing,
   expiring,
   calendar,
   prices,
+  budgets,
   spend,
   reminders,
+  policy,
   settings,
   audit,
 ];

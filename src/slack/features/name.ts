@@ -1,7 +1,10 @@
+import { visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import type { CommandCall, Feature } from '../feature.ts';
+import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
+import { zoneIssueText } from '../views/zone-issue.ts';
+import { waitingNow } from '../waiting.ts';
 
 /*
  * Everything that is known of one name.
@@ -16,14 +19,15 @@ async function runName(call: CommandCall): Promise<void> {
     return call.respond(textMessage('Give one name, such as `/domain name cafe.rest`.'));
   }
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, settings } = call.deps;
-  const [listed, known, found, { reminderDays }] = await Promise.all([
+  const { expiry, names, orders, portfolio, settings } = call.deps;
+  const [listed, known, found, { reminderDays }, details] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
-    orders.store.list({ name: ascii, limit: ORDERS_SHOWN }),
+    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
+    portfolio.find(ascii),
   ]);
   await call.respond(
     nameScreen({
@@ -31,7 +35,9 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
+      details,
       renewWithinDays: Math.max(0, ...reminderDays),
+      waiting: await waitingNow(call.deps, listed?.domain),
     }),
   );
 }

@@ -1,4 +1,5 @@
 import { type Account, accountName } from '../../accounts/account.ts';
+import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { availableInterfacesOf } from '../../orders/request.ts';
@@ -54,6 +55,8 @@ export interface OrderFormOptions {
   /** Tasks whose last order is as good a memory as this one's. */
   readonly recallsFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
+  /** Kinds of presets that fill its fields. */
+  readonly presetKinds?: readonly PresetKind[];
 }
 
 type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
@@ -92,6 +95,24 @@ function interfaceField(hint: string): Field {
   };
 }
 
+/** The team's presets of some kinds, where there are any. What is chosen fills fields, and is not part of the order. */
+async function presetField({ deps }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
+  if (kinds.length === 0) return [];
+  const presets = (await deps.presets.list()).filter(({ kind }) => kinds.includes(kind));
+  if (presets.length === 0) return [];
+  return [
+    {
+      name: 'preset',
+      label: 'Preset',
+      kind: 'choice',
+      optional: true,
+      options: presets.map(({ id, name }) => ({ value: id, text: name })),
+      hint: 'Fills the fields below, which you can still change.',
+      dispatches: true,
+    },
+  ];
+}
+
 /** The one interface that was chosen, or all that the account reaches. */
 function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
   if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
@@ -121,10 +142,11 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const reach = await reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
+    const offered = await presetField(call, options.presetKinds ?? []);
     const [tied] = taskNamed(options.task).constraints(options.input(shown)).xml;
     const because = tied === undefined ? undefined : tieText(tied.what);
     return {
-      form: { ...form, fields: fieldsFor(reach, shown) },
+      form: { ...form, fields: [...offered, ...fieldsFor(reach, shown)] },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },
       values: shown,
       ...(options.interfaces === undefined

@@ -14,6 +14,7 @@ import { formView } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 import { formatState, refusalText } from '../views/refusal.ts';
+import { requestIssueText } from '../views/request-issue.ts';
 
 /*
  * What every task that becomes an order shares: placing it, and saying what came of it.
@@ -24,6 +25,11 @@ export interface OrderInput {
   readonly input: unknown;
   readonly secret?: Secret;
   readonly reason: string | undefined;
+}
+
+/** Slack’s ids of direct messages begin with a D. */
+function isDirectMessage(channelId: string): boolean {
+  return channelId.startsWith('D');
 }
 
 /** Places an order for the person of an interaction, with the account that is active now. */
@@ -46,6 +52,7 @@ export async function placeOrder(
         requesterId: call.person.id,
         channelId: origin.channelId,
         threadTs: origin.threadTs,
+        isPrivate: isDirectMessage(origin.channelId),
       })
     : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
 }
@@ -58,7 +65,7 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
-      return textMessage(`Your account cannot do this: ${escapeText(outcome.why)}.`);
+      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
     case 'invalid':
       return textMessage(problemList(outcome.issues.map(issueText)));
     case 'open_already':
@@ -101,6 +108,11 @@ function problemList(problems: readonly string[]): string {
 
 /** A second order for the same task and name is refused with the way to the open one. */
 export function openAlready(order: Order): Message {
+  if (order.isPrivate) {
+    return textMessage(
+      `There is an open order for this already: ${code(order.id)}. It is private: the person who asked, approvers and admins see it with \`/domain order ${order.id}\`.`,
+    );
+  }
   return textMessage(
     `There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
   );
@@ -131,7 +143,7 @@ export async function refusalOfAccount(
   return textMessage(
     active.method === 'two_factor' && taskNamed(task).domain
       ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
-      : `${name} cannot do this: ${escapeText(why)}.`,
+      : `${name} cannot do this. ${escapeText(requestIssueText(why))}`,
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
+import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import type { CommandCall, Feature } from '../feature.ts';
+import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import {
   actions,
@@ -27,7 +28,8 @@ const LIST_LENGTH = 20;
 async function runOrders(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const { filter, title, none } = filterFor(word, call.person.id);
-  const orders = await call.deps.orders.store.list({ ...filter, limit: LIST_LENGTH + 1 });
+  const wanted = { ...filter, limit: LIST_LENGTH + 1 };
+  const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
   if (orders.length === 0) return call.respond(textMessage(none));
   await call.respond(ordersMessage(title, orders));
 }
@@ -90,7 +92,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       textMessage('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
     );
   const order = await call.deps.orders.store.load(id.toLowerCase());
-  if (order === undefined || (order.state === 'DRAFT' && order.requesterId !== call.person.id)) {
+  if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call)))) {
     return call.respond(textMessage(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
   }
   const history = await call.deps.orders.store.history(order.id);

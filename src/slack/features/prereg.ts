@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
+import { NOT_SENDABLE } from '../../service/request-issue.ts';
 import type { Interface } from '../../service/task.ts';
 import { type Preregistration, type Preregistrations, preregSearch } from '../../service/tasks/prereg.ts';
 import { parseHostName } from '../../zones/names.ts';
@@ -37,6 +38,7 @@ import {
   preregPage,
   preregRecords,
 } from '../views/prereg.ts';
+import { requestIssueText } from '../views/request-issue.ts';
 import { openFromLine } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
@@ -253,7 +255,7 @@ function explain(error: ServiceError): string {
       return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
     case 'invalid_input':
-      return `This search cannot be sent: ${escapeText(error.message)}.`;
+      return `This search cannot be sent. ${escapeText(requestIssueText(error.issue ?? NOT_SENDABLE))}`;
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':

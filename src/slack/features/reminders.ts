@@ -32,7 +32,9 @@ import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
 import type { Field, Form, FormOrigin } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
 import { fieldProblems } from '../views/input-issue.ts';
+import { waitingText } from '../views/price.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
+import { waitingNow } from '../waiting.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { errorsByField } from './order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
@@ -46,14 +48,36 @@ const DAY_MS = 86_400_000;
 /** Longer values than this cannot be picked from a menu. */
 const MAX_PICK = 150;
 
-/** Where the order's card goes: the reminder channel, wherever the button was pressed. */
-async function cardOrigin(call: Interaction): Promise<FormOrigin> {
+/** Where the order's card goes: the name's own channel, else the reminder channel, wherever the button was pressed. */
+async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.deps.settings();
-  return { channelId: reminderChannel ?? call.channelId ?? '' };
+  return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
-/** Where what was decided about a name is said: in the thread of the digest. */
-function threadOrigin(call: ActionCall): FormOrigin {
+async function channelOf({ deps, value }: ActionCall): Promise<string | undefined> {
+  return (await deps.portfolio.find(value))?.channel;
+}
+
+/** A digest's id, and where it was told: a channel, a person, or empty for the common channel. */
+function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
+  const [digestId = '', destination = ''] = subject.split('/');
+  return { digestId, destination };
+}
+
+/** The channel that a digest of its own was told in; a direct message is no place for a card that others decide about. */
+function channelOfPlace(subject: string): string | undefined {
+  const { destination } = placeOf(subject);
+  return /^[CG]/.test(destination) ? destination : undefined;
+}
+
+/**
+ * Where what was decided about a name is said: in the thread of the digest. Of what an owner was told alone, others hear
+ * in the name's channel or the common one: somebody else has to confirm it.
+ */
+async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
+  if (call.channelId?.startsWith('D') === true) {
+    return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
+  }
   const threadTs = call.threadTs ?? call.messageTs;
   return {
     channelId: call.channelId ?? '',
@@ -81,16 +105,20 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await renewedSince(call);
   if (renewed !== undefined) return call.respond(renewed);
-  await openForm(call, renewForm, await cardOrigin(call), { names: call.value, period: '1' });
+  await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
+    names: call.value,
+    period: '1',
+  });
 }
 
 async function openRestore(call: ActionCall): Promise<void> {
-  await openForm(call, restoreForm, await cardOrigin(call), { name: call.value });
+  await openForm(call, restoreForm, await cardOrigin(call, await channelOf(call)), { name: call.value });
 }
 
 async function openRenewMany(call: ActionCall): Promise<void> {
-  const origin = { ...(await cardOrigin(call)), subject: call.value };
-  const names = await call.deps.expiry.renewable(call.value);
+  const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
+  const { digestId, destination } = placeOf(call.value);
+  const names = await call.deps.expiry.renewable(digestId, destination);
   if (names.length === 0) {
     return call.respond(
       textMessage('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'),
@@ -108,7 +136,7 @@ function openWith(form: FormFeature) {
           `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
         ),
       );
-    await openForm(call, form, threadOrigin(call), {});
+    await openForm(call, form, await threadOrigin(call), {});
   };
 }
 
@@ -126,13 +154,21 @@ const renewManyFields: Form = {
   ],
 };
 
-const renewManyForm: FormFeature = {
+/** Renews names that are ticked: of a digest, or of what a filter found. */
+export const renewManyForm: FormFeature = {
   form: renewManyFields,
   needs: 'linked',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    const names = await call.deps.expiry.renewable(origin.subject ?? '');
+    // A form from the portfolio brings its names, one from a digest the digest’s id.
+    const names =
+      origin.subject === undefined
+        ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
+        : await call.deps.expiry.renewable(
+            placeOf(origin.subject).digestId,
+            placeOf(origin.subject).destination,
+          );
     const options = names
       .filter(({ domain }) => domain.name.length <= MAX_PICK)
       .map(({ domain, daysLeft = 0 }) => ({
@@ -150,7 +186,9 @@ const renewManyForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
-    const outcome = await placeOrder(call, await cardOrigin(call), {
+    const { subject } = call.origin;
+    const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
+    const outcome = await placeOrder(call, origin, {
       task: 'renew',
       input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
       reason: reasonOf(call.values),
@@ -239,7 +277,16 @@ const lapseFields: Form = {
 const lapseForm: FormFeature = {
   form: lapseFields,
   needs: 'linked',
-  render: (_call, origin, values) => ({ form: lapseFields, origin, values }),
+
+  async render(call, origin, values) {
+    const waiting = await waitingNow(call.deps, await call.deps.expiry.find(origin.subject ?? ''));
+    return {
+      form: lapseFields,
+      origin,
+      values,
+      intro: waiting.length === 0 ? [] : [section(waitingText(waiting))],
+    };
+  },
 
   async submit(call) {
     const reason = reasonOf(call.values);
@@ -251,21 +298,23 @@ const lapseForm: FormFeature = {
       call.deps.log.error({ err, name }, 'looking what hangs on a name');
       return 'unseen' as const;
     });
+    const waiting = await waitingNow(call.deps, outcome.domain);
+    const known = [...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])];
     await postInThread(
       call,
       call.origin,
-      lapseRequest(outcome.domain, byWhom(call.person.id, reason), impactLines(impact)),
+      lapseRequest(outcome.domain, byWhom(call.person.id, reason), known),
     );
     return { kind: 'done' };
   },
 };
 
-/** @param impact what hangs on the name, for who confirms */
-function lapseRequest({ name }: WatchedDomain, by: string, impact: readonly string[]): Message {
+/** @param known what hangs on the name and what waiting costs, for who confirms */
+function lapseRequest({ name }: WatchedDomain, by: string, known: readonly string[]): Message {
   const text = `${formatName(name)}: let it lapse, says ${by}`;
   return message(text, [
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
-    ...lines(impact),
+    ...lines(known),
     ...actions('lapse', [
       button({
         actionId: 'lapse_confirm',
@@ -284,7 +333,7 @@ async function confirmLapse(call: ActionCall): Promise<void> {
   call.acknowledge();
   const { name, lapse } = outcome.domain;
   const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
-  await postInThread(call, threadOrigin(call), textMessage(decided));
+  await postInThread(call, await threadOrigin(call), textMessage(decided));
 }
 
 /** Says what was decided where everybody sees it; where that cannot be, at least the person hears it. */

@@ -6,6 +6,7 @@ import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '../views/rules.ts';
+import { zoneIssueText } from '../views/zone-issue.ts';
 
 /*
  * What a zone allows, and where a watched name stands in its life.
@@ -22,12 +23,12 @@ async function runRules(call: CommandCall): Promise<void> {
   const zone = readZone(word);
   if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(parsed.problem)));
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
   const name = parsed.value;
   const profile = zoneFor(name.ascii);
   const rules = {
     name: displayName(name.ascii),
-    problems: checkName(name),
+    issues: checkName(name),
     dates: await datesOf(call, name, timeZone),
     transferLock: await transferLockOf(call, name),
   };

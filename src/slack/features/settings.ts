@@ -4,6 +4,8 @@ import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import {
+  CHANNEL_SETTINGS,
+  type ChannelSetting,
   SETTING_NAMES,
   type SettingChange,
   type SettingName,
@@ -84,6 +86,34 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
       { value: 'true', text: 'Yes' },
     ],
   },
+  approval_channel: {
+    name: 'approval_channel',
+    label: 'Channel where approvers find every order',
+    kind: 'channel',
+    optional: true,
+    hint: 'The card of what waits is posted here too. I have to be in it: /invite @Domain Steward.',
+  },
+  approval_escalate_after: {
+    name: 'approval_escalate_after',
+    label: 'Others are called after',
+    kind: 'text',
+    placeholder: '24h',
+    hint: 'Once an order that still waits, with the same units.',
+  },
+  approval_escalate_to: {
+    name: 'approval_escalate_to',
+    label: 'Who is called then',
+    kind: 'people',
+    optional: true,
+    hint: 'Nobody, and no group: the admins.',
+  },
+  alert_channel: {
+    name: 'alert_channel',
+    label: 'Channel of alarms about names',
+    kind: 'channel',
+    optional: true,
+    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
+  },
   reminder_channel: {
     name: 'reminder_channel',
     label: 'Channel of the expiry reminders',
@@ -113,13 +143,40 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
   },
 };
 
-/** Slack has no picker of user groups: this menu stands beside the people, and both are the approvers. */
-const GROUPS: Field = {
-  name: 'approver_groups',
-  label: 'Approver groups',
-  kind: 'picks',
-  optional: true,
-  hint: 'Whoever belongs to one of these user groups may approve too.',
+/** The settings that name people and groups. */
+const PEOPLE_SETTINGS = ['approvers', 'approval_escalate_to'] as const;
+type PeopleSetting = (typeof PEOPLE_SETTINGS)[number];
+
+/** Slack has no picker of user groups: these menus stand beside the people, and both are the setting. */
+const GROUPS: Readonly<Record<PeopleSetting, Field>> = {
+  approvers: {
+    name: 'approver_groups',
+    label: 'Approver groups',
+    kind: 'picks',
+    optional: true,
+    hint: 'Whoever belongs to one of these user groups may approve too.',
+  },
+  approval_escalate_to: {
+    name: 'approval_escalate_groups',
+    label: 'Groups that are called then',
+    kind: 'picks',
+    optional: true,
+  },
+};
+
+function isPeopleSetting(name: string): name is PeopleSetting {
+  return PEOPLE_SETTINGS.some((each) => each === name);
+}
+
+function isChannelSetting(name: string): name is ChannelSetting {
+  return CHANNEL_SETTINGS.some((each) => each === name);
+}
+
+/** What a channel is told when it is chosen, which also shows whether the bot may post there. */
+const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
+  approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
+  alert_channel: ':rotating_light: Alarms about names come here from now on',
+  reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
 };
 
 const form: Form = {
@@ -128,6 +185,12 @@ const form: Form = {
   submit: 'Save',
   fields: SETTING_NAMES.map((name) => FIELDS[name]),
 };
+
+const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
+  approval_channel: 'Empty: orders are shown only where they were asked for.',
+  alert_channel: 'Empty: the channel of the expiry reminders.',
+  reminder_channel: 'Empty: no reminders.',
+} satisfies Record<ChannelSetting, string>;
 
 /** For a workspace that does not take the pickers, such as for a person whom it does not know any more. */
 const plainForm: Form = {
@@ -141,7 +204,7 @@ const plainForm: Form = {
       };
     }
     return field.kind === 'channel'
-      ? { ...field, kind: 'text', hint: 'The channel’s id. Empty: no reminders.' }
+      ? { ...field, kind: 'text', hint: `The channel’s id. ${EMPTY_CHANNELS[field.name] ?? ''}`.trim() }
       : field;
   }),
 };
@@ -154,7 +217,7 @@ function isGroup(id: string): boolean {
 }
 
 /** The workspace's groups by name, those that are set first; a group that Slack does not name is its id. */
-async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
+export async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
@@ -174,11 +237,11 @@ async function groupOptions({ directory, log }: SlackDeps, set: readonly string[
 /** Slack's markup for a person, group or channel, as it is pasted, becomes the id. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
 /** What holds several values: any blank, comma or semicolon parts them. */
-const LISTS: ReadonlySet<SettingName> = new Set(['approvers', 'approval_tasks', 'reminder_days']);
+const LISTS: ReadonlySet<SettingName> = new Set([...PEOPLE_SETTINGS, 'approval_tasks', 'reminder_days']);
 
 /** What was typed for a setting, as the text that its variable would have. */
 function typedText(values: FormValues, name: SettingName): string {
-  const value = name === 'approvers' ? approversIn(values) : (values[name] ?? '');
+  const value = isPeopleSetting(name) ? pickedIn(values, name) : (values[name] ?? '');
   const text = (typeof value === 'string' ? value : value.join(',')).replace(MARKUP, ' $1 ').trim();
   return LISTS.has(name)
     ? text
@@ -189,16 +252,15 @@ function typedText(values: FormValues, name: SettingName): string {
 }
 
 /** Who was picked, people and groups. A text holds both already: ids that were pasted, or sent by a program. */
-function approversIn(values: FormValues): string | readonly string[] {
-  const { approvers = '' } = values;
-  return typeof approvers === 'string' ? approvers : [...approvers, ...linesOf(values, GROUPS.name)];
+function pickedIn(values: FormValues, name: PeopleSetting): string | readonly string[] {
+  const people = values[name] ?? [];
+  return typeof people === 'string' ? people : [...people, ...linesOf(values, GROUPS[name].name)];
 }
 
 /** The same people in another order are no change. */
-function keepOrder(approvers: readonly string[], before: readonly string[]): readonly string[] {
-  const same =
-    new Set([...approvers, ...before]).size === before.length && approvers.length === before.length;
-  return same ? before : approvers;
+function keepOrder(people: readonly string[], before: readonly string[]): readonly string[] {
+  const same = new Set([...people, ...before]).size === before.length && people.length === before.length;
+  return same ? before : people;
 }
 
 /** The settings as they would be, or what is wrong, by field. */
@@ -206,17 +268,28 @@ function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: Readonly<Record<string, string>> } {
-  const typed = Object.fromEntries(SETTING_NAMES.map((name) => [name, typedText(values, name)]));
+  const before = settingsAsText(current);
+  // What a form did not have stays as it is; an optional input that was emptied is left out by Slack as well.
+  const isLeftOut = (name: SettingName) => values[name] === undefined && FIELDS[name].optional !== true;
+  const typed = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, isLeftOut(name) ? before[name] : typedText(values, name)]),
+  );
   const errors: Record<string, string> = {};
   for (const name of SETTING_NAMES) {
-    if (name === 'reminder_channel' && typed[name] === '') continue;
+    if (isChannelSetting(name) && typed[name] === '') continue;
     const parser: z.ZodType = teamSettingParsers[name];
     const [issue] = parser.safeParse(typed[name]).error?.issues ?? [];
     if (issue !== undefined) errors[name] = `This ${issue.message}.`;
   }
   if (Object.keys(errors).length > 0) return { errors };
   const settings = withSaved(current, typed);
-  return { settings: { ...settings, approvers: keepOrder(settings.approvers, current.approvers) } };
+  return {
+    settings: {
+      ...settings,
+      approvers: keepOrder(settings.approvers, current.approvers),
+      approvalEscalateTo: keepOrder(settings.approvalEscalateTo, current.approvalEscalateTo),
+    },
+  };
 }
 
 /** Names the settings that a form shows, so that two admins do not undo each other's changes unseen. */
@@ -227,16 +300,13 @@ function fingerprint(settings: TeamSettings): string {
     .slice(0, 16);
 }
 
-/**
- * Settings under which nobody could approve anything would stop the team's work.
- * @returns what is wrong with the approvers, by field
- */
-async function approverErrors(
+/** Looks people and groups up. @returns the people that they are, or what is wrong with one of them */
+async function lookUpPeople(
   { directory }: SlackDeps,
-  settings: TeamSettings,
-): Promise<Readonly<Record<string, string>>> {
+  ids: readonly string[],
+): Promise<ReadonlySet<string> | string> {
   const people = new Set<string>();
-  for (const id of settings.approvers) {
+  for (const id of ids) {
     try {
       if (isGroup(id)) {
         // As it is now: what was read a few seconds ago may be what made somebody open the settings.
@@ -245,13 +315,26 @@ async function approverErrors(
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else {
         const name = await directory.nameOf(id);
-        return { approvers: `${name ?? id} is not a member of this workspace. Take them out.` };
+        return `${name ?? id} is not a member of this workspace. Take them out.`;
       }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      return { approvers: approverError(id, error) };
+      return approverError(id, error);
     }
   }
+  return people;
+}
+
+/**
+ * Settings under which nobody could approve anything would stop the team's work.
+ * @returns what is wrong with the approvers, by field
+ */
+async function approverErrors(
+  deps: SlackDeps,
+  settings: TeamSettings,
+): Promise<Readonly<Record<string, string>>> {
+  const people = await lookUpPeople(deps, settings.approvers);
+  if (typeof people === 'string') return { approvers: people };
   if (people.size === 0)
     return { approvers: 'These groups have no members, so nobody could approve. Name somebody.' };
   return people.size < settings.approvalsRequired
@@ -261,21 +344,29 @@ async function approverErrors(
     : {};
 }
 
-/** Says in a new reminder channel what it is for from now on, which also shows whether the bot may post there. */
+/** @returns what is wrong with those who are called about orders that wait for long, by field */
+async function escalationErrors(
+  deps: SlackDeps,
+  { approvalEscalateTo }: TeamSettings,
+): Promise<Readonly<Record<string, string>>> {
+  const people = await lookUpPeople(deps, approvalEscalateTo);
+  return typeof people === 'string' ? { approval_escalate_to: people } : {};
+}
+
+/** Says in a new channel what it is for from now on. */
 async function channelErrors(
   { web }: SlackDeps,
+  name: ChannelSetting,
   channelId: string,
   by: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const message = textMessage(
-    `:calendar: Reminders of expiring domains come here from now on, set by ${mention(by)}.`,
-  );
+  const message = textMessage(`${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`);
   try {
     await web.call('chat.postMessage', { channel: channelId, ...message }, postedResponse);
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    return { reminder_channel: channelError(error) };
+    return { [name]: channelError(error) };
   }
 }
 
@@ -303,8 +394,13 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     const errors = await approverErrors(deps, read.settings);
     if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
   }
-  if (changed.has('reminder_channel') && read.settings.reminderChannel !== undefined) {
-    const errors = await channelErrors(deps, read.settings.reminderChannel, person.id);
+  if (changed.has('approval_escalate_to')) {
+    const errors = await escalationErrors(deps, read.settings);
+    if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
+  }
+  for (const name of CHANNEL_SETTINGS) {
+    if (!changed.has(name) || after[name] === '') continue;
+    const errors = await channelErrors(deps, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
   }
   await deps.settingsStore.save(changes, person.id, deps.now());
@@ -314,8 +410,8 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
 
 function formatValue(name: SettingName, value: string): string {
   if (value === '') return 'empty';
-  if (name === 'approvers') return value.split(',').map(mentionApprover).join(', ');
-  return name === 'reminder_channel' ? `<#${value}>` : code(value);
+  if (isPeopleSetting(name)) return value.split(',').map(mentionApprover).join(', ');
+  return isChannelSetting(name) ? `<#${value}>` : code(value);
 }
 
 /** What was changed, from what to what, and what it lets happen that nobody may have wanted. */
@@ -349,24 +445,32 @@ const settingsForm: FormFeature = {
 
   async render(call, origin, values) {
     const current = await call.deps.settings();
-    const groups = current.approvers.filter(isGroup);
-    const options = await groupOptions(call.deps, groups);
+    const { approvers, approvalEscalateTo } = current;
+    const options = await groupOptions(
+      call.deps,
+      [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup),
+    );
     // A menu without options is none.
     const fields = form.fields.flatMap((field) =>
-      field.name === 'approvers' && options.length > 0 ? [field, { ...GROUPS, options }] : [field],
+      isPeopleSetting(field.name) && options.length > 0
+        ? [field, { ...GROUPS[field.name], options }]
+        : [field],
     );
+    const isPerson = (id: string) => !isGroup(id);
     return {
       form: { ...form, fields },
       origin: { ...origin, subject: origin.subject ?? fingerprint(current) },
       values: {
         ...settingsAsText(current),
-        approvers: current.approvers.filter((id) => !isGroup(id)),
-        [GROUPS.name]: groups,
+        approvers: approvers.filter(isPerson),
+        [GROUPS.approvers.name]: approvers.filter(isGroup),
+        approval_escalate_to: approvalEscalateTo.filter(isPerson),
+        [GROUPS.approval_escalate_to.name]: approvalEscalateTo.filter(isGroup),
         approval_tasks: current.approvalTasks,
         ...values,
       },
       intro: [
-        section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
+        section(`Approvers now: ${approvers.map(mentionApprover).join(', ')}`),
         context('What you save here wins over the environment. Who changed what stands in the audit log.'),
       ],
     };
@@ -383,7 +487,8 @@ async function openSettings(call: Interaction): Promise<void> {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
     const current = await call.deps.settings();
-    const view = await settingsForm.render(call, origin, { approvers: current.approvers.join(',') });
+    const { approvers, approval_escalate_to } = settingsAsText(current);
+    const view = await settingsForm.render(call, origin, { approvers, approval_escalate_to });
     await call.open(formView({ ...view, form: plainForm }));
   }
 }

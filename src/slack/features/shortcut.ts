@@ -1,36 +1,85 @@
-import { type FormFeature, type Submitted, textOf } from '../feature.ts';
-import { type Form, formView } from '../views/form.ts';
+import { displayName } from '../../zones/names.ts';
+import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import { type Field, type Form, type FormOrigin, type FormValues, formView } from '../views/form.ts';
 
 /*
- * The message shortcut "Domain task…": the same forms on any message, whose thread the order's card then goes into.
+ * The shortcuts: the same forms on any message, whose thread the order's card then goes into and whose names are offered,
+ * and from anywhere.
  */
 
-function menuOf(forms: readonly FormFeature[]): Form {
+function menuOf(forms: readonly FormFeature[], names: readonly string[], origin: FormOrigin): Form {
   const options = forms.map((each) => ({ value: each.form.name, text: each.form.title }));
   return {
     name: 'task_menu',
     title: 'Domain task',
     submit: 'Next',
-    fields: [{ name: 'task', label: 'What to do', kind: 'choice', options }],
+    fields: [
+      { name: 'task', label: 'What to do', kind: 'choice', options },
+      ...(names.length === 0 ? [] : [namesField(names)]),
+      ...(origin.channelId === '' ? [CHANNEL] : []),
+    ],
   };
 }
 
-/** @param forms the forms that make sense on a message */
+function namesField(names: readonly string[]): Field {
+  return {
+    name: 'names',
+    label: 'Names in the message',
+    kind: 'picks',
+    optional: true,
+    options: names.map((name) => ({ value: name, text: displayName(name) })),
+    hint: 'The form opens with those that are ticked.',
+  };
+}
+
+/** From anywhere, the order has no channel yet. */
+const CHANNEL: Field = {
+  name: 'channel',
+  label: 'Channel',
+  kind: 'channel',
+  optional: true,
+  hint: 'Where the order’s card goes. Left empty, it goes into our direct message.',
+};
+
+/** @param forms the forms that make sense there */
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
   return {
-    form: menuOf(forms),
+    form: menuOf(forms, [], { channelId: '-' }),
     needs: 'linked',
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: menuOf(possible), origin, values };
+      return { form: menuOf(possible, linesOf(values, 'names'), origin), origin, values };
     },
     async submit(call): Promise<Submitted> {
       const chosen = forms.find((each) => each.form.name === textOf(call.values, 'task'));
       if (chosen === undefined) return { kind: 'errors', errors: { task: 'Choose what to do.' } };
       const refusal = await chosen.refusal?.(call);
       if (refusal !== undefined) return { kind: 'errors', errors: { task: refusal.text } };
-      return { kind: 'view', view: formView(await chosen.render(call, call.origin, {})) };
+      const values = valuesFor(chosen, linesOf(call.values, 'names'));
+      if (values === undefined) {
+        return { kind: 'errors', errors: { names: 'This task takes one name. Tick one.' } };
+      }
+      return { kind: 'view', view: formView(await chosen.render(call, await originFor(call), values)) };
     },
+  };
+}
+
+/** The ticked names in the field that a form has for them. @returns undefined when it takes fewer */
+function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
+  const [name] = names;
+  if (name === undefined) return {};
+  const fields = form.fields.map((field) => field.name);
+  if (fields.includes('names')) return { names: names.join('\n') };
+  const field = ['name', 'source'].find((each) => fields.includes(each));
+  if (field === undefined) return {};
+  return names.length > 1 ? undefined : { [field]: name };
+}
+
+async function originFor({ origin, values, deps, person }: SubmissionCall): Promise<FormOrigin> {
+  if (origin.channelId !== '') return origin;
+  return {
+    ...origin,
+    channelId: textOf(values, 'channel') ?? (await deps.directory.directMessage(person.id)),
   };
 }

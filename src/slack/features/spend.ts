@@ -2,7 +2,7 @@ import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, renewalsAhead, type SpendSpan, spendOf } from '../../money/spend.ts';
-import type { CommandCall, Feature, Interaction } from '../feature.ts';
+import { type CommandCall, type Feature, type Interaction, isAdmin } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { code, textMessage } from '../views/blocks.ts';
 import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from '../views/spend.ts';
@@ -30,18 +30,35 @@ async function runSpend(call: CommandCall): Promise<void> {
 }
 
 async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<SpendShown> {
-  const { prices, spending, directory, currency } = deps;
+  const { prices, budgets, spending, tagsOf, directory, currency } = deps;
   const now = deps.now();
   const { reminderTimezone: timeZone } = await deps.settings();
-  const [list, purchases, unknownOutcomes, renewals, locale] = await Promise.all([
+  const [list, purchases, unknownOutcomes, renewals, locale, standings] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
     spending.unknownOutcomes(span.from, span.to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     directory.localeOf(person.id),
+    budgets.standings(dayWithin(span, utcDayOf(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
-  return { span: span.text, spend: spendOf(list, purchases), unknownOutcomes, ahead, currency, locale };
+  const tags = await tagsOf(purchases.map(({ name }) => name));
+  return {
+    span: span.text,
+    spend: spendOf(list, purchases, tags),
+    unknownOutcomes,
+    ahead,
+    budgets: standings,
+    isAdmin: isAdmin(deps, person),
+    currency,
+    locale,
+  };
+}
+
+/** The day of a span that is nearest to today: how budgets stood at its end, or stand now. */
+function dayWithin({ from, to }: SpendSpan, today: string): string {
+  const last = utcDayOf(new Date(to.getTime() - 1));
+  return [utcDayOf(from), today, last].sort()[1] ?? today;
 }
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {

@@ -1,9 +1,15 @@
+import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
+import type { KnownName } from '../../names/names.ts';
+import { parseDomainName } from '../../zones/names.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
+import { DATE_OF_A_PERSON, datelessSentences } from '../views/dateless.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
+import { decidingTagsText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
+import { mayDecide } from './may-decide.ts';
 
 /*
  * Putting one name on the watch list, and taking it off.
@@ -25,11 +31,15 @@ async function runWatch(call: CommandCall): Promise<void> {
     );
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
+  const isUndated = isDateless(domain) && domain.expiry === undefined;
   const sentences = [
     `${formatName(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
-    formatDate(domain, reminderTimezone),
+    ...(isUndated
+      ? datelessSentences(domain.name, await dnsOf(call, domain.name))
+      : [formatDate(domain, reminderTimezone)]),
+    ...(isDateless(domain) && domain.expiry?.source === 'person' ? [DATE_OF_A_PERSON] : []),
     ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
-    ...(domain.checkProblem === undefined
+    ...(domain.checkProblem === undefined || isDateless(domain)
       ? []
       : [`Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`]),
     ...(reminderChannel === undefined
@@ -39,6 +49,14 @@ async function runWatch(call: CommandCall): Promise<void> {
       : []),
   ];
   await call.respond(textMessage(sentences.join(' ')));
+}
+
+/** What the DNS shows, where no registry tells anything. */
+async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | undefined> {
+  return deps.names.known(name).catch((err: unknown) => {
+    deps.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
+    return undefined;
+  });
 }
 
 function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
@@ -56,11 +74,25 @@ function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
   }
 }
 
+/** Why a name stays on the list: off it, it would have no tags, and what they decide would be decided otherwise. */
+async function keptByTags(call: CommandCall, text: string): Promise<string | undefined> {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) return undefined;
+  const { portfolio, decidingTags } = call.deps;
+  const name = parsed.value.ascii;
+  const [found, deciding] = await Promise.all([portfolio.tagsOf([name]), decidingTags()]);
+  const tags = (found.get(name) ?? []).filter((tag) => deciding.has(tag));
+  if (tags.length === 0 || (await mayDecide(call))) return undefined;
+  return decidingTagsText(name, tags);
+}
+
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
     return call.respond(textMessage('Give one name, such as `/domain unwatch cafe.rest`.'));
   }
+  const kept = await keptByTags(call, name);
+  if (kept !== undefined) return call.respond(textMessage(escapeText(kept)));
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
   await call.respond(
     outcome.ok

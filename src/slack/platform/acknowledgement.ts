@@ -12,7 +12,7 @@ const KINDS = z.union([
 
 /**
  * Measures how long Slack waits for us, from the moment Bolt has checked a delivery.
- * @param acknowledged told the kind of delivery and after how many seconds
+ * @param acknowledged called with the kind of delivery and the seconds that passed
  */
 export function measureAcknowledgements(
   app: App,
@@ -34,7 +34,7 @@ export function measureAcknowledgements(
 
 /** The acknowledgement of one delivery. It tells Slack that what the delivery asked for is kept. */
 export interface Acknowledgement {
-  /** Gives it. The second time does nothing, nor does an error reach the caller. */
+  /** Gives it. Further calls do nothing, and the caller sees no error. */
   give(): void;
   /** Whether it was given because time ran out: then nobody has told the person yet what became of the delivery. */
   readonly isLate: boolean;
@@ -45,7 +45,7 @@ export const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
 /** An acknowledgement that gives itself when time runs out, whatever the work on the delivery waits for. */
 export function createAcknowledgement(ack: () => Promise<void>, log: Log): Acknowledgement {
-  // What Bolt made of the delivery is let go of as soon as it is acknowledged.
+  // Bolt's objects for the delivery are released as soon as it is acknowledged.
   let pending: (() => Promise<void>) | undefined = ack;
   let isLate = false;
   const give = () => {

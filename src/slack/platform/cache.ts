@@ -17,7 +17,7 @@ export interface CacheOptions<T> {
   readonly maxAgeMs: number;
   /** In milliseconds, of a clock that never goes back. */
   readonly now: () => number;
-  /** Waits for so many milliseconds. */
+  /** Resolves after so many milliseconds. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
@@ -27,16 +27,16 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
-/** Slack takes no call of the method until then. */
+/** Slack takes no call of the method before `until`. */
 interface Limit {
   readonly until: number;
   readonly problem: SlackApiError;
 }
 
-/** Beyond this everything is asked for anew. */
+/** With more entries than this the cache is emptied. */
 const MAX_ENTRIES = 5_000;
 
-/** A limit that ends within this time is waited out, once: a refused click takes a person longer. */
+/** A limit that ends within this time is waited out, once: pressing again would take the person longer. */
 const MAX_WAIT_MS = 2_000;
 
 /** Caches a method's answers, with one call at a time for each key. While Slack limits the method, it is not called. */

@@ -12,7 +12,7 @@ const FORMULA = /^[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
  */
 export function csvLine(cells: readonly string[]): string {
   const harmless = cells.map((text) => (FORMULA.test(text) ? `'${text}` : text));
-  // Some spreadsheets part columns at these, whatever the file says.
+  // Some spreadsheets split columns at these, whatever separator the file has.
   return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
 

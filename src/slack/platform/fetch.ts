@@ -2,15 +2,15 @@ import type { FetchFunction } from '@slack/web-api';
 import { Agent } from 'undici';
 import { exchange } from '../../http/exchange.ts';
 
-/** More than Slack ever says at once. */
+/** Slack's answers are smaller. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
 const agent = new Agent();
 
 /**
- * A `fetch` that posts a text and reads the answer whole. Node's own goes through streams and takes four times the
- * processor time, of which every card, reply and update would pay its part. Follows no redirect: the status says that it
- * was one. The time limit is a timer, for a signal that nobody uses outlives the call and holds on to all that it knows.
+ * A `fetch` that posts a text and reads the answer whole. Node's own goes through streams and takes much more processor
+ * time for every card, reply and update. It follows no redirect; the status shows that there was one. The time limit is a
+ * timer, because the signal of a timeout would outlive the call and keep its objects in memory.
  * @param timeoutMs for the whole exchange, in milliseconds
  * @returns a function that throws {@link HttpExchangeError} where there is no complete answer
  */

@@ -1,17 +1,17 @@
-/** How often each person does something, within a time that moves along. Kept in memory, by one process for itself. */
+/** Limits how often a person does something within a moving window. Each process counts for itself, in memory. */
 export interface Limiter {
   /**
-   * Counts one more.
-   * @returns undefined when the person may, else after how many seconds they may again; a refusal does not count
+   * Counts one more, unless the limit is reached.
+   * @returns undefined when the person may; else the seconds after which they may again
    */
   take(personId: string): number | undefined;
-  /** The latest one taken does not count after all. */
+  /** Takes the latest one back. */
   giveBack(personId: string): void;
 }
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
-/** People remembered at once; beyond this those who were quiet for a window are forgotten. */
+/** With more people than this, those who did nothing for a whole window are forgotten. */
 const MAX_PEOPLE = 1_000;
 
 /**

@@ -10,7 +10,7 @@ export type SlackMode =
   | { readonly kind: 'http'; readonly signingSecret: Secret }
   | { readonly kind: 'socket'; readonly appToken: Secret };
 
-/** One way in for Slack's deliveries. */
+/** Receives Slack's deliveries. */
 export interface SlackReceiver {
   /** For Bolt. */
   readonly receiver: Receiver;
@@ -58,8 +58,8 @@ const MAX_WAIT_MS = 30_000;
 const CONNECT_MS = 20_000;
 
 /**
- * Slack's client would wait 5 s before it connects anew, even when Slack asked for it, and a failure then would end
- * the process; so it is told not to, and what it leaves is done here.
+ * Connects again by itself. Slack's client would wait 5 s for that, even when Slack asked for the reconnect, and a
+ * failure would end the process, so its own reconnecting is turned off.
  */
 function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const receiver = new SocketModeReceiver({
@@ -131,12 +131,12 @@ function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log):
   };
 }
 
-/** Lines of Slack's client about what its events and errors tell with more: those are logged by who gets them. */
+/** Log lines of Slack's client that repeat its events and errors, which are logged here with more details. */
 const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
- * Bolt's words in our log, errors with their code and cause. Its debug lines hold whole payloads, so they are left out, and
- * so is any object that is no error.
+ * Writes Bolt's log lines into the bot's log, errors with their code and cause. Debug lines hold whole payloads, so
+ * they are left out, and so are objects that are no errors.
  */
 export function boltLogger(log: Log): Logger {
   const line =

@@ -2,8 +2,8 @@
 const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /**
- * Whether an answer may be posted to a delivery's `response_url`. Signed or not, a delivery cannot have the bot call
- * somebody else's address.
+ * Whether an answer may be posted to a delivery's `response_url`. Not even a signed delivery may have the bot call an
+ * address outside of Slack.
  * @param apiUrl `SLACK_API_URL`, whose own server may be answered too
  */
 export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {

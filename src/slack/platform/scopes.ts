@@ -1,6 +1,6 @@
 /**
- * What the bot's token may do, and no more. `manifest.yml` asks for the same, and the local workspace grants nothing
- * else, so that a call that needs more fails in every test.
+ * The scopes of the bot's token. `manifest.yml` asks for the same, and the local workspace grants no others, so that a
+ * call that needs more fails in the tests.
  */
 export const BOT_SCOPES = [
   // Cards, replies, digests, and what one person alone is told.

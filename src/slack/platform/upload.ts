@@ -14,14 +14,14 @@ const MAX_ANSWER_BYTES = 1_000_000;
 const agent = new Agent();
 
 export interface Upload {
-  /** The file on disk; it is streamed, never held in memory. */
+  /** The file on disk. It is streamed, so its size does not matter. */
   readonly path: string;
   /** How people see it. */
   readonly filename: string;
   readonly channelId: string;
   /** The thread that it is shared in. */
   readonly threadTs?: string;
-  /** Said with the file, mrkdwn. */
+  /** The text of the message, mrkdwn. */
   readonly comment: string;
 }
 
@@ -67,7 +67,7 @@ export async function uploadText(
   }
 }
 
-/** The address is the right to upload, so the bot's token does not go along. */
+/** The address itself gives the right to upload, so the bot's token is not sent. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   const { status } = await exchange(

@@ -8,7 +8,7 @@ import { fetchWithin } from './fetch.ts';
  *
  * - `rate_limited`: ask again after `retryAfterMs`.
  * - `refused`: Slack understood and said no; `code` is its error code.
- * - `unreachable`: no answer that can be read; it may have been done all the same.
+ * - `unreachable`: no answer that can be read came; the call may have been carried out.
  */
 export class SlackApiError extends Error {
   override readonly name = 'SlackApiError';
@@ -56,7 +56,7 @@ export function isTokenError(problem: SlackApiError): boolean {
   return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
 }
 
-/** Longer than Slack ever asks for; should it all the same, the call is tried once in this time. */
+/** Slack does not ask for longer waits. If it does, the call is tried once in this time. */
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
 /** How long Slack asks to wait before the call is made again, within reason; undefined where it does not ask. */
@@ -112,14 +112,14 @@ export function webClientOptions(apiUrl: string | undefined) {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     fetch: fetchWithin(TIMEOUT_MS),
     retryConfig: { retries: 0 },
-    // What fails is reported by whoever called; Slack's client would write it to the console as well.
+    // The caller reports failures; Slack's client would write them to the console as well.
     logger: SILENT,
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
   };
 }
 
-/** @param observe told the method and how it ended, for metrics */
+/** @param observe called with the method and how it ended, for metrics */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -130,7 +130,7 @@ export function createSlackWeb(
     async call(method, args, answer) {
       let result: unknown;
       try {
-        result = await client.apiCall(method, asTexts(args));
+        result = await client.apiCall(method, { ...args });
       } catch (cause) {
         const problem = slackApiError(method, cause);
         observe(method, problem.code ?? problem.kind);
@@ -145,19 +145,7 @@ export function createSlackWeb(
   };
 }
 
-/**
- * Objects as JSON, which is how they go to Slack. Its client would make the same of them, and before that a copy without
- * tokens, part by part, for a log that nobody keeps: a sixth of what a call costs.
- */
-function asTexts(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const texts = Object.entries(args).map(([name, value]) => [
-    name,
-    typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
-  ]);
-  return Object.fromEntries(texts);
-}
-
-/** What Slack's client threw, in the words of this program. */
+/** Turns what Slack's client threw into an error of this program. */
 export function slackApiError(method: string, cause: unknown): SlackApiError {
   const parsed = failure.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });

@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
-import type { PriceChange } from '../../money/ports.ts';
+import type { BudgetChange, PriceChange } from '../../money/ports.ts';
+import type { PortfolioChange } from '../../names/ports.ts';
 import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { LoggedChange } from '../../policy/change-log.ts';
+import type { PolicyLogEntry, StandInChange } from '../../policy/ports.ts';
 import type { SettingChanged } from '../../settings.ts';
+import { budgetLine } from './budget.ts';
 import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting
- * and price.
+ * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
+ * price, budget, name, preset and stand-in, and for whatever was done to the policy.
  */
 
 /** The first row. Machines read these names, so they stay. */
@@ -49,6 +53,7 @@ const detailOf = z.object({
   name: text,
   ctid: text,
   reason: text,
+  question: text,
   summary: storedSummary.optional().catch(undefined),
   why: storedRetryReason.optional().catch(undefined),
   hint: text,
@@ -156,7 +161,7 @@ export async function orderRow(
     account: accountName(order.account),
     reason: order.reason ?? '',
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
-    decision_reason: DECISIONS.has(entry.kind) ? (detail.reason ?? '') : '',
+    decision_reason: (DECISIONS.has(entry.kind) ? detail.reason : detail.question) ?? '',
     ctid: detail.ctid ?? (order.bulk === undefined ? '' : (item?.ctid ?? '')),
     sent: SENT.has(entry.kind) ? sentInput(order, item) : '',
     outcome:
@@ -200,6 +205,85 @@ export async function priceRow({ before, after, by, at }: PriceChange, nameOf: N
     task: 'prices',
     names: after.zone,
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
+  });
+}
+
+/** Somebody is away, or back, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function standInRow(
+  { userId, standIn, by, at }: StandInChange,
+  nameOf: NameOf,
+): Promise<string[]> {
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'stand_in_changed',
+    by: await nameOf(by),
+    task: 'away',
+    names: await nameOf(userId),
+    result:
+      standIn === undefined
+        ? 'nobody stands in any more'
+        : `${await nameOf(standIn.userId)} stands in until ${standIn.until.toISOString()}`,
+  });
+}
+
+const POLICY_EVENTS: Readonly<Record<PolicyLogEntry['kind'], string>> = {
+  draft_changed: 'policy_draft_changed',
+  draft_discarded: 'policy_draft_discarded',
+  published: 'policy_published',
+  confirmed: 'policy_confirmed',
+};
+
+/** Something that was done to the policy, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function policyRow(entry: PolicyLogEntry, nameOf: NameOf): Promise<string[]> {
+  const { kind, version, changes, by, at } = entry;
+  return cells({
+    time_utc: at.toISOString(),
+    event: POLICY_EVENTS[kind],
+    by: await nameOf(by),
+    task: 'policy',
+    names: version === undefined ? 'draft' : `version ${version}`,
+    result: changes.map(policyChangeText).join('; '),
+  });
+}
+
+function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): string {
+  const values = fields.map(({ field, before, after }) =>
+    kind === 'changed'
+      ? `${field} from "${before.join(' ')}" to "${after.join(' ')}"`
+      : `${field} "${[...before, ...after].join(' ')}"`,
+  );
+  const places = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
+  return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
+}
+
+/** A budget that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf: NameOf): Promise<string[]> {
+  const line = (budget: typeof before) => (budget === undefined ? '' : budgetLine(budget));
+  return cells({
+    time_utc: at.toISOString(),
+    event: 'budget_changed',
+    by: await nameOf(by),
+    task: 'budgets',
+    names: (after ?? before)?.tag ?? '',
+    result: `from "${line(before)}" to "${line(after)}"`,
+  });
+}
+
+/** What somebody set for a name, or a preset that they changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Promise<string[]> {
+  const { kind, subject, before, after, by, at } = change;
+  const words = (values: PortfolioChange['before']) =>
+    Object.entries(values ?? {})
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([field, value]) => `${field}: ${value}`)
+      .join(', ');
+  return cells({
+    time_utc: at.toISOString(),
+    event: kind === 'name' ? 'name_changed' : 'preset_changed',
+    by: await nameOf(by),
+    task: kind === 'name' ? 'names' : 'presets',
+    names: subject,
+    result: `from "${words(before)}" to "${words(after)}"`,
   });
 }
 

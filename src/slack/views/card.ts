@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
+import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { OrderImpact } from '../../names/ports.ts';
+import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { FormerNameServers } from '../../orders/undo.ts';
 import type { Charge } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
@@ -29,7 +32,19 @@ import {
   table,
   truncate,
 } from './blocks.ts';
+import { budgetFact, exceededFact } from './budget.ts';
 import { bulkBlocks, pauseButtons, pausedText } from './bulk.ts';
+import {
+  approvalsNeeded,
+  approverName,
+  changedDemandLine,
+  isRuled,
+  requirementLines,
+  ruleNames,
+  rulesOf,
+  standInLines,
+} from './decision.ts';
+import { formatList } from './facts.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
   approverList,
@@ -66,16 +81,28 @@ import { formatTaskNote } from './task-notes.ts';
 export interface CardExtras {
   /** People and user groups who may approve, as set now. */
   readonly approvers: readonly string[];
+  /** What it needs at this moment, while it waits. */
+  readonly decision?: WaitingDecision;
   /** What has happened so far. */
   readonly history?: readonly HistoryEvent[];
   /** What it costs by the price list of this moment, while it waits. */
   readonly cost?: OrderCost;
+  /** What that takes out of the team's budgets. */
+  readonly budgets?: BudgetLook;
   /** When it is shown. */
   readonly now?: Date;
   /** Said under the card: how to have it in the right channel. */
   readonly hint?: string;
   /** What hangs on the name; undefined when nothing is lost by the task. */
   readonly impact?: OrderImpact | 'unseen';
+  /** Nameservers that were set and can be set back. */
+  readonly undo?: UndoOffer;
+}
+
+/** Until when nameservers can be set back, and to which, as far as anybody knows. */
+export interface UndoOffer {
+  readonly until: Date;
+  readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
 }
 
 type Fact = readonly [label: string, value: string];
@@ -97,26 +124,45 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     header(title),
     section(
       [
-        stateLine(order, history),
+        stateLine(order, history, extras.decision),
         `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+        ...(pending ? questionLines(history) : []),
       ].join('\n'),
     ),
     ...facts([
       ...moneyFacts(order, extras),
       ...(pending ? decisionFacts(order, extras) : []),
+      ...ruleFacts(extras),
       ...inputsShown(order, title),
     ]),
     ...rowsShown(order, extras.cost),
+    ...(pending ? lines(changedDemand(extras)) : []),
     ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order) : []),
     ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    ...(pending ? [context(formatSending(order))] : []),
-    ...actions(cardBlockId(order.id), cardButtons(order, extras.now)),
-    context(`Order ${code(order.id)} · asked ${moment(order.createdAt)}`),
+    ...(pending ? [context(formatSending(order, extras))] : []),
+    ...undoLines(extras),
+    ...actions(cardBlockId(order.id), cardButtons(order, extras)),
+    context(
+      `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
+    ),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
 }
+
+const questionDetail = z.object({ question: z.string() });
+
+/** What an approver wanted to know last. */
+function questionLines(history: readonly HistoryEvent[]): string[] {
+  const last = history.findLast(({ kind }) => kind === 'asked');
+  const detail = questionDetail.safeParse(last?.detail).data;
+  return last === undefined || detail === undefined
+    ? []
+    : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(detail.question, 500)}”`];
+}
+
+const PRIVATE = 'private: only the person who asked, approvers and admins see it';
 
 /** What hangs on the name, for who decides; and what has changed of it since it was asked for. */
 function impactOf({ impact }: CardExtras): AnyBlock[] {
@@ -135,8 +181,8 @@ function impactOf({ impact }: CardExtras): AnyBlock[] {
   ]);
 }
 
-function formatSending(order: Order): string {
-  const approval = order.approvalsRequired > 1 ? 'The last approval' : 'Approving';
+function formatSending(order: Order, { decision }: CardExtras): string {
+  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
   const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
@@ -151,6 +197,7 @@ function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   return [
     ...(charge === 'no' ? [] : [['Costs money', CHARGES[charge]] as const]),
     ...(charge === 'no' ? [] : priceFacts(extras)),
+    ...budgetFacts(extras),
     ['System', formatContext(order.account.context)],
   ];
 }
@@ -162,12 +209,35 @@ function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
   return shown === undefined ? [] : [['Price', costFact(shown, asked)]];
 }
 
+/** What it takes out of the budgets while it waits, and afterwards those that it exceeded. */
+function budgetFacts({ budgets, history = [] }: CardExtras): Fact[] {
+  const value = budgets === undefined ? exceededFact(history) : budgetFact(budgets);
+  return value === undefined ? [] : [['Budget', value]];
+}
+
 /** Until when it can be decided, and by whom. */
-function decisionFacts({ expiresAt }: Order, { approvers }: CardExtras): Fact[] {
+function decisionFacts({ expiresAt }: Order, { approvers, decision, history = [] }: CardExtras): Fact[] {
+  const away = decision === undefined ? [] : standInLines(decision);
   return [
     ...(expiresAt === undefined ? [] : [['Open until', moment(expiresAt)] as const]),
-    ...(approvers.length === 0 ? [] : [['Can approve', approverList(approvers)] as const]),
+    ...(decision !== undefined && isRuled(decision.demand)
+      ? [['Needs', requirementLines(decision.demand, history).join('\n')] as const]
+      : approvers.length === 0
+        ? []
+        : [['Can approve', approverList(approvers)] as const]),
+    ...(away.length === 0 ? [] : [['Stands in', away.join('\n')] as const]),
   ];
+}
+
+/** The rules of the policy that decided, where any did. */
+function ruleFacts({ decision, history = [] }: CardExtras): Fact[] {
+  const rules = rulesOf(decision, history);
+  return rules.length === 0 ? [] : [['Decided by', ruleNames(rules)]];
+}
+
+function changedDemand({ decision }: CardExtras): string[] {
+  const line = decision === undefined ? undefined : changedDemandLine(decision);
+  return line === undefined ? [] : [line];
 }
 
 /** With what it goes out, and all that goes out that the title does not say. */
@@ -209,16 +279,15 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 }
 
 /** Where the order stands, since when, and through whom. */
-function stateLine(order: Order, history: readonly HistoryEvent[]): string {
+function stateLine(
+  order: Order,
+  history: readonly HistoryEvent[],
+  decision: WaitingDecision | undefined,
+): string {
   const state = `${ICONS[order.state]} *${formatStateShort(order, history)}*${formatPart(order)}`;
   switch (order.state) {
     case 'PENDING':
-      return [
-        state,
-        ...(order.approvalsRequired > 1 || order.approvals.length > 0
-          ? [formatApprovals(order, history)]
-          : []),
-      ].join(' · ');
+      return [state, ...formatApprovals(order, history, decision)].join(' · ');
     case 'DENIED': {
       const denied = history.findLast(({ kind }) => kind === 'denied');
       if (denied === undefined) return state;
@@ -226,7 +295,7 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
     }
     case 'APPROVED':
     case 'EXECUTING':
-      return [state, ...formatWait(order, history), ...formatApproved(order)].join(' · ');
+      return [state, ...formatWait(order, history), ...formatApproved(order, history)].join(' · ');
     case 'CANCELLED': {
       const stop = stopOf(history);
       return stop === undefined ? state : `${state} · by ${mention(stop.actor)}`;
@@ -234,7 +303,7 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
     case 'EXPIRED':
       return state;
     default:
-      return [state, ...formatApproved(order)].join(' · ');
+      return [state, ...formatApproved(order, history)].join(' · ');
   }
 }
 
@@ -254,10 +323,10 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
   return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
 }
 
-function formatApproved({ approvals }: Order): string[] {
+function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]): string[] {
   return approvals.length === 0
     ? []
-    : [`approved by ${approvals.map(({ userId }) => mention(userId)).join(', ')}`];
+    : [`approved by ${approvals.map(({ userId }) => approverName(userId, history)).join(', ')}`];
 }
 
 const retryScheduledDetail = z.object({ why: storedRetryReason });
@@ -279,12 +348,23 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
 }
 
 /** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
-function formatApprovals(order: Order, history: readonly HistoryEvent[]): string {
+function formatApprovals(
+  order: Order,
+  history: readonly HistoryEvent[],
+  decision: WaitingDecision | undefined,
+): string[] {
+  const needed = approvalsNeeded(order, decision);
   const lapsed = lapsedApprovals(history);
   const counting = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId));
-  const by = counting.length === 0 ? '' : ` (${counting.map(({ userId }) => mention(userId)).join(', ')})`;
+  const by =
+    counting.length === 0
+      ? ''
+      : ` (${counting.map(({ userId }) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
-  return `${counting.length} of ${count(order.approvalsRequired, 'approval')}${by}${gone}`;
+  // Where several requirements each need some, the card lists them.
+  if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
+  if (needed === 1 && order.approvals.length === 0) return [];
+  return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
 }
 
 /** What an order is about, where its title does not say it all. */
@@ -335,15 +415,44 @@ function resultLines(order: Order): AnyBlock[] {
   return known.length === 0 ? [] : [section(known.join('\n'))];
 }
 
-function cardButtons(order: Order, now: Date | undefined) {
+function undoLines({ undo }: CardExtras): AnyBlock[] {
+  if (undo === undefined) return [];
+  return [
+    section(
+      undo.former.kind === 'known'
+        ? `:rewind: Until ${moment(undo.until)} *Undo* asks for the nameservers as they were: ${formatList(undo.former.nameServers)}. I look so long whether the new ones answer.`
+        : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.',
+    ),
+  ];
+}
+
+function undoButtons(order: Order, { undo }: CardExtras) {
+  if (undo?.former.kind !== 'known') return [];
+  const label = `Undo: ${orderTitle(order)}`;
+  return [button({ actionId: 'order_undo', text: 'Undo', value: order.id, label })];
+}
+
+function cardButtons(order: Order, extras: CardExtras) {
   const value = order.id;
   const title = orderTitle(order);
   if (order.state === 'PENDING') {
     return [
       ...decisionButtons(order),
+      button({
+        actionId: 'order_approve_comment',
+        text: 'Approve with a comment',
+        value,
+        label: `Approve with a comment: ${title}`,
+      }),
+      button({ actionId: 'order_ask', text: 'Ask back', value, label: `Ask back: ${title}` }),
       button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
     ];
   }
   if (order.state === 'UNKNOWN') return resolveButtons(order);
-  return [...pauseButtons(order), ...stopButtons(order), ...retryButtons(order, now)];
+  return [
+    ...pauseButtons(order),
+    ...stopButtons(order),
+    ...retryButtons(order, extras.now),
+    ...undoButtons(order, extras),
+  ];
 }

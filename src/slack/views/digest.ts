@@ -8,7 +8,7 @@ import type {
   WatchedDomain,
   WatchedReminder,
 } from '../../expiry/ports.ts';
-import type { WaitingStep } from '../../money/waiting.ts';
+import { byStake, stakeOf, type WaitingStep } from '../../money/waiting.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -29,6 +29,7 @@ import {
   table,
 } from './blocks.ts';
 import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
+import { channelMention } from './portfolio.ts';
 import { waitingText } from './price.ts';
 
 /*
@@ -45,7 +46,7 @@ const nothingKnown: WaitingOf = () => [];
 
 /** The first message of a digest. */
 export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
-  const title = digestTitle(head);
+  const title = digestTitle(head, waitingOf);
   const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
   const renewable = head.all.some((group) => canRenew(group.phase));
   const notes = [
@@ -56,14 +57,14 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   ];
   return message(title, [
     header(title),
-    ...(head.total > 1 ? [dueTable(head)] : []),
+    ...(head.total > 1 ? [dueTable(head, waitingOf)] : []),
     ...(head.months.length > 0 ? [monthChart(head.months)] : []),
     ...(head.total > 1 && renewable
       ? actions(`digest_${head.digestId}`, [
           button({
             actionId: 'reminder_renew_many',
             text: 'Renew several…',
-            value: head.digestId,
+            value: head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`,
             style: 'primary',
           }),
         ])
@@ -86,9 +87,23 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
   ]);
 }
 
-function digestTitle({ all, total, more, disputed }: DigestHead): string {
+/** What is lost first comes first, whatever its phase; of a day, the name that costs most. */
+function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf) {
+  return reminders
+    .map((reminder) => ({
+      reminder,
+      deadline: deadlineOf(reminder),
+      stake: stakeOf(waitingOf(reminder)),
+    }))
+    .sort((a, b) => byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake));
+}
+
+function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
   if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
-  const [urgent] = byDaysLeft(all).map(({ reminder }) => reminder);
+  const [urgent] = byAtStake(
+    all.flatMap(({ reminders }) => reminders),
+    waitingOf,
+  ).map(({ reminder }) => reminder);
   if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
@@ -144,7 +159,7 @@ function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
   // Names may be longer than a block's id.
   let block = 0;
   const names = part.groups.flatMap((group) =>
-    group.reminders.flatMap((reminder, index) => [
+    byAtStake(group.reminders, waitingOf).flatMap(({ reminder }, index) => [
       section(
         `${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder, waitingOf(reminder))}`,
       ),
@@ -164,9 +179,8 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
     ...(watched.checkProblem === undefined
       ? []
       : [`Look-up at the registry: ${quote(watched.checkProblem)}.`]),
-    ...(reminder.lastThreshold
-      ? [`Last reminder. ${mention(watched.registeredBy ?? watched.addedBy)}, what about it?`]
-      : []),
+    ...ownerSentences(reminder),
+    ...(watched.undelivered === undefined ? [] : [undeliveredText(watched.undelivered)]),
     ...(watched.lapse === undefined
       ? []
       : [
@@ -174,6 +188,21 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
         ]),
   ];
   return what.join(' ');
+}
+
+/** Who is asked about it: its owner each time, else who got it, with the last reminder. */
+function ownerSentences({ watched, lastThreshold }: Reminder): string[] {
+  const { owner } = watched;
+  if (lastThreshold) {
+    return [`Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`];
+  }
+  return owner === undefined ? [] : [`Owner: ${mention(owner)}.`];
+}
+
+function undeliveredText(destination: string): string {
+  return /^[UW]/.test(destination)
+    ? 'I could not tell its owner directly.'
+    : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one.`;
 }
 
 function sentences(reminder: Reminder): string[] {
@@ -231,16 +260,9 @@ function reminderButtons(reminder: Reminder): Button[] {
   ];
 }
 
-/** What is lost first comes first, whatever its phase. */
-function byDaysLeft(groups: readonly Group[]) {
-  return groups
-    .flatMap(({ reminders }) => reminders)
-    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder) }))
-    .sort((a, b) => byDeadline(a.deadline, b.deadline));
-}
-
-function dueTable({ all, total }: DigestHead): AnyBlock {
-  const rows = byDaysLeft(all).slice(0, TABLE_ROWS);
+function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
+  const reminders = all.flatMap((group) => group.reminders);
+  const rows = byAtStake(reminders, waitingOf).slice(0, TABLE_ROWS);
   return table({
     caption:
       total > TABLE_ROWS

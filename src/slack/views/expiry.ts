@@ -1,4 +1,5 @@
 import type { KnownBlock } from '@slack/types';
+import { isDateless } from '../../expiry/dateless.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
@@ -21,6 +22,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
+import { DATELESS_STATE } from './dateless.ts';
 import { formatLineIssue } from './watch-list.ts';
 
 /*
@@ -63,7 +65,7 @@ function formatState(listed: ListedName, now: Date): string {
       ? `expired ${formatDay(listed.day)}`
       : '',
     renewed === undefined ? '' : 'renewed, the registry does not show it yet',
-    checkProblem === undefined ? '' : `look-up: ${checkProblem}`,
+    checkProblem === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${checkProblem}`,
     checkProblem === undefined && checkedAt === undefined ? 'not looked up yet' : '',
   ];
   return parts.filter((part) => part !== '').join(' · ');
@@ -110,6 +112,13 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
       ...(offset > 0 ? [turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH))] : []),
       ...(last < total ? [turn('expiring_next', 'Next', last)] : []),
     ]),
+    ...(page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain))
+      ? [
+          context(
+            'Some registries tell no dates. Give such a name its date once, with `/domain watch NAME 2027-03-01`; `/domain import` takes many. Without it nobody is reminded.',
+          ),
+        ]
+      : []),
     context('Another time: `/domain expiring 365`. Renew with `/domain renew NAME`.'),
   ]);
 }

@@ -17,6 +17,7 @@ export interface Field {
     | 'choice'
     | 'choices'
     | 'picks'
+    | 'person'
     | 'people'
     | 'channel'
     | 'file'
@@ -189,6 +190,12 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...shared,
         options,
         ...(chosen.length === 0 ? {} : { initial_options: chosen }),
+      };
+    case 'person':
+      return {
+        type: 'users_select',
+        ...shared,
+        ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
     case 'people':
       return {

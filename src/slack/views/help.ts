@@ -30,9 +30,15 @@ const EVERYDAY = 'Everyday';
 /** Subcommands by what people look for, in the order in which help shows them. */
 export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: EVERYDAY, names: [] },
-  { title: 'Look up', names: ['name', 'rules', 'orders', 'order', 'prereg', 'help'] },
+  {
+    title: 'Look up',
+    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'prereg', 'policy', 'help'],
+  },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
-  { title: 'People and money', names: ['link', 'whoami', 'use', 'unlink', 'prices', 'spend'] },
+  {
+    title: 'People and money',
+    names: ['link', 'whoami', 'use', 'unlink', 'away', 'back', 'prices', 'spend'],
+  },
   { title: 'Admin', names: ['settings', 'audit'] },
 ];
 

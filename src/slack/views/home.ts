@@ -1,8 +1,11 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
+import type { SpendSum } from '../../money/spend.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { StandIn } from '../../policy/approvals.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -23,6 +26,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { budgetLines, periodText } from './budget.ts';
 import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
 import {
   decisionButtons,
@@ -34,6 +38,7 @@ import {
   orderTitle,
   resolveButtons,
 } from './order.ts';
+import { sumText } from './spend.ts';
 
 /*
  * The Home tab.
@@ -50,12 +55,28 @@ export interface HomeData {
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
+  /** Who stands in for the person, who is away. */
+  readonly standIn: StandIn | undefined;
+  /** For whom the person stands in. */
+  readonly standsInFor: readonly StandIn[];
   /** The person's own open orders. */
   readonly open: readonly Order[];
   /** What expires next, soonest first. */
   readonly next: readonly ListedName[];
   /** How many names expire in which month. */
   readonly months: readonly MonthCount[];
+  /** What the team spends; undefined for people who are no admins. */
+  readonly money?: HomeMoney | undefined;
+}
+
+/** What was spent this month, and how the budgets stand. */
+export interface HomeMoney {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly spent: SpendSum;
+  readonly budgets: readonly BudgetStanding[];
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
 }
 
 /** How many orders or names one part of the tab shows. */
@@ -71,9 +92,11 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ),
     ...actions('home', data.isAdmin ? [SETTINGS_BUTTON] : []),
     ...unreadablePart(data),
+    ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...openPart(data.open),
+    ...moneyPart(data.money),
     ...expiringPart(data),
   ];
 }
@@ -91,9 +114,11 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
   return [
     header('Domain Steward'),
     ...unreadablePart(data),
+    ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
     ...(data.open.length > 0 ? openPart(data.open) : []),
+    ...moneyPart(data.money),
     divider,
     header('First steps'),
     ...lines([
@@ -133,6 +158,18 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
       `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
     ),
   ];
+}
+
+/** Who stands in for whom, as far as it concerns the person. */
+function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
+  return lines([
+    ...(standIn === undefined
+      ? []
+      : [
+          `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
+        ]),
+    ...standsInFor.map(({ userId, until }) => `You stand in for ${mention(userId)} until ${moment(until)}.`),
+  ]);
 }
 
 /** Says what is missing, and to whom it matters also why. */
@@ -227,6 +264,19 @@ function detailLine(order: Order): AnyBlock[] {
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`);
   const all = [...names, ...fields];
   return all.length === 0 ? [] : [context(all.join(' · '))];
+}
+
+/** What the team spends. Nothing is said while nothing was bought and there is no budget. */
+function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
+  if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
+  const { month, spent, budgets, locale } = money;
+  const sum = spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
+  return [
+    divider,
+    header('Money'),
+    ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
+    context('By the price list. More, and what is ahead: `/domain spend`.'),
+  ];
 }
 
 function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyBlock[] {

@@ -1,5 +1,6 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
 import { tieText } from './interface.ts';
+import { zoneIssueText } from './zone-issue.ts';
 
 /*
  * What is wrong with an input, in a sentence that says what to give.
@@ -51,6 +52,8 @@ const OUT_OF_REACH = {
 /** What is wrong and what to give, as a sentence. Plain text: errors at fields have no markup. */
 export function issueText(issue: InputIssue): string {
   switch (issue.code) {
+    case 'zone_issue':
+      return zoneIssueText(issue.issue);
     case 'zone_rule':
       return issue.sentence;
     case 'text_too_long':

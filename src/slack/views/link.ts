@@ -1,4 +1,5 @@
 import type { LinkRefusal, ServiceStatement } from '../../accounts/accounts.ts';
+import { requestIssueText } from './request-issue.ts';
 
 /*
  * What people read when an account cannot be linked or asked about. Plain text: a form shows it at a field.
@@ -10,7 +11,7 @@ export function formatLinkRefusal(refusal: LinkRefusal): string {
     case 'not_accepted':
       return `The service did not accept these credentials. Check them and try again.${formatStatement(refusal.said)}`;
     case 'not_sendable':
-      return refusal.issue;
+      return requestIssueText(refusal.issue);
     case 'busy':
       return `The service is busy, so nothing was stored. Wait a minute and try again.${formatStatement(refusal.said)}`;
     case 'token_used':

@@ -1,6 +1,10 @@
+import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
+import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
@@ -20,9 +24,12 @@ import {
   quote,
   section,
 } from './blocks.ts';
+import { datelessSentences } from './dateless.ts';
 import { formatDay, formatDays } from './expiry.ts';
 import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
 import { orderLine } from './order.ts';
+import { detailPairs, editButton } from './portfolio.ts';
+import { waitingText } from './price.ts';
 
 /*
  * Everything that is known of one name, on a screen that fits a phone.
@@ -35,10 +42,14 @@ export interface NameScreen {
   /** As lists show it; undefined when it is not watched. */
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
+  /** What people have set; undefined when it is not watched. */
+  readonly details?: NameDetails | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
+  /** What waiting costs, as far as the price list tells. */
+  readonly waiting: readonly WaitingStep[];
 }
 
 type Pair = readonly [label: string, value: string];
@@ -60,7 +71,8 @@ export function nameScreen(screen: NameScreen): Message {
   return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
     header(title),
     section(standing(screen)),
-    ...facts([...registryPairs(known), ...lifePairs(known)]),
+    ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
+    ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...suspectedBlocks(known),
     ...(open.length === 0
@@ -90,7 +102,9 @@ function standing({ name, listed, known }: NameScreen): string {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
   } else if (registration?.length !== 0) {
     sentences.push(
-      `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+      listed !== undefined && isDateless(listed.domain)
+        ? `:grey_question: *When it expires is not known*. ${datelessSentences(name, known).join(' ')}`
+        : `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
@@ -251,12 +265,15 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
         ? ' · :warning: no order explains it'
         : cause.orderId === 'lapse'
           ? ' · by the decision to let it go'
-          : ` · by order ${code(cause.orderId)}`;
+          : isOfAlarm(cause.orderId)
+            ? ' · by the transfer that was expected'
+            : ` · by order ${code(cause.orderId)}`;
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 
 function buttons({ name, listed, renewWithinDays }: NameScreen) {
-  if (listed === undefined || listed.domain.lapse?.confirmed !== undefined) return [];
+  if (listed === undefined) return [];
+  if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
@@ -275,6 +292,7 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
     ...(deadline?.action === 'restore'
       ? [button({ actionId: 'reminder_restore', text: 'Restore', value: name, label: `Restore ${title}` })]
       : []),
+    editButton(name),
   ];
 }
 

@@ -1,5 +1,8 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import { overBudgetText } from './budget.ts';
+import { ruleNames } from './decision.ts';
+import { mentionApprover } from './mrkdwn.ts';
 import { summaryText } from './summary.ts';
 
 /*
@@ -32,6 +35,8 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'reminded',
+  escalated: 'escalated',
+  asked: 'asked about',
   claimed: 'carried out',
   sending: 'sent',
   retry_scheduled: 'held back',
@@ -45,6 +50,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   resolved: 'resolved',
   answered_late: 'answered',
   shown: 'confirmed by the registry',
+  delegation_seen: 'noted what its nameservers answer',
 };
 
 /** What a person who was refused does next, by the state that the order is in. */
@@ -63,6 +69,7 @@ const NEXT: Readonly<Record<OrderState, string>> = {
 
 const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   approve: 'Only approvers can approve orders. Ask one of them; the card names them.',
+  ask: 'Only approvers can ask back. Write into the thread what you want to say.',
   deny: 'Only approvers can deny orders. Ask one of them; the card names them.',
   resolve:
     'Only approvers can settle an order whose outcome is not known. Ask one of them to look at the domain service.',
@@ -70,6 +77,19 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
     'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
   resume: 'Only the person who asked, or an approver, can let this go on. Ask one of them.',
+  undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
+};
+
+/** Stands before the names of those who may, where a rule of the policy names them. */
+const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
+  approve: 'You cannot approve this. By the policy these can:',
+  ask: 'Only who could approve this can ask back. By the policy these can:',
+  deny: 'You cannot deny this. By the policy these can:',
+  resolve: 'You cannot settle this. By the policy these can:',
+  retry: 'Only the person who asked, or who could approve it, can retry. By the policy these can:',
+  stop: 'Only the person who asked, or who could approve it, can stop this. By the policy these can:',
+  resume: 'Only the person who asked, or who could approve it, can let this go on. By the policy these can:',
+  undo: 'Only the person who asked, or who could approve it, can undo this. By the policy these can:',
 };
 
 const NOT_THE_REQUESTER = {
@@ -84,7 +104,10 @@ const PLAIN = {
   not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
   draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
   time_is_over: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+  stand_in_not_needed:
+    'The approval that you could give in somebody else’s place is there already. It needs somebody else’s approval too.',
   approved_already: 'You have approved this already. It needs somebody else’s approval too.',
+  own_question: 'You asked for this yourself. Write into the thread what approvers should know.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
   retry_unanswered:
     'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',
@@ -92,6 +115,9 @@ const PLAIN = {
     'It turned out since that this was carried out, so it is not asked for again. Its thread has the answer.',
   retry_account_gone:
     'The account it was asked with is no longer linked. Link it with `/domain link` and ask again.',
+  nothing_to_undo: 'There is nothing to undo: it changed no nameservers. `/domain nameservers` sets others.',
+  undo_unknown:
+    'What the nameservers were before is not known, so I cannot set them back. `/domain nameservers` sets those that you name.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
   not_paused: 'It is not paused. Its thread says how it stands.',
   retry_bulk:
@@ -106,6 +132,10 @@ const PLAIN = {
     'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
 };
 
+function approverNames(ids: readonly string[]): string {
+  return ids.map(mentionApprover).join(', ');
+}
+
 /** Why something is not done for a person and what to do instead, in sentences with markup. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
@@ -118,7 +148,11 @@ export function refusalText(refusal: Refusal): string {
         ? 'You asked for this, so somebody else has to approve it.'
         : 'You asked for this, so an approver has to approve it. The card names them.';
     case 'not_an_approver':
-      return NOT_AN_APPROVER[refusal.wanted];
+      return refusal.approvers === undefined
+        ? NOT_AN_APPROVER[refusal.wanted]
+        : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${approverNames(refusal.approvers)}.`;
+    case 'policy_refuses':
+      return `The policy does not allow this: ${ruleNames(refusal.rules)}. Nothing was sent. If it is needed all the same, ask an admin.`;
     case 'not_the_requester':
       return NOT_THE_REQUESTER[refusal.wanted];
     case 'membership_unknown':
@@ -131,10 +165,14 @@ export function refusalText(refusal: Refusal): string {
       const { orderId, found } = refusal.finding;
       return summaryText({ code: 'earlier_order', orderId, found });
     }
+    case 'over_budget':
+      return `You have approved this already. ${overBudgetText(refusal.over)} An admin has to approve it besides.`;
     case 'not_failed':
       return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
       return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
+    case 'undo_over':
+      return `It was done more than ${refusal.hours} hours ago, so it can no longer be undone with one click. Type \`/domain nameservers\` with the ones that you want.`;
     case 'secret_input_of':
       return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
     case 'secret_answer_of':

@@ -3,6 +3,7 @@ import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
+import type { ZoneIssue } from '../../zones/zone-issue.ts';
 import {
   type AnyBlock,
   code,
@@ -17,13 +18,14 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { zoneIssueText } from './zone-issue.ts';
 
 /** What is known of a name that somebody asks about. */
 export interface NameRules {
   /** As people read it. */
   readonly name: string;
   /** What the zone has against it. */
-  readonly problems: readonly string[];
+  readonly issues: readonly ZoneIssue[];
   /** Its dates, when it is on the watch list and they are known. */
   readonly dates: NameDates | undefined;
   /** A lock of transfers that an order of the bot began. */
@@ -130,13 +132,15 @@ export function zonesMessage(zones: readonly ZoneProfile[]): Message {
 
 function nameBlocks(
   zone: ZoneProfile,
-  { name, problems, dates, transferLock }: NameRules,
+  { name, issues, dates, transferLock }: NameRules,
   { now, timeZone }: { readonly now: Date; readonly timeZone: string },
 ): AnyBlock[] {
-  if (problems.length > 0) {
+  if (issues.length > 0) {
     return [
       section(
-        [`*${escapeText(name)}*`, ...problems.map((problem) => `• ${ownSentence(problem)}`)].join('\n'),
+        [`*${escapeText(name)}*`, ...issues.map((issue) => `• ${ownSentence(zoneIssueText(issue))}`)].join(
+          '\n',
+        ),
       ),
     ];
   }

@@ -1,4 +1,5 @@
 import { wholeUnits } from '../../money/amount.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
 import type { Spend, SpendLine, SpendSum } from '../../money/spend.ts';
 import {
   type AnyBlock,
@@ -14,6 +15,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { budgetBlocks } from './budget.ts';
 import { amountsText } from './price.ts';
 
 /*
@@ -29,20 +31,25 @@ export interface SpendShown {
   readonly unknownOutcomes: number;
   /** The next twelve months at today's list. */
   readonly ahead: readonly SpendLine[];
+  /** How the budgets stand in it. */
+  readonly budgets: readonly BudgetStanding[];
+  /** Whether who reads it may change the budgets. */
+  readonly isAdmin: boolean;
   /** ISO 4217 code of the chart's bars. */
   readonly currency: string;
   /** BCP 47 tag of the reader. */
   readonly locale: string;
 }
 
-const SECTIONS = ['month', 'task', 'zone', 'person'] as const;
+const SECTIONS = ['month', 'task', 'zone', 'tag', 'person'] as const;
 
 function linesOf(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
-  return { month: spend.byMonth, task: spend.byTask, zone: spend.byZone, person: spend.byPerson }[by];
+  const { byMonth, byTask, byZone, byTag, byPerson } = spend;
+  return { month: byMonth, task: byTask, zone: byZone, tag: byTag, person: byPerson }[by];
 }
 
 /** `about €36.00, 1 name without a price`. */
-function sumText({ names, unknown, sums }: SpendSum, locale: string): string {
+export function sumText({ names, unknown, sums }: SpendSum, locale?: string): string {
   if (names === 0) return '–';
   const amounts = sums.length === 0 ? [] : [`about ${amountsText(sums, locale)}`];
   return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
@@ -79,6 +86,7 @@ export function spendMessage(shown: SpendShown): Message {
             `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
           ),
         ]),
+    ...budgetBlocks(shown.budgets, shown),
     ...aheadChart(shown),
     ...(rows.length === 0
       ? []

@@ -1,5 +1,6 @@
 import type { ItemSummary, PlainSummary, StoredRetryReason, StoredSummary } from '../../orders/summary.ts';
 import { issueText } from './input-issue.ts';
+import { requestIssueText } from './request-issue.ts';
 
 /*
  * What the bot itself says of an item or an event. What an older release has kept is a sentence already.
@@ -7,7 +8,7 @@ import { issueText } from './input-issue.ts';
 
 type PlainCode = Exclude<
   PlainSummary['code'],
-  'account_refused' | 'earlier_order' | 'not_sendable' | 'rules_changed' | 'settled'
+  'account_refused' | 'earlier_order' | 'not_sendable' | 'request_invalid' | 'rules_changed' | 'settled'
 >;
 
 const PLAIN: Readonly<Record<PlainCode, string>> = {
@@ -61,6 +62,8 @@ function textOf(summary: ItemSummary): string {
       return summary.found === 'done'
         ? `Order \`${summary.orderId}\`, which this asks for again, turned out to have been carried out. Nothing was sent.`
         : `What became of order \`${summary.orderId}\`, which this asks for again, is not known yet. Nothing was sent. That order has to be settled first.`;
+    case 'request_invalid':
+      return `Nothing was sent. ${requestIssueText(summary.issue)}`;
     case 'not_sendable':
       return `Nothing was sent: ${summary.message}`;
     case 'rules_changed':

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
-import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { storedPauseReason } from '../../orders/waves.ts';
@@ -24,6 +24,8 @@ import {
   truncateMarkup,
 } from './blocks.ts';
 import { pausedReply, tallyText } from './bulk.ts';
+import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
+import { formatList } from './facts.ts';
 import {
   approverList,
   formatLapsed,
@@ -62,7 +64,11 @@ export function orderReply(
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      return event.state === 'PENDING' ? approvedReply(order, event) : undefined;
+      return event.state === 'PENDING' ? approvedReply(order, event) : lastApprovalReply(event);
+    case 'asked':
+      return askedReply(order, event);
+    case 'escalated':
+      return escalatedReply(order, event, approvers);
     case 'denied':
       return sentence(
         `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
@@ -91,6 +97,8 @@ export function orderReply(
       return lateReply(order, event, approvers);
     case 'shown':
       return registryConfirmedReply(order, event);
+    case 'delegation_seen':
+      return delegationReply(order, event);
     case 'finished':
       return finishedReply(order, event, approvers, now);
     default:
@@ -149,17 +157,69 @@ function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
+const askedDetail = z.object({ question: z.string() });
+
+/** An approver’s question; who asked answers in the thread. */
+function askedReply(order: Order, event: HistoryEvent): Message | undefined {
+  const detail = askedDetail.safeParse(event.detail).data;
+  if (detail === undefined) return undefined;
+  return sentence(
+    `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(detail.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+  );
+}
+
+const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
+
+/** It has waited for long, and others are called. */
+function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message {
+  const { to, toAdmins } = escalatedDetail.safeParse(event.detail).data ?? { to: [], toAdmins: true };
+  const called = [
+    ...(to.length === 0 ? [] : [`${approverList(to)} should know`]),
+    ...(toAdmins ? ['I have told the admins'] : []),
+  ].join(', and ');
+  const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
+  return sentence(
+    `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
+  );
+}
+
+/** The card says who approved, but neither what they said to it nor what they could not see. */
+function lastApprovalReply(event: HistoryEvent): Message | undefined {
+  const said = reasonOf(event);
+  const unseen = unseenAtApproval(event);
+  return said === '' && unseen === ''
+    ? undefined
+    : sentence(
+        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${said === '' ? '.' : `:${said}`}${unseen}`,
+      );
+}
+
+function unseenAtApproval({ detail }: HistoryEvent): string {
+  return detail['isImpactUnknown'] === true
+    ? ' What hangs on the name was not known yet at this approval.'
+    : '';
+}
+
 /** One of several approvals was given, and more are needed. */
 function approvedReply(order: Order, event: HistoryEvent): Message {
   const lapsed = lapsedApprovals([event]);
+  const progress = lastProgress([event]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
-  const missing = Math.max(order.approvalsRequired - given, 1);
+  const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'
     : 'only approvers of this moment count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
+  const more =
+    progress !== undefined && isRuled(progress)
+      ? `Still needed: ${missingLines(progress).join('; ')}.`
+      : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
+  const stricter =
+    progress?.isStricter === true
+      ? ' That is more than when this was asked for, for it has changed since.'
+      : '';
   return sentence(
-    `:ballot_box_with_check: ${mention(event.actor)} approved.${gone} ${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
 
@@ -199,6 +259,28 @@ function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message
   const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
   return sentence(
     `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
+  );
+}
+
+const delegationDetail = z.object({
+  name: z.string(),
+  delegation: z.enum(DELEGATIONS),
+  hosts: z.array(z.string()),
+  hours: z.number(),
+});
+
+/** Whether the nameservers that were set answer. */
+function delegationReply(order: Order, event: HistoryEvent): Message | undefined {
+  const detail = delegationDetail.safeParse(event.detail).data;
+  if (detail === undefined) return undefined;
+  const { name, delegation, hosts, hours } = detail;
+  const shown = escapeText(itemName(order, name));
+  const asker = mention(order.requesterId);
+  if (delegation === 'answering') {
+    return sentence(`:white_check_mark: ${asker}, all the new nameservers answer for *${shown}*.`);
+  }
+  return sentence(
+    `:warning: ${asker}, ${hours < 1 ? 'now' : `${count(hours, 'hour')} after the change`} ${formatList(hosts)} ${hosts.length === 1 ? 'does' : 'do'} not answer for *${shown}*. Mail and website fail for whoever asks ${hosts.length === 1 ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
   );
 }
 
@@ -385,12 +467,15 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   cancelled: 'cancelled',
   expired: 'expired',
   reminded: 'approvers reminded',
+  escalated: 'others called, because it still waited',
+  asked: 'asked back',
   claimed: 'being carried out',
   sending: 'request sent',
   retry_scheduled: 'not carried out by the service, waiting to send again',
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
   shown: 'seen at the registry',
+  delegation_seen: 'looked whether the new nameservers answer',
   stopped: 'stopped: what was not sent is not sent any more',
   paused: 'paused: nothing more is sent until somebody resumes it',
   resumed: 'resumed',
@@ -429,12 +514,13 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, outcome, hint } = entry.detail;
+  const { ctid, reason, question, outcome, hint } = entry.detail;
   const why = storedRetryReason.safeParse(entry.detail['why']).data;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
+    typeof question === 'string' ? `“${quote(question)}”` : '',
     why === undefined ? '' : `(${escapeText(retryReasonText(why))})`,
     typeof hint === 'string' ? `“${quote(hint)}”` : '',
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',

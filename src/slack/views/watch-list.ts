@@ -1,5 +1,6 @@
 import type { LineIssue } from '../../expiry/import.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import { zoneIssueText } from './zone-issue.ts';
 
 /*
  * Why something was not done on the watch list, and what to do. Plain text: a form shows it at a field.
@@ -29,7 +30,7 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
 export function formatLineIssue(issue: LineIssue): string {
   switch (issue.code) {
     case 'invalid_name':
-      return issue.issue;
+      return zoneIssueText(issue.issue);
     case 'ambiguous_date':
       return `“${issue.text}” can be read in more than one way. Write it as 2027-03-01.`;
     case 'not_a_date':

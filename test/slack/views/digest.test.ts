@@ -33,7 +33,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
     OPTIONS,
   );
   const groups = groupForDigest(due);
-  const common = { digestId: 'd1', groups, all: groups, total: due.length };
+  const common = { digestId: 'd1', destination: '', groups, all: groups, total: due.length };
   return { ...common, disputed: [], more: false, months: [], ...more };
 }
 

@@ -20,6 +20,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     renewed: undefined,
     record: undefined,
     recordBefore: undefined,
+    trusted: undefined,
     deletedAt: undefined,
     checkedAt: ASKED_AT,
     nextCheckAt: ASKED_AT,
@@ -47,6 +48,8 @@ const FULL: HomeData = {
   unreadableGroups: [],
   toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
   toResolve: [sampleOrder('UNKNOWN')],
+  standIn: undefined,
+  standsInFor: [],
   open: [sampleOrder('EXECUTING')],
   next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
   months: [
@@ -68,6 +71,8 @@ it('the Home tab of somebody new', () => {
     unreadableGroups: [],
     toDecide: undefined,
     toResolve: [],
+    standIn: undefined,
+    standsInFor: [],
     open: [],
     next: [],
     months: [],
@@ -107,4 +112,30 @@ it('the Home tab of somebody from another workspace, and while it cannot be read
     expectBlocks(blocks, 'home');
     expect(JSON.stringify(blocks)).not.toContain('button');
   }
+});
+
+it('what was spent and how the budgets stand is shown to admins, and nothing where there is neither', () => {
+  const money = {
+    month: '2026-11',
+    spent: { names: 2, unknown: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
+    budgets: [
+      {
+        budget: {
+          id: 'b',
+          tag: 'brand',
+          span: 'month' as const,
+          amount: { currency: 'EUR', minor: 10_000 },
+        },
+        period: '2026-11',
+        booked: 1_850n,
+        reserved: 2_150n,
+      },
+    ],
+    locale: 'de-DE',
+  };
+  const shown = JSON.stringify(homeBlocks({ ...FULL, money }));
+  expect(shown).toContain('Spent in November 2026: about 18,50\u00a0€, 1 name without a price, for 2 names.');
+  expect(shown).toContain('the tag brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
+  const nothing = { ...money, spent: { names: 0, unknown: 0, sums: [] }, budgets: [] };
+  expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));
 });

@@ -18,7 +18,10 @@ describe('an account that cannot be linked', () => {
       { code: 'not_accepted', said: undefined },
       'The service did not accept these credentials. Check them and try again.',
     ],
-    [{ code: 'not_sendable', issue: 'No address is set.' }, 'No address is set.'],
+    [
+      { code: 'not_sendable', issue: { code: 'token_malformed' } },
+      'A token has six digits. Type the one that your device shows.',
+    ],
     [
       { code: 'busy', said: undefined },
       'The service is busy, so nothing was stored. Wait a minute and try again.',

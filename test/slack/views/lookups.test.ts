@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { preregPage } from '../../../src/slack/views/prereg.ts';
 import { rulesMessage, zonesMessage } from '../../../src/slack/views/rules.ts';
-import { documentedZones, zoneFor } from '../../../src/zones/rules.ts';
+import { rest } from '../../../src/zones/rest.ts';
+import { zoneFor } from '../../../src/zones/rules.ts';
 import { expectMessage } from './limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
@@ -23,7 +24,7 @@ describe('rules', () => {
   it('of a name in its auto-renew grace, with its dates', () => {
     const name = {
       name: 'cafe.rest',
-      problems: [],
+      issues: [],
       dates: {
         expiresAt: new Date('2027-06-04T00:00:00Z'),
         source: 'rdap' as const,
@@ -37,7 +38,7 @@ describe('rules', () => {
   });
 
   it('lists the documented zones', () => {
-    const message = zonesMessage(documentedZones());
+    const message = zonesMessage([rest]);
     expectMessage(message);
     expect(message).toMatchSnapshot();
   });

@@ -269,6 +269,8 @@ describe('whatever people and the service say', () => {
           unreadableGroups: [],
           toDecide: [order],
           toResolve: [order],
+          standIn: undefined,
+          standsInFor: [],
           open: [order],
           next: [],
           months: [],

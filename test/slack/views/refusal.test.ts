@@ -37,6 +37,9 @@ describe('a refusal says why and what to do', () => {
       { code: 'retry_over', days: 7 },
       /more than 7 days ago, so it can no longer be retried\. Ask for it anew/,
     ],
+    [{ code: 'undo_over', hours: 48 }, /more than 48 hours ago.*Type `\/domain nameservers` with the ones/],
+    [{ code: 'undo_unknown' }, /not known, so I cannot set them back\. `\/domain nameservers` sets/],
+    [{ code: 'nothing_to_undo' }, /it changed no nameservers\./],
     [
       { code: 'retry_unanswered' },
       /^A request of this left and its answer never came, so it may have been carried out and is not asked for again\. Look at the domain service; if it was not, ask for it anew with `\/domain`\.$/,
@@ -61,6 +64,10 @@ describe('what is wrong with an input', () => {
     [{ field: 'address', code: 'too_many_lines', max: 10 }, /^Give at most 10 lines\.$/],
     [{ field: 'title', code: 'text_too_long', max: 255 }, /^Use at most 255 characters\.$/],
     [{ field: 'period', code: 'zone_rule', sentence: 'In the zone’s words.' }, /^In the zone’s words\.$/],
+    [
+      { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
+      /^The period must be a whole number of years from 1 to 10\. Change it\.$/,
+    ],
     [
       { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
       /^The mode HTTP goes over the JSON interface alone, and a title over the XML interface alone\. Leave/,

@@ -71,6 +71,8 @@ export function sampleOrder(
     claim: undefined,
     retryOf: undefined,
     earlierRequesters: [],
+    escalateAt: undefined,
+    isPrivate: false,
     deliveryId: 'command:1',
     createdAt: ASKED_AT,
     closedAt: undefined,

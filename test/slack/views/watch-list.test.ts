@@ -20,7 +20,10 @@ describe('what was not done on the watch list', () => {
       'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.',
     ],
     [{ code: 'own_lapse_request' }, 'You asked for this, so somebody else has to confirm it.'],
-    [{ code: 'invalid_name', issue: '“cafe” has no ending.' }, '“cafe” has no ending.'],
+    [
+      { code: 'invalid_name', issue: { code: 'no_ending', text: 'cafe', example: 'cafe.rest' } },
+      '“cafe” has no ending. Give the whole name, for example cafe.rest.',
+    ],
     [{ code: 'not_a_date', text: 'soon' }, '“soon” is not a date. Write it as 2027-03-01.'],
   ])('%j is told in words', (refusal, words) => {
     expect(formatWatchRefusal(refusal)).toBe(words);

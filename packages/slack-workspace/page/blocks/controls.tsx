@@ -25,6 +25,7 @@ export function Control(props: ControlProps) {
     case 'multi_users_select':
       return <ManyOf {...props} />;
     case 'static_select':
+    case 'users_select':
     case 'conversations_select':
       return <Select {...props} />;
     case 'file_input':

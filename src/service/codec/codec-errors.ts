@@ -1,6 +1,18 @@
+import { NOT_SENDABLE, type RequestIssue } from '../request-issue.ts';
+
 /** Input that an interface cannot carry. The client turns it into `invalid_input` with the activity's name. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
+  readonly issue: RequestIssue;
+
+  /**
+   * @param message for the log
+   * @param issue for people
+   */
+  constructor(message: string, issue: RequestIssue = NOT_SENDABLE) {
+    super(message);
+    this.issue = issue;
+  }
 }
 
 /**

@@ -20,14 +20,14 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** More than any honest answer to the questions that are asked here. */
+/** Answers to the questions that are asked here are far smaller. */
 const MAX_RESPONSE_BYTES = 32_768;
 const IDS = 65_536;
 
 /**
  * Asks one server: over UDP, and over TCP when the response does not fit. A response counts only when it comes from
- * the server that was asked, to the port that asked, with the id and the question that were sent; whatever else
- * arrives is passed over and the wait goes on.
+ * the server that was asked, to the port that asked, with the id and the question that were sent. Anything else that
+ * arrives is ignored, and the wait goes on.
  *
  * @throws the signal's reason when it is aborted.
  */

@@ -1,0 +1,38 @@
+// A resolver and nameserver as light as can be, in a process of its own. Every host has one address, every zone one
+// nameserver below it, and nothing has anything else.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+const HEADER_BYTES = 12;
+const TYPE = { A: 1, NS: 2 } as const;
+/** Points at the name of the question (RFC 1035, 4.1.4). */
+const QUESTION_NAME = Buffer.from([0xc0, HEADER_BYTES]);
+const ADDRESS = Buffer.from([127, 0, 0, 1]);
+const NAMESERVER = Buffer.concat([Buffer.from([3]), Buffer.from('ns1'), QUESTION_NAME]);
+
+function answer(question: Buffer): Buffer {
+  let end = HEADER_BYTES;
+  for (let length = question[end] ?? 0; length > 0; length = question[end] ?? 0) end += length + 1;
+  const type = question.readUInt16BE(end + 1);
+  const data = type === TYPE.A ? ADDRESS : type === TYPE.NS ? NAMESERVER : undefined;
+  const head = Buffer.from(question.subarray(0, end + 5));
+  // A response, authoritative, with recursion, without an error.
+  head.writeUInt16BE(0x8580, 2);
+  head.writeUInt16BE(data === undefined ? 0 : 1, 6);
+  head.writeUInt16BE(0, 8);
+  head.writeUInt16BE(0, 10);
+  if (data === undefined) return head;
+  const record = Buffer.alloc(10);
+  record.writeUInt16BE(type, 0);
+  record.writeUInt16BE(1, 2);
+  record.writeUInt32BE(300, 4);
+  record.writeUInt16BE(data.length, 8);
+  return Buffer.concat([head, QUESTION_NAME, record, data]);
+}
+
+const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 2 ** 20 });
+socket.on('message', (question, { port, address }) => socket.send(answer(question), port, address));
+socket.bind(0, '127.0.0.1');
+await once(socket, 'listening');
+process.on('disconnect', () => process.exit());
+process.send?.({ port: socket.address().port });

@@ -1,0 +1,119 @@
+import { Resolver } from 'node:dns/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createDnsClient } from '../../src/dns/client.ts';
+import { unseen } from '../../src/names/facts.ts';
+import { createDnsObserver } from '../../src/names/observe.ts';
+import { createLookPlanner, nextLook } from '../../src/names/schedule.ts';
+import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
+import { startProcess } from '../processes.ts';
+
+/*
+ * Names looked at in the DNS, as many at once as a process does. Beside as many questions a name by Node's own resolver,
+ * which asks for neither DS nor DNSKEY: it asks for other types instead. And a million names that are given their moments.
+ */
+
+const LEAST = 0.7;
+const AT_ONCE = 8;
+const PLANNED = 1_000_000;
+/** A million of anything takes more. */
+const FLAT_MB = 5;
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const amount = effort.quick ? 20 : 2_000;
+  const dns = await startProcess('dns.ts');
+  try {
+    const resolver = new Resolver();
+    resolver.setServers([`127.0.0.1:${dns.port}`]);
+    const client = createDnsClient({
+      servers: [{ address: '127.0.0.1', port: dns.port }],
+      mayConnect: () => true,
+    });
+    const now = () => new Date();
+    const observer = createDnsObserver({ dns: client, now, readCertificate: async () => unseen('stale') });
+    let next = 0;
+    const rate = async (look: (name: string) => Promise<unknown>): Promise<number> => {
+      const startedAt = performance.now();
+      const last = next + amount;
+      const one = async () => {
+        while (next < last) await look(`name-${next++}.bench`);
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, one));
+      return (amount * 1_000) / (performance.now() - startedAt);
+    };
+    const ours = (round: number) => {
+      progress(round < 0 ? 'warming up' : `round ${round + 1}`);
+      return rate(async (name) => {
+        const { facts } = await observer.observe(name);
+        if (facts.a?.state !== 'seen' || facts.parent_nameservers?.state !== 'seen')
+          throw new Error(`nothing was seen of ${name}`);
+      });
+    };
+    const theirs = () => rate((name) => askByHand(resolver, name));
+    await ours(-1);
+    await theirs();
+    yield {
+      row: 'observe',
+      what: `names looked at by DNS, ${AT_ONCE} at once`,
+      reference: "Node's resolver, as many questions",
+      unit: '/s',
+      ...(await inTurns(effort.rounds, ours, theirs)),
+      target: { of: 'ratio', kind: 'at least', value: LEAST },
+    };
+  } finally {
+    await dns.stop();
+  }
+  yield {
+    row: 'observe',
+    what: `memory taken by planning looks at ${PLANNED} names`,
+    reference: '',
+    unit: 'MB',
+    ours: [memoryOfPlanning(effort.quick ? 1_000 : PLANNED)],
+    theirs: [],
+    target: { of: 'ours', kind: 'at most', value: FLAT_MB },
+  };
+}
+
+/** Thirteen questions: what a look asks for of one name, once the nameservers above it are known. */
+async function askByHand(resolver: Resolver, name: string): Promise<void> {
+  const nothing = () => undefined;
+  await Promise.all([
+    resolver.resolveNs(name),
+    resolver.resolveNs(`parent.${name}`),
+    resolver.resolveSoa(name).catch(nothing),
+    resolver.resolve4(name),
+    resolver.resolve6(name).catch(nothing),
+    resolver.resolve4(`www.${name}`),
+    resolver.resolve6(`www.${name}`).catch(nothing),
+    resolver.resolveMx(name).catch(nothing),
+    resolver.resolveCaa(name).catch(nothing),
+    resolver.resolveTxt(name).catch(nothing),
+    resolver.resolveTxt(`_dmarc.${name}`).catch(nothing),
+    resolver.resolveSrv(name).catch(nothing),
+    resolver.resolvePtr(name).catch(nothing),
+  ]);
+}
+
+/** The most that the heap grew while names were given their moments one after the other, in megabytes. */
+function memoryOfPlanning(names: number): number {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const planner = createLookPlanner(() => ({ perHour: 100_000 }));
+  const now = new Date('2027-06-15T09:00:00Z');
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  let most = before;
+  for (let n = 0; n < names; n += 1) {
+    const endsAt = new Date(now.getTime() + (n % 700) * 86_400_000);
+    const name = { endsAt, guarded: false, inMotion: false, unsettled: false };
+    const due = nextLook('dns', name, now, (n % 1_000) / 1_000);
+    planner.reserve(`registry-${n % 100}`, false, due);
+    if (n % (names / 10) === 0) {
+      collect();
+      most = Math.max(most, process.memoryUsage().heapUsed);
+    }
+  }
+  return (most - before) / 2 ** 20;
+}
+
+export const observe: Row = { id: 'observe', seconds: 60, measure };

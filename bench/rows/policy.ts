@@ -1,0 +1,85 @@
+import { DEFAULT_APPROVAL_TASKS } from '../../src/orders/tasks.ts';
+import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import { type Bench, type Line, quantile, type Row } from '../measure.ts';
+
+/* What an order needs by a policy of a thousand rules, of which the last one fits. */
+
+const RULES = 1_000;
+const AT_MOST_MS = 1;
+const HOUR_MS = 3_600_000;
+
+const SETTINGS: PolicySettings = {
+  approvalTasks: DEFAULT_APPROVAL_TASKS,
+  approvers: ['U0APPROVER'],
+  approvalsRequired: 1,
+  ttlMs: 72 * HOUR_MS,
+  remindAfterMs: 4 * HOUR_MS,
+  escalateAfterMs: 24 * HOUR_MS,
+  escalateTo: [],
+};
+
+async function* measure({ effort }: Bench): AsyncGenerator<Line> {
+  const times = effort.quick ? 20 : 500;
+  for (const count of [1, 50]) {
+    const names = Array.from({ length: count }, (_, n) => `name-${n}.rest`);
+    const rules = Array.from({ length: RULES }, (_, n) => ruleNumber(n, n === RULES - 1));
+    const policy: Policy = { version: 1, rules };
+    const order = { task: 'renew', names, requester: 'U0PERSON', usesTeamAccount: false };
+    const facts = factsOf(names);
+    const once = (): number => {
+      const startedAt = performance.now();
+      const { demand } = evaluate(policy, SETTINGS, order, facts);
+      const took = performance.now() - startedAt;
+      if (demand.requirements[0]?.needed !== 2) throw new Error('the last rule did not decide');
+      return took;
+    };
+    for (let n = 0; n < times; n += 1) once();
+    yield {
+      row: 'policy',
+      what: `${RULES} rules evaluated for ${count === 1 ? 'one name' : `${count} names`}`,
+      reference: '',
+      unit: 'ms',
+      ours: Array.from({ length: effort.rounds }, () => quantile(Array.from({ length: times }, once), 0.5)),
+      theirs: [],
+      ...(count === 1 ? { target: { of: 'ours', kind: 'at most', value: AT_MOST_MS } } : {}),
+    };
+  }
+}
+
+/** Rules differ in what does not fit: the name, the tag, who asks, the amount. */
+function ruleNumber(n: number, fits: boolean): PolicyRule {
+  const narrow = [
+    { names: [`*.zone-${n}.rest`] },
+    { names: [`tag:client-${n}`] },
+    { names: ['*'], by: [`U0OTHER${n}`] },
+    { names: ['*'], over: { currency: 'EUR', minor: 100_000_000 } },
+  ][n % 4];
+  return {
+    name: `rule ${n}`,
+    tasks: ['renew'],
+    names: ['*'],
+    by: [],
+    over: undefined,
+    decision: 'approve',
+    approvers: ['U0APPROVER', 'S0FINANCE'],
+    needed: 2,
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
+    ...(fits ? {} : narrow),
+  };
+}
+
+function factsOf(names: readonly string[]): PolicyFacts {
+  return {
+    task: { effect: 'charge', risk: 'none' },
+    tags: new Map(names.map((name) => [name, ['brand']])),
+    groups: new Map([['S0FINANCE', new Set(['U0FINANCE'])]]),
+    prices: new Map(names.map((name) => [name, { currency: 'EUR', minor: 1_200 }])),
+  };
+}
+
+export const policy: Row = { id: 'policy', seconds: 10, measure };

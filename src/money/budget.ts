@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { Amount } from './amount.ts';
+import type { OrderCost } from './prices.ts';
+
+/*
+ * Budgets: what the team wants to spend at most in a month or a year, on all names or on those of a tag. Pure arithmetic on
+ * minor units; sums are bigints, so that none is ever rounded.
+ */
+
+export const BUDGET_SPANS = ['month', 'year'] as const;
+export type BudgetSpan = (typeof BUDGET_SPANS)[number];
+
+export interface Budget {
+  readonly id: string;
+  /** Of which names; undefined for all. */
+  readonly tag: string | undefined;
+  readonly span: BudgetSpan;
+  readonly amount: Amount;
+}
+
+/** The month (`2026-11`) or year (`2026`) of a budget that a day belongs to. @param day YYYY-MM-DD */
+export function periodOf(span: BudgetSpan, day: string): string {
+  return day.slice(0, span === 'month' ? 7 : 4);
+}
+
+/** What one name of an order takes out of the budgets. */
+export interface ReservedItem {
+  readonly n: number;
+  /** Undefined: the price is not known, so nothing is counted. */
+  readonly amount: Amount | undefined;
+  readonly tags: readonly string[];
+}
+
+/** What an order takes out of the budgets from its last approval on. */
+export interface Reservation {
+  readonly teamId: string;
+  /** YYYY-MM-DD in UTC: decides in which month and year it counts. */
+  readonly day: string;
+  readonly items: readonly ReservedItem[];
+  /** An admin agreed: it is reserved although a budget does not have as much. */
+  readonly mayExceed: boolean;
+}
+
+/** Reserves what an order costs, name by name. Names are in the sequence of the order's items. */
+export function reservationOf(
+  cost: OrderCost,
+  {
+    teamId,
+    day,
+    tagsOf,
+  }: {
+    readonly teamId: string;
+    readonly day: string;
+    readonly tagsOf: (name: string) => readonly string[];
+  },
+): Reservation {
+  const items = cost.names.map(({ name, quote }, index) => ({
+    n: index + 1,
+    amount: quote?.amount,
+    tags: tagsOf(name),
+  }));
+  return { teamId, day, items, mayExceed: false };
+}
+
+/** What a reservation takes out of a budget. Amounts of another currency are not counted against it. */
+export function takenFrom({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
+  return items.reduce((sum, { amount, tags }) => {
+    const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
+    return counts ? sum + BigInt(amount.minor) : sum;
+  }, 0n);
+}
+
+/** How a budget stands in one month or year. */
+export interface BudgetStanding {
+  readonly budget: Budget;
+  readonly period: string;
+  /** Spent: names whose order was carried out. */
+  readonly booked: bigint;
+  /** Approved, and not carried out yet, or nobody knows whether it was. */
+  readonly reserved: bigint;
+}
+
+/** A budget that an order takes something out of. */
+export interface BudgetShare extends BudgetStanding {
+  readonly takes: bigint;
+}
+
+/** The budgets that a reservation takes something out of. */
+export function sharesOf(standings: readonly BudgetStanding[], reservation: Reservation): BudgetShare[] {
+  return standings
+    .map((standing) => ({ ...standing, takes: takenFrom(standing.budget, reservation) }))
+    .filter(({ takes }) => takes > 0n);
+}
+
+/** What is left of a budget before an order takes its share; below zero when it is exceeded already. */
+export function leftOf({ budget, booked, reserved }: BudgetStanding): bigint {
+  return BigInt(budget.amount.minor) - booked - reserved;
+}
+
+/** By how much an order exceeds a budget, as it is kept with what happens to the order. */
+export interface Shortfall {
+  /** Null for the budget of all names. */
+  readonly tag: string | null;
+  readonly period: string;
+  readonly currency: string;
+  /** What was left of the budget. */
+  readonly leftMinor: number;
+  /** What the order takes. */
+  readonly takesMinor: number;
+}
+
+/** The budgets that do not have as much as an order takes. */
+export function shortfallsOf(shares: readonly BudgetShare[]): Shortfall[] {
+  return shares
+    .filter((share) => share.takes > leftOf(share))
+    .map((share) => ({
+      tag: share.budget.tag ?? null,
+      period: share.period,
+      currency: share.budget.amount.currency,
+      leftMinor: exactNumber(leftOf(share)),
+      takesMinor: exactNumber(share.takes),
+    }));
+}
+
+/** A sum of minor units as a number. @throws {RangeError} when a number does not hold it exactly */
+export function exactNumber(minor: bigint): number {
+  const number = Number(minor);
+  if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');
+  return number;
+}
+
+const detail = z.object({
+  overBudget: z.array(
+    z.object({
+      tag: z.string().nullable(),
+      period: z.string(),
+      currency: z.string(),
+      leftMinor: z.int(),
+      takesMinor: z.int(),
+    }),
+  ),
+  admins: z.array(z.string()).catch([]),
+});
+
+/** What the detail of an order's event says of budgets that it exceeds; undefined where it exceeds none. */
+export function overBudgetInDetail(
+  eventDetail: unknown,
+): { readonly over: readonly Shortfall[]; readonly admins: readonly string[] } | undefined {
+  const found = detail.safeParse(eventDetail).data;
+  return found === undefined || found.overBudget.length === 0
+    ? undefined
+    : { over: found.overBudget, admins: found.admins };
+}

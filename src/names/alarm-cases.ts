@@ -1,0 +1,62 @@
+import { type Alarm, type AlarmChange, type AlarmRefusal, escalate, sayOurs } from './alarm.ts';
+import type { AlarmStore } from './ports.ts';
+
+/** What people make of alarms. */
+export interface Alarms {
+  find(id: string): Promise<Alarm | undefined>;
+  /** The latest first. */
+  ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  /** A person says that a change is the team's own. */
+  sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<AlarmChange>;
+  /** A person has the name's owner, the approvers and the admins told. */
+  escalate(id: string, by: string): Promise<AlarmChange>;
+}
+
+/** What {@link createAlarms} works with. */
+export interface AlarmDeps {
+  readonly store: AlarmStore;
+  readonly isGuarded: (name: string) => Promise<boolean>;
+  /** The name is with another registrar, and that is right: its dates are believed from now on. */
+  readonly trustRegistrar: (name: string) => Promise<void>;
+  /** An alarm has changed: Slack has to be told. */
+  readonly changed: (id: string) => void;
+  readonly now: () => Date;
+}
+
+const NOT_FOUND: AlarmRefusal = { code: 'no_such_alarm' };
+
+/** Joins what is pure with the store. */
+export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }: AlarmDeps): Alarms {
+  /** Whoever is slower reads again: what both did is decided by the one that came first. */
+  async function change(id: string, decide: (alarm: Alarm) => AlarmChange): Promise<AlarmChange> {
+    for (;;) {
+      const before = await store.find(id);
+      if (before === undefined) return { ok: false, refusal: NOT_FOUND };
+      const decided = decide(before);
+      if (!decided.ok) return decided;
+      if (await store.change(before, decided.alarm, now())) {
+        changed(id);
+        return decided;
+      }
+    }
+  }
+
+  return {
+    find: store.find,
+    ofName: store.ofName,
+    async sayOurs(id, said) {
+      const name = (await store.find(id))?.name;
+      const guarded = name !== undefined && (await isGuarded(name));
+      const outcome = await change(id, (alarm) => sayOurs(alarm, said, guarded));
+      if (outcome.ok && outcome.alarm.state === 'explained' && isOfTransfer(outcome.alarm)) {
+        await trustRegistrar(outcome.alarm.name);
+      }
+      return outcome;
+    },
+    escalate: (id, by) => change(id, (alarm) => escalate(alarm, by)),
+  };
+}
+
+function isOfTransfer({ kind }: Alarm): boolean {
+  return kind === 'registrar' || kind === 'pending_transfer';
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './alarms.ts';
+import type { FactName, FactValue } from './facts.ts';
+
+/*
+ * An alarm: a change of a name that no order explains, and what people make of it. Pure; the store commits every change by
+ * compare-and-swap on `version`.
+ */
+
+export const ALARM_STATES = ['raised', 'explained', 'escalated'] as const;
+export type AlarmState = (typeof ALARM_STATES)[number];
+
+/** What a look has raised. */
+export interface NewAlarm {
+  readonly id: string;
+  /** In ASCII. */
+  readonly name: string;
+  readonly kind: AlarmKind;
+  readonly fact: FactName;
+  readonly before: FactValue;
+  readonly after: FactValue;
+  readonly expiry: NameEvent['expiry'];
+  /** It happened between these two moments. */
+  readonly lastSeenBefore: Date;
+  readonly firstSeenAfter: Date;
+  /** When a second look had shown it. */
+  readonly raisedAt: Date;
+  /** Orders that were looked at, the latest first. */
+  readonly orders: readonly UnfitOrder[];
+}
+
+/** An alarm as it stands. */
+export interface Alarm extends NewAlarm {
+  readonly version: number;
+  readonly state: AlarmState;
+  /** Who said first that the change is ours, where another person has to say so too. */
+  readonly proposed: { readonly by: string; readonly reason: string } | undefined;
+  readonly explained: { readonly by: string; readonly reason: string } | undefined;
+  readonly escalatedBy: string | undefined;
+  /** Where its message stands; undefined while nobody was told. */
+  readonly message: { readonly channelId: string; readonly ts: string } | undefined;
+  /** What Slack was told of it besides the message. */
+  readonly told: readonly string[];
+  readonly failedAttempts: number;
+}
+
+/** Why something is not done for a person about an alarm. */
+export type AlarmRefusal =
+  | { readonly code: 'no_such_alarm' }
+  /** Somebody has said already whose change it is. */
+  | { readonly code: 'explained_already'; readonly by: string }
+  | { readonly code: 'escalated_already'; readonly by: string }
+  /** A guarded name needs the word of another person. */
+  | { readonly code: 'needs_another_person' };
+
+export type AlarmChange =
+  | { readonly ok: true; readonly alarm: Alarm }
+  | { readonly ok: false; readonly refusal: AlarmRefusal };
+
+const MAX_ORDERS = 10;
+
+/** The alarms of one look. Locks that go together are one. */
+export function newAlarms(name: string, raised: readonly RaisedAlarm[], at: Date): NewAlarm[] {
+  const [first, ...others] = raised.filter(({ event }) => event.kind === 'lock_gone');
+  const locks =
+    first === undefined
+      ? []
+      : [
+          {
+            ...first,
+            event: {
+              ...first.event,
+              after: [first, ...others].flatMap(({ event }) => event.after).sort(),
+            },
+          },
+        ];
+  return [...raised.filter(({ event }) => event.kind !== 'lock_gone'), ...locks].map(({ event, orders }) => {
+    const { kind, fact, before, after, expiry, lastSeenBefore, firstSeenAfter } = event;
+    const change = { kind, fact, before, after, expiry, lastSeenBefore, firstSeenAfter };
+    return { id: randomUUID(), name, ...change, raisedAt: at, orders: orders.slice(0, MAX_ORDERS) };
+  });
+}
+
+/** A person says that a change is the team's own. A guarded name needs two persons who say so. */
+export function sayOurs(
+  alarm: Alarm,
+  said: { readonly by: string; readonly reason: string },
+  isGuarded: boolean,
+): AlarmChange {
+  if (alarm.explained !== undefined) {
+    return { ok: false, refusal: { code: 'explained_already', by: alarm.explained.by } };
+  }
+  if (isGuarded && alarm.proposed === undefined) {
+    return { ok: true, alarm: { ...alarm, proposed: said } };
+  }
+  if (isGuarded && alarm.proposed?.by === said.by) {
+    return { ok: false, refusal: { code: 'needs_another_person' } };
+  }
+  return { ok: true, alarm: { ...alarm, state: 'explained', explained: said } };
+}
+
+/** A person has the name's owner, the approvers and the admins told. It is done once. */
+export function escalate(alarm: Alarm, by: string): AlarmChange {
+  if (alarm.explained !== undefined) {
+    return { ok: false, refusal: { code: 'explained_already', by: alarm.explained.by } };
+  }
+  if (alarm.escalatedBy !== undefined) {
+    return { ok: false, refusal: { code: 'escalated_already', by: alarm.escalatedBy } };
+  }
+  return { ok: true, alarm: { ...alarm, state: 'escalated', escalatedBy: by } };
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
+import { parseDomainName } from '../zones/names.ts';
+import type { ZoneIssue } from '../zones/zone-issue.ts';
+import { MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
+
+/*
+ * Owners, tags, channels and notes as CSV with a header. A column that is missing leaves what stands there, an empty cell
+ * clears it.
+ */
+
+/** What a row sets; kept between the dry run and its application. */
+export const importRow = z.object({
+  name: z.string(),
+  change: z.object({
+    owner: z.string().nullable().exactOptional(),
+    tags: z.array(z.string()).exactOptional(),
+    channel: z.string().nullable().exactOptional(),
+    note: z.string().nullable().exactOptional(),
+  }),
+});
+export type ImportRow = z.infer<typeof importRow>;
+
+/** What is wrong with a line; all of the file stays out. */
+export type ImportIssue =
+  | {
+      readonly line: number;
+      readonly code: 'not_csv' | 'empty' | 'no_name_column' | 'not_a_person' | 'not_a_channel' | 'long_note';
+    }
+  | { readonly line: number; readonly code: 'too_many'; readonly limit: number }
+  | { readonly line: number; readonly code: 'unknown_column'; readonly column: string }
+  | { readonly line: number; readonly code: 'invalid_name'; readonly issue: ZoneIssue }
+  | { readonly line: number; readonly code: 'repeated'; readonly name: string }
+  | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
+
+const SET_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
+/** In the file that is handed out, and not set by people. */
+const READ_ONLY: readonly string[] = ['expires', 'registrar'];
+const MAX_ROWS = 5_000;
+
+export type ReadImport =
+  | { readonly ok: true; readonly rows: readonly ImportRow[] }
+  | { readonly ok: false; readonly issues: readonly ImportIssue[] };
+
+/** Reads a file as a whole: one bad line keeps all of it out. */
+export function readImport(text: string): ReadImport {
+  let records: readonly CsvRecord[];
+  try {
+    records = parseCsv(text);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error;
+    return { ok: false, issues: [{ line: typeof lines === 'number' ? lines : 1, code: 'not_csv' }] };
+  }
+  const [header, ...lines] = records;
+  if (header === undefined || lines.length === 0) return { ok: false, issues: [{ line: 1, code: 'empty' }] };
+  if (lines.length > MAX_ROWS) return { ok: false, issues: [{ line: 1, code: 'too_many', limit: MAX_ROWS }] };
+  const columns = header.cells.map((cell) => cell.toLowerCase());
+  const issues = headerIssues(columns, header.line);
+  if (issues.length > 0) return { ok: false, issues };
+  const rows = new Map<string, ImportRow>();
+  for (const { line, cells } of lines) {
+    const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
+    if ('issues' in read) issues.push(...read.issues);
+    else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
+    else rows.set(read.name, read);
+  }
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, rows: [...rows.values()] };
+}
+
+function headerIssues(columns: readonly string[], line: number): ImportIssue[] {
+  const known: readonly string[] = ['name', ...SET_COLUMNS, ...READ_ONLY];
+  return [
+    ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
+    ...columns
+      .filter((column) => !known.includes(column))
+      .map((column) => ({ line, code: 'unknown_column', column }) as const),
+  ];
+}
+
+function readRow(
+  cells: ReadonlyMap<string, string>,
+  line: number,
+): ImportRow | { readonly issues: readonly ImportIssue[] } {
+  const issues: ImportIssue[] = [];
+  const name = parseDomainName(cells.get('name') ?? '');
+  if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
+  const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
+  const tags = readTags(cells.get('tags') ?? '');
+  if (!tags.ok) issues.push(...tags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
+  if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
+    issues.push({ line, code: 'not_a_person' });
+  if (channel !== undefined && !/^([CG][A-Z0-9]{2,})?$/.test(channel))
+    issues.push({ line, code: 'not_a_channel' });
+  if (note !== undefined && note.length > MAX_NOTE) issues.push({ line, code: 'long_note' });
+  if (!name.ok || !tags.ok || issues.length > 0) return { issues };
+  return {
+    name: name.value.ascii,
+    change: {
+      ...(owner === undefined ? {} : { owner: owner || null }),
+      ...(cells.has('tags') ? { tags: [...tags.tags] } : {}),
+      ...(channel === undefined ? {} : { channel: channel || null }),
+      ...(note === undefined ? {} : { note: note.replace(/\s+/g, ' ') || null }),
+    },
+  };
+}

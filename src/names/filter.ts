@@ -1,0 +1,147 @@
+import { NONE } from './portfolio.ts';
+
+/*
+ * What people type to find names of the portfolio. Kinds are combined by AND, several of one kind by OR.
+ */
+
+/** What is looked for; an empty list or undefined asks for nothing. */
+export interface NameFilter {
+  readonly tags: readonly string[];
+  /** As they were typed: an id, a name, `me`. */
+  readonly owners: readonly string[];
+  readonly zones: readonly string[];
+  readonly registrars: readonly string[];
+  /** Parts of the name or of the note. */
+  readonly texts: readonly string[];
+  /** Ends within so many days, or has ended. */
+  readonly expiresWithin: number | undefined;
+  /** Ends after so many days. */
+  readonly expiresAfter: number | undefined;
+  /** Neither a website nor mail is seen on it. */
+  readonly unused: boolean;
+  readonly sort: NameSort;
+}
+
+const NAME_SORTS = ['expiry', '-expiry', 'name', '-name'] as const;
+export type NameSort = (typeof NAME_SORTS)[number];
+
+/** The kinds of filter that take a value after a colon. */
+export const FILTER_KEYS = ['tag', 'owner', 'zone', 'registrar', 'sort'] as const;
+type FilterKey = (typeof FILTER_KEYS)[number];
+
+/** What is wrong with a filter. */
+export type FilterIssue =
+  | { readonly code: 'unknown_filter'; readonly key: string; readonly word: string }
+  | { readonly code: 'no_value'; readonly key: FilterKey }
+  | { readonly code: 'not_days'; readonly word: string }
+  | { readonly code: 'unknown_sort'; readonly value: string }
+  | { readonly code: 'too_long' };
+
+/** A filter travels in a button's value, which Slack limits to 2,000 characters. */
+const MAX_FILTER = 800;
+const MAX_DAYS = 36_500;
+
+type ListKey = 'tags' | 'owners' | 'zones' | 'registrars';
+const LISTS: Readonly<Record<Exclude<FilterKey, 'sort'>, ListKey>> = {
+  tag: 'tags',
+  owner: 'owners',
+  zone: 'zones',
+  registrar: 'registrars',
+};
+
+export type ReadFilter =
+  | { readonly ok: true; readonly filter: NameFilter }
+  | { readonly ok: false; readonly issues: readonly FilterIssue[] };
+
+/** Finds every name. */
+export const EVERY_NAME: NameFilter = {
+  tags: [],
+  owners: [],
+  zones: [],
+  registrars: [],
+  texts: [],
+  expiresWithin: undefined,
+  expiresAfter: undefined,
+  unused: false,
+  sort: 'expiry',
+};
+
+/** Reads a filter as it is typed: `tag:brand expiring<60 "sandbox registrar"`. */
+export function readFilter(text: string): ReadFilter {
+  if (text.length > MAX_FILTER) return { ok: false, issues: [{ code: 'too_long' }] };
+  const issues: FilterIssue[] = [];
+  let filter = EVERY_NAME;
+  for (const word of wordsOf(text)) {
+    const read = readWord(filter, word);
+    if ('issue' in read) issues.push(read.issue);
+    else filter = read.filter;
+  }
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, filter };
+}
+
+/** Words, of which a quoted part is one: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
+function wordsOf(text: string): string[] {
+  return [...text.replace(/[“”„]/g, '"').matchAll(/(?:"[^"]*"?|[^\s"])+/g)]
+    .map(([word]) => word.replaceAll('"', '').trim())
+    .filter((word) => word !== '');
+}
+
+function readWord(
+  filter: NameFilter,
+  word: string,
+): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
+  const lower = word.toLowerCase();
+  if (lower === 'unused') return { filter: { ...filter, unused: true } };
+  if (lower === 'expired') return { filter: { ...filter, expiresWithin: 0 } };
+  const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
+  if (days !== null) return readDays(filter, word, days[1] ?? '', days[2] ?? '');
+  const at = word.search(/[:=<>]/);
+  if (at < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
+  const key = lower.slice(0, at);
+  const known = FILTER_KEYS.find((each) => each === key || `${each}s` === key);
+  if (known === undefined) return { issue: { code: 'unknown_filter', key, word } };
+  const values = word
+    .slice(at + 1)
+    .split(',')
+    .map((value) => value.trim())
+    .filter((value) => value !== '');
+  const [first] = values;
+  if (first === undefined) return { issue: { code: 'no_value', key: known } };
+  if (known === 'sort') return readSort(filter, first);
+  const list = LISTS[known];
+  return { filter: { ...filter, [list]: [...filter[list], ...values.map((value) => clean(known, value))] } };
+}
+
+function clean(key: FilterKey, value: string): string {
+  switch (key) {
+    case 'tag':
+      return value.replace(/^#/, '').toLowerCase();
+    case 'zone':
+      return value.replace(/^[*.]+/, '').toLowerCase();
+    default:
+      return value;
+  }
+}
+
+function readDays(
+  filter: NameFilter,
+  word: string,
+  sign: string,
+  value: string,
+): ReturnType<typeof readWord> {
+  const days = /^\d{1,5}d?$/.test(value.trim()) ? Number.parseInt(value, 10) : Number.NaN;
+  if (!(days <= MAX_DAYS)) return { issue: { code: 'not_days', word } };
+  return {
+    filter: sign.startsWith('>') ? { ...filter, expiresAfter: days } : { ...filter, expiresWithin: days },
+  };
+}
+
+function readSort(filter: NameFilter, value: string): ReturnType<typeof readWord> {
+  const sort = NAME_SORTS.find((each) => each === value.toLowerCase());
+  return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
+}
+
+/** Whether a value stands for names that have none. */
+export function isNone(value: string): boolean {
+  return value.toLowerCase() === NONE;
+}

@@ -1,0 +1,44 @@
+import type { Order } from '../orders/order.ts';
+import type { FormerNameServers } from '../orders/undo.ts';
+import type { FactName, FactValue } from './facts.ts';
+import type { NameHistory } from './history.ts';
+import { askedNameServers } from './name-orders.ts';
+
+/** What is delegated, the registry's own word first. */
+const DELEGATION: readonly FactName[] = ['registry_nameservers', 'parent_nameservers', 'nameservers'];
+
+/** The nameservers of a name, as they count now; undefined when nobody has seen them. */
+export function currentNameServers(history: NameHistory): FactValue | undefined {
+  return DELEGATION.map((fact) => history[fact]?.current?.value).find(isFilled);
+}
+
+/** The nameservers that a name had at a moment. */
+function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
+  return DELEGATION.map((fact) => {
+    const { current, past = [] } = history[fact] ?? {};
+    const values = current === undefined ? past : [current, ...past];
+    return values.find(({ firstSeen }) => firstSeen <= at)?.value;
+  }).find(isFilled);
+}
+
+/**
+ * What an order that has changed nameservers found.
+ *
+ * @param atAsking as they were when it was asked for; undefined when nobody knew.
+ */
+export function formerNameServers(
+  order: Order,
+  history: NameHistory | undefined,
+  atAsking: FactValue | undefined,
+): FormerNameServers {
+  const sentAt = order.items[0]?.sentAt ?? order.createdAt;
+  const before = (history && nameServersAt(history, sentAt)) ?? atAsking;
+  if (!isFilled(before)) return { kind: 'unknown' };
+  const asked = new Set(askedNameServers(order));
+  const isSame = asked.size === before.length && before.every((host) => asked.has(host));
+  return isSame ? { kind: 'same' } : { kind: 'known', nameServers: before };
+}
+
+function isFilled(value: FactValue | undefined): value is FactValue {
+  return value !== undefined && value.length > 0;
+}

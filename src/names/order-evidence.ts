@@ -1,0 +1,174 @@
+import { isDemoContext } from '../accounts/account.ts';
+import type { Evidence } from '../orders/evidence.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
+import type { RdapClient, RdapFound } from '../rdap/client.ts';
+import type { NameOrder } from './alarms.ts';
+import type { FactName, FactValue } from './facts.ts';
+import type { NameHistory } from './history.ts';
+import { askedNameServers } from './name-orders.ts';
+
+/*
+ * What the looks at a name prove of an order whose answer was lost. Only what can have no other cause is proof: the
+ * registry showed something else before the request left, shows what was asked for now, over https, and nothing else that
+ * the bot knows of can have done it.
+ */
+
+/** What a task did, as its record and the looks before it show. */
+export type ProofCode = 'nameservers_set' | 'transferred' | 'deleted' | 'restored';
+
+export interface ProofInput {
+  readonly order: Pick<Order, 'id' | 'task' | 'input'>;
+  readonly sentAt: Date;
+  /** The registry’s record now. */
+  readonly record: RdapFound;
+  readonly history: NameHistory;
+  /** What was done about the name, this order among it. */
+  readonly orders: readonly NameOrder[];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** The registry's clock may be behind ours by this much. */
+const SKEW_MS = 5 * MINUTE_MS;
+/** What was last seen longer before the request than this may have changed in between. */
+const SEEN_BEFORE_MS = 9 * DAY_MS;
+const TRANSFER_MS = 21 * DAY_MS;
+const DELETED: readonly string[] = ['redemption period', 'pending delete'];
+
+/** What the record proves; undefined when it proves nothing. */
+export function proofOf({ order, sentAt, record, history, orders }: ProofInput): ProofCode | undefined {
+  if (!record.secure) return undefined;
+  const before = (fact: FactName) => seenBefore(history, fact, sentAt);
+  const hasOtherCause = (since: Date) =>
+    orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
+  switch (order.task) {
+    case 'nameservers': {
+      const was = before('registry_nameservers');
+      const asked = askedNameServers(order) ?? [];
+      if (was === undefined || asked.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
+      return !isSameSet(was.value, asked) && isSameSet(record.nameServers, asked)
+        ? 'nameservers_set'
+        : undefined;
+    }
+    case 'transfer':
+      return isTransferred(order, sentAt, record, before('registrar')) ? 'transferred' : undefined;
+    case 'delete': {
+      const was = before('statuses');
+      const at = record.deletedAt?.getTime() ?? Number.NaN;
+      // A name that has come to its end is deleted by itself.
+      const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
+      const isEarly = record.expiresAt.getTime() > sentAt.getTime() + HOUR_MS;
+      if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
+      return isOfThen && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
+    }
+    case 'restore': {
+      const was = before('statuses');
+      const registrar = before('registrar')?.value;
+      if (was === undefined || !isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
+      // A name that was released and taken by somebody else is not deleted either.
+      const isSameName =
+        record.registeredAt !== undefined && record.registeredAt < was.firstSeen && isOf(registrar, record);
+      return isSameName && !isDeleted(record.statuses) ? 'restored' : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A transfer by somebody else does not come with the nameservers that were asked for. */
+function isTransferred(
+  order: Pick<Order, 'task' | 'input'>,
+  sentAt: Date,
+  record: RdapFound,
+  registrar: Seen | undefined,
+): boolean {
+  const asked = askedNameServers(order) ?? [];
+  const at = record.transferredAt?.getTime() ?? Number.NaN;
+  const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + TRANSFER_MS;
+  return (
+    registrar !== undefined &&
+    !isOf(registrar.value, record) &&
+    isOfThen &&
+    asked.length > 0 &&
+    isSameSet(record.nameServers, asked)
+  );
+}
+
+interface Seen {
+  readonly value: FactValue;
+  readonly firstSeen: Date;
+  readonly lastSeen: Date;
+}
+
+/** The value that was seen last before a moment, not too long before it. */
+function seenBefore(history: NameHistory, fact: FactName, moment: Date): Seen | undefined {
+  const { current, past = [] } = history[fact] ?? {};
+  const values = current === undefined ? past : [current, ...past];
+  const found = values.find(({ firstSeen }) => firstSeen < moment);
+  if (found === undefined) return undefined;
+  // A value that counts still while the change waits for its second look was seen until then at the latest.
+  const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
+  return moment.getTime() - lastSeen.getTime() <= SEEN_BEFORE_MS ? { ...found, lastSeen } : undefined;
+}
+
+/** Whether a record names the registrar that a fact has; without a name on either side nobody can say that it differs. */
+function isOf(registrar: FactValue | undefined, { registrar: now }: RdapFound): boolean {
+  const was = registrar?.find((text) => text.startsWith('name:'))?.slice('name:'.length);
+  return was === undefined || now === undefined || comparable(was) === comparable(now);
+}
+
+function comparable(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+function isDeleted(statuses: readonly string[]): boolean {
+  return statuses.some((status) => DELETED.includes(status));
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  const set = new Set(one);
+  return set.size === new Set(other).size && other.every((text) => set.has(text));
+}
+
+/** What {@link createEvidenceLook} works with. */
+export interface EvidenceLookDeps {
+  readonly rdap: Pick<RdapClient, 'lookup'>;
+  readonly historyOf: (name: string) => Promise<NameHistory | undefined>;
+  readonly ordersOf: (name: string) => Promise<readonly NameOrder[]>;
+  /** What the watch list tells of it, where the looks prove nothing. */
+  readonly otherwise: (order: Order, item: OrderItem) => Promise<Evidence>;
+}
+
+const LOOKUP_MS = 30_000;
+const PROVABLE: ReadonlySet<Order['task']> = new Set(['nameservers', 'transfer', 'delete', 'restore']);
+
+const SEEN: Readonly<Record<ProofCode, string>> = {
+  nameservers_set:
+    'The registry shows the nameservers asked for. It showed others before this was sent, and no other order asked for them.',
+  transferred:
+    'The registry shows a transfer since this was sent, to another registrar than before, with the nameservers asked for.',
+  deleted: 'The registry shows the name deleted when this was sent, before its end.',
+  restored:
+    'The registry showed the name deleted before this was sent. It shows the same registration without that now.',
+};
+
+/** Looks for proof in what was seen of the name, then for what else public records tell. */
+export function createEvidenceLook(deps: EvidenceLookDeps) {
+  return async (order: Order, item: OrderItem): Promise<Evidence> => {
+    const { name, sentAt } = item;
+    // The names of the demo system are not those of the registries.
+    if (sentAt !== undefined && PROVABLE.has(order.task) && !isDemoContext(order.account.context)) {
+      const [history, orders, record] = await Promise.all([
+        deps.historyOf(name),
+        deps.ordersOf(name),
+        deps.rdap.lookup(name, AbortSignal.timeout(LOOKUP_MS)),
+      ]);
+      if (history !== undefined && record.kind === 'found') {
+        const proof = proofOf({ order, sentAt, record, history, orders });
+        if (proof !== undefined) return { kind: 'done', seen: SEEN[proof] };
+      }
+    }
+    return deps.otherwise(order, item);
+  };
+}

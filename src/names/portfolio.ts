@@ -1,0 +1,107 @@
+/*
+ * Whose a name is and how the team deals with it: what people set themselves, beside what registries and the DNS show.
+ */
+
+/** What people have set for a watched name. */
+export interface NameDetails {
+  /** Slack user id. */
+  readonly owner: string | undefined;
+  /** In lower case, sorted, each once. */
+  readonly tags: readonly string[];
+  /** Where its reminders and alarms go, instead of the common channel. */
+  readonly channel: string | undefined;
+  readonly note: string | undefined;
+}
+
+/** What is to be set; a field that is left out stays, `null` clears it. */
+export interface DetailsChange {
+  readonly owner?: string | null;
+  readonly tags?: readonly string[];
+  /** Beside {@link DetailsChange.tags} for several names: the others of each name stay. */
+  readonly addTags?: readonly string[];
+  readonly removeTags?: readonly string[];
+  readonly channel?: string | null;
+  readonly note?: string | null;
+}
+
+/** Names with this tag are looked at every few hours, and their alarms need two people. */
+export const GUARDED = 'guarded';
+/** In a filter it stands for names without any, so that no tag can be called so. */
+export const NONE = 'none';
+
+export const MAX_TAGS = 20;
+const MAX_TAG = 40;
+export const MAX_NOTE = 500;
+/** Letters and digits of any script, and what joins words. */
+const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
+
+/** What is wrong with tags. */
+export type TagIssue =
+  | { readonly code: 'not_a_tag' | 'long_tag'; readonly tag: string }
+  | { readonly code: 'reserved_tag'; readonly tag: string }
+  | { readonly code: 'too_many_tags' };
+
+/** Reads tags as people type them: parted by commas or blanks, with or without `#`. */
+export function readTags(
+  text: string,
+):
+  | { readonly ok: true; readonly tags: readonly string[] }
+  | { readonly ok: false; readonly issues: readonly TagIssue[] } {
+  const words = text
+    .split(/[\s,;]+/)
+    .map((word) => word.replace(/^#/, '').normalize('NFC').toLowerCase())
+    .filter((word) => word !== '');
+  const tags = sortedTags(words);
+  const issues = tags.flatMap((tag): TagIssue[] => {
+    if (tag === NONE) return [{ code: 'reserved_tag', tag }];
+    if (tag.length > MAX_TAG) return [{ code: 'long_tag', tag }];
+    return TAG.test(tag) ? [] : [{ code: 'not_a_tag', tag }];
+  });
+  if (tags.length > MAX_TAGS) issues.push({ code: 'too_many_tags' });
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, tags };
+}
+
+function sortedTags(tags: readonly string[]): string[] {
+  return [...new Set(tags)].sort();
+}
+
+/** The details after a change. */
+export function changedDetails(before: NameDetails, change: DetailsChange): NameDetails {
+  const kept = <T>(given: T | null | undefined, stands: T | undefined): T | undefined =>
+    given === undefined ? stands : (given ?? undefined);
+  const removed = new Set(change.removeTags ?? []);
+  const tags = [...(change.tags ?? before.tags), ...(change.addTags ?? [])];
+  return {
+    owner: kept(change.owner, before.owner),
+    tags: sortedTags(tags.filter((tag) => !removed.has(tag))),
+    channel: kept(change.channel, before.channel),
+    note: kept(change.note, before.note),
+  };
+}
+
+/** Whether two say the same. */
+export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
+  return (
+    a.owner === b.owner &&
+    a.channel === b.channel &&
+    a.note === b.note &&
+    a.tags.length === b.tags.length &&
+    a.tags.every((tag, index) => tag === b.tags[index])
+  );
+}
+
+/**
+ * Tags that decide about orders and would be changed: whoever may not decide may not change them either. That a name
+ * becomes guarded makes it safer, so that everybody may say so.
+ *
+ * @param deciding tags that rules or the bot itself go by
+ */
+export function decidingTagsChanged(
+  before: readonly string[],
+  after: readonly string[],
+  deciding: ReadonlySet<string>,
+): readonly string[] {
+  const added = after.filter((tag) => !before.includes(tag) && tag !== GUARDED);
+  const removed = before.filter((tag) => !after.includes(tag));
+  return [...added, ...removed].filter((tag) => deciding.has(tag));
+}

@@ -1,0 +1,84 @@
+import { parseHostName } from '../zones/names.ts';
+import type { ZoneIssue } from '../zones/zone-issue.ts';
+
+/*
+ * Named sets of contacts or nameservers that forms offer. A preset holds ids and host names as the fields of the forms
+ * take them; what a form asks for is what it shows, however its fields were filled.
+ */
+
+export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
+export type PresetKind = (typeof PRESET_KINDS)[number];
+
+/** The fields that a preset fills, by its kind. */
+export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
+  contacts: ['ownerc', 'adminc', 'techc'],
+  nameservers: ['nameServers'],
+};
+
+export interface PresetContent {
+  readonly name: string;
+  readonly kind: PresetKind;
+  /** By field; nameservers one a line. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export interface Preset extends PresetContent {
+  readonly id: string;
+}
+
+const MAX_NAME = 60;
+const MAX_NAMESERVERS = 13;
+
+/** What is wrong with a preset, by field: a code, or the sentence about a host name. */
+export type PresetIssue =
+  | 'no_name'
+  | 'long_name'
+  | 'nothing_given'
+  | 'not_an_id'
+  | 'too_many'
+  | { readonly host: ZoneIssue };
+
+export type ReadPreset =
+  | { readonly ok: true; readonly preset: PresetContent }
+  | { readonly ok: false; readonly issues: Readonly<Record<string, PresetIssue>> };
+
+/** Reads a preset as it was typed. */
+export function readPreset(typed: {
+  readonly name: string;
+  readonly kind: PresetKind;
+  readonly fields: Readonly<Record<string, string>>;
+}): ReadPreset {
+  const issues: Record<string, PresetIssue> = {};
+  const name = typed.name.replace(/\s+/g, ' ').trim();
+  if (name === '') issues['preset_name'] = 'no_name';
+  else if (name.length > MAX_NAME) issues['preset_name'] = 'long_name';
+  const wanted = PRESET_FIELDS[typed.kind];
+  const given = wanted.flatMap((field) => {
+    const text = typed.fields[field]?.trim() ?? '';
+    return text === '' ? [] : [[field, text] as const];
+  });
+  const [first = ''] = wanted;
+  if (given.length === 0) issues[first] = 'nothing_given';
+  const fields: Record<string, string> = {};
+  for (const [field, text] of given) {
+    const read = typed.kind === 'contacts' ? readId(text) : readHosts(text);
+    if (typeof read === 'string') fields[field] = read;
+    else issues[field] = read.issue;
+  }
+  return Object.keys(issues).length > 0
+    ? { ok: false, issues }
+    : { ok: true, preset: { name, kind: typed.kind, fields } };
+}
+
+function readId(text: string): string | { readonly issue: PresetIssue } {
+  return /^[1-9]\d{0,15}$/.test(text) ? text : { issue: 'not_an_id' };
+}
+
+function readHosts(text: string): string | { readonly issue: PresetIssue } {
+  const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
+  if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
+  const read = hosts.map((host) => parseHostName(host));
+  const wrong = read.find((each) => !each.ok);
+  if (wrong !== undefined && !wrong.ok) return { issue: { host: wrong.issue } };
+  return read.flatMap((each) => (each.ok ? [each.value.ascii] : [])).join('\n');
+}

@@ -1,0 +1,265 @@
+import type { TeamSettings } from '../config.ts';
+import { approvalProgress, type People, type StandIn } from '../policy/approvals.ts';
+import type { Demand, Requirement } from '../policy/evaluate.ts';
+import { isGroup } from '../policy/policy.ts';
+import type { StandInSource } from '../policy/ports.ts';
+import { askedDemand, currentDemand, type DemandDeps, implicitRequirement } from './demand.ts';
+import { isRequester, type Order } from './order.ts';
+import type { ApprovalPolicy } from './policy.ts';
+import type { Directory } from './ports.ts';
+
+/*
+ * Who may decide about an order, read afresh for every decision, as far as it concerns certain people.
+ */
+
+export interface ApproverDeps {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly directory: Directory;
+  readonly standIns: StandInSource;
+  readonly now: () => Date;
+}
+
+/** What is known of some people as approvers. */
+export interface KnownPeople {
+  readonly people: People;
+  /** Groups whose members Slack does not tell. */
+  readonly unreadableGroups: readonly string[];
+  /** Those who may be approvers, while Slack does not tell whether they are still members. */
+  readonly unconfirmed: ReadonlySet<string>;
+}
+
+/**
+ * Reads what is to be known of some people to say whether they may approve. Slack allows few questions about groups, so it
+ * is asked only where somebody is not listed themself.
+ * @param options.allGroups ask about the groups in any case, to know which cannot be read
+ */
+export async function readPeople(
+  { directory, standIns, now }: Pick<ApproverDeps, 'directory' | 'standIns' | 'now'>,
+  requirements: readonly Requirement[],
+  userIds: readonly string[],
+  { allGroups = false } = {},
+): Promise<KnownPeople> {
+  const at = now();
+  const needed = new Set(
+    requirements.flatMap(({ approvers }) =>
+      allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
+    ),
+  );
+  const [away, ...read] = await Promise.all([
+    standIns.current(at),
+    ...[...needed].map(async (id) => ({ id, members: await directory.membersOf(id) })),
+  ]);
+  const groups = new Map<string, ReadonlySet<string>>();
+  const listed = new Set<string>();
+  for (const id of requirements.flatMap(({ approvers }) => approvers)) {
+    if (!isGroup(id)) listed.add(id);
+    // A group that nobody was asked about matters to none of these people.
+    else if (!needed.has(id)) groups.set(id, new Set());
+  }
+  for (const { id, members } of read) {
+    if (members === undefined) continue;
+    groups.set(id, new Set(members));
+    for (const member of members) listed.add(member);
+  }
+  const standing = [...away].filter(
+    ([userId, standIn]) => listed.has(userId) && standIn.until > at && userIds.includes(standIn.userId),
+  );
+  const involved = [
+    ...new Set([
+      ...userIds.filter((userId) => listed.has(userId)),
+      ...standing.flatMap(([userId, standIn]) => [userId, standIn.userId]),
+    ]),
+  ];
+  const memberships = await Promise.all(involved.map((userId) => directory.membership(userId)));
+  const membership = new Map<string, 'member' | 'left'>();
+  const unknown = new Set<string>();
+  for (const [index, userId] of involved.entries()) {
+    const known = memberships[index];
+    if (known === 'member' || known === 'left') membership.set(userId, known);
+    else unknown.add(userId);
+  }
+  const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
+  // Whoever stands in for somebody of whom Slack does not tell can only try again, too.
+  for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
+  return {
+    people: { groups, membership, standIns: away },
+    unreadableGroups: read.filter(({ members }) => members === undefined).map(({ id }) => id),
+    unconfirmed,
+  };
+}
+
+/** What is asked of some people: by a demand, and of which order. */
+export interface ApproverQuestion {
+  readonly demand: Demand;
+  /** Everybody who asked for the order. */
+  readonly requesters: ReadonlySet<string>;
+  readonly userIds: readonly string[];
+}
+
+/** Which of some people may decide by a demand, in their own right or in the place of somebody who is away. */
+export function approvalPolicyOf(
+  { demand, requesters, userIds }: ApproverQuestion,
+  { people, unreadableGroups, unconfirmed }: KnownPeople,
+  settings: TeamSettings,
+  now: Date,
+): ApprovalPolicy {
+  const may = (userId: string) =>
+    approvalProgress(demand, {
+      requesters,
+      approvals: [userId],
+      people,
+      // Whether who asked may approve is decided apart: an approver may always deny.
+      allowSelfApproval: true,
+      now,
+    }).requirements.some(({ counted }) => counted.some((seat) => seat.userId === userId));
+  const approvers = new Set(userIds.filter(may));
+  const isRuled = demand.requirements.some(({ rule }) => rule.kind === 'rule');
+  return {
+    approvers,
+    unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
+    unreadableGroups,
+    allowSelfApproval: settings.allowSelfApproval,
+    ...(isRuled
+      ? { named: [...new Set(demand.requirements.flatMap((requirement) => requirement.approvers))] }
+      : {}),
+  };
+}
+
+/** Everybody who asked for an order, in this order or in those that it asks for again. */
+export function requestersOf(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): ReadonlySet<string> {
+  return new Set([order.requesterId, ...order.earlierRequesters]);
+}
+
+/**
+ * Those who could approve what an order asks for, where they may do something else with it: retry, stop, settle.
+ * @param also those whom the settings name may do it, too, whatever rules say
+ */
+export async function approversOf(
+  deps: ApproverDeps,
+  order: Order,
+  userIds: readonly string[],
+  also?: 'general',
+): Promise<ApprovalPolicy> {
+  const settings = await deps.settings();
+  const demand = deciders(askedDemand(order, settings), settings, order, also);
+  const known = await readPeople(deps, demand.requirements, userIds);
+  return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, deps.now());
+}
+
+/** A demand that names somebody: where nobody had to approve, whom the settings name. */
+export function deciders(
+  demand: Demand,
+  settings: TeamSettings,
+  order: Pick<Order, 'items'>,
+  also?: 'general',
+): Demand {
+  if (demand.requirements.length > 0 && also === undefined) return demand;
+  const names = order.items.map(({ name }) => name);
+  return {
+    ...demand,
+    outcome: 'approve',
+    requirements: [...demand.requirements, implicitRequirement(settings, names)],
+  };
+}
+
+/** What a waiting order needs at one moment, to be shown to those who decide. */
+export interface WaitingDecision {
+  readonly demand: Demand;
+  /** It needs more than when it was asked for. */
+  readonly isStricter: boolean;
+  /** The version of the policy that is in force. */
+  readonly policyVersion: number;
+  /** Those who stand in for one of its approvers, by who is away. */
+  readonly standIns: ReadonlyMap<string, StandIn>;
+}
+
+/** Says what a waiting order needs, and who stands in for its approvers. */
+export async function waitingDecision(
+  deps: DemandDeps & Pick<ApproverDeps, 'standIns' | 'now'>,
+  order: Order,
+): Promise<WaitingDecision> {
+  const [{ demand, isStricter, policyVersion }, away] = await Promise.all([
+    currentDemand(deps, order),
+    deps.standIns.current(deps.now()),
+  ]);
+  const listed = new Set(demand.requirements.flatMap(({ approvers }) => approvers));
+  // Slack is not asked about groups while nobody is away.
+  const groups = away.size === 0 ? [] : [...listed].filter(isGroup);
+  const members = await Promise.all(groups.map((id) => deps.directory.membersOf(id)));
+  for (const userId of members.flatMap((known) => known ?? [])) listed.add(userId);
+  const requesters = requestersOf(order);
+  const standIns = [...away].filter(
+    ([userId, standIn]) =>
+      listed.has(userId) &&
+      !listed.has(standIn.userId) &&
+      !requesters.has(userId) &&
+      !requesters.has(standIn.userId),
+  );
+  return { demand, isStricter, policyVersion, standIns: new Map(standIns) };
+}
+
+/** What waits for one person. */
+export interface WaitingFor {
+  /** The settings name them, or one of the orders waits for them. */
+  readonly isApprover: boolean;
+  /** The orders that they can approve. */
+  readonly toDecide: readonly Order[];
+  /** The orders of unknown outcome that they can settle. */
+  readonly toResolve: readonly Order[];
+  /** Groups whose members Slack does not tell, as far as they matter to the person. */
+  readonly unreadableGroups: readonly string[];
+}
+
+/**
+ * Which orders wait for a person. What they needed when they were asked for decides; a click looks at the policy anew.
+ * @param orders those that wait, and those of unknown outcome
+ * @param options.allGroups tell of every group that cannot be read
+ */
+export async function waitingFor(
+  deps: ApproverDeps,
+  userId: string,
+  orders: readonly Order[],
+  options: { readonly allGroups?: boolean } = {},
+): Promise<WaitingFor> {
+  const settings = await deps.settings();
+  const general = generalDemand(implicitRequirement(settings, []));
+  const asked = orders.map((order) => {
+    const also = order.state === 'UNKNOWN' ? 'general' : undefined;
+    return { order, demand: deciders(askedDemand(order, settings), settings, order, also) };
+  });
+  const requirements = [general, ...asked.map(({ demand }) => demand)].flatMap((each) => each.requirements);
+  const known = await readPeople(deps, requirements, [userId], options);
+  const may = (demand: Demand, requesters: ReadonlySet<string>) =>
+    approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, deps.now()).approvers.has(
+      userId,
+    );
+  const found = asked
+    .filter(({ order, demand }) => may(demand, requestersOf(order)))
+    .map(({ order }) => order);
+  const toDecide = found.filter(
+    (order) =>
+      order.state === 'PENDING' &&
+      (settings.allowSelfApproval || !isRequester(order, userId)) &&
+      order.approvals.every((approval) => approval.userId !== userId),
+  );
+  return {
+    isApprover: found.length > 0 || may(general, new Set()),
+    toDecide,
+    toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
+    unreadableGroups: known.unreadableGroups,
+  };
+}
+
+function generalDemand(requirement: Requirement): Demand {
+  return {
+    outcome: 'approve',
+    requirements: [requirement],
+    refusedBy: [],
+    ttlMs: 0,
+    remindAfterMs: 0,
+    escalateAfterMs: 0,
+    escalateTo: [],
+    escalateToAdmins: false,
+    breakGlass: false,
+  };
+}

@@ -1,0 +1,46 @@
+import { isDemoContext } from '../accounts/account.ts';
+import type { Reservation, Shortfall } from '../money/budget.ts';
+import type { LookAtBudgets } from '../money/budget-look.ts';
+import { isRequester, type Order } from './order.ts';
+
+/*
+ * What the team's budgets say of an order. What does not fit waits for an admin, besides whoever else has to agree.
+ */
+
+export interface BudgetDeps {
+  readonly lookAtBudgets?: LookAtBudgets;
+  /** Whether a person is an admin at this moment; false where Slack does not tell. */
+  readonly isAdmin?: (userId: string) => Promise<boolean>;
+}
+
+export interface BudgetCheck {
+  /** Budgets that do not have what the order takes. */
+  readonly over: readonly Shortfall[];
+  /** Those who agree and are admins, without those who ask; empty where it fits. */
+  readonly admins: readonly string[];
+  /** What is reserved once nobody else has to agree; undefined for an order that costs nothing. */
+  readonly reservation: Reservation | undefined;
+}
+
+const NOTHING: BudgetCheck = { over: [], admins: [], reservation: undefined };
+
+/**
+ * Looks whether an order fits the budgets at this moment. Test systems cost nothing.
+ * @param price what it costs, as JSON
+ * @param givers those who agree
+ */
+export async function checkBudgets(
+  { lookAtBudgets, isAdmin }: BudgetDeps,
+  order: Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'>,
+  price: unknown,
+  givers: readonly string[],
+): Promise<BudgetCheck> {
+  if (price === undefined || isDemoContext(order.account.context)) return NOTHING;
+  const look = await lookAtBudgets?.(price);
+  if (look === undefined) return NOTHING;
+  const { over, reservation } = look;
+  const others = over.length === 0 ? [] : givers.filter((userId) => !isRequester(order, userId));
+  const found = await Promise.all(others.map(async (userId) => (await isAdmin?.(userId)) === true));
+  const admins = others.filter((_, index) => found[index]);
+  return { over, admins, reservation: { ...reservation, mayExceed: admins.length > 0 } };
+}

@@ -1,0 +1,43 @@
+import type { Demand } from '../policy/evaluate.ts';
+
+/*
+ * How long an order waits: when approvers are reminded, when others are called, when it expires. Pure.
+ */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Nobody is reminded sooner than this for a name that expires soon. */
+const SHORTEST_WAIT_MS = 15 * MINUTE_MS;
+const SOON_MS = 7 * DAY_MS;
+const VERY_SOON_MS = 2 * DAY_MS;
+
+/** The moments of an order that begins to wait. */
+export interface WaitingMoments {
+  readonly expiresAt: Date;
+  readonly remindAt: Date;
+  readonly escalateAt: Date;
+}
+
+/** How long an order waits by what decides about it, in milliseconds. */
+export type Waits = Pick<Demand, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
+
+/**
+ * The moments of an order that begins to wait now.
+ * @param firstExpiry when the first of its names expires, as far as that is known
+ */
+export function waitingMoments(waits: Waits, now: Date, firstExpiry?: Date): WaitingMoments {
+  const after = (ms: number) => new Date(now.getTime() + ms);
+  return {
+    expiresAt: after(waits.ttlMs),
+    remindAt: after(shortenedWait(waits.remindAfterMs, now, firstExpiry)),
+    escalateAt: after(shortenedWait(waits.escalateAfterMs, now, firstExpiry)),
+  };
+}
+
+/** Half of a wait where the name expires within 7 days, a quarter within 2, but at least 15 minutes. */
+export function shortenedWait(waitMs: number, now: Date, expiry: Date | undefined): number {
+  if (expiry === undefined) return waitMs;
+  const leftMs = expiry.getTime() - now.getTime();
+  const share = leftMs <= VERY_SOON_MS ? 4 : leftMs <= SOON_MS ? 2 : 1;
+  return Math.max(waitMs / share, Math.min(waitMs, SHORTEST_WAIT_MS));
+}

@@ -1,0 +1,59 @@
+import type { Log } from '../log.ts';
+import { changeOrder } from './change.ts';
+import { delegatedItems } from './due.ts';
+import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
+import type { OrderStore } from './ports.ts';
+
+/** What the nameservers that an order has set answer for its name. Implemented by names. */
+export type DelegationLook =
+  | { readonly kind: 'answering' }
+  /** These do not know the name, or do not answer. */
+  | { readonly kind: 'not_answering'; readonly hosts: readonly string[] }
+  /** Nobody can say. */
+  | { readonly kind: 'unknown' };
+
+export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
+
+const HOUR_MS = 3_600_000;
+/** Nameservers that are set up just now have this long before it is said that they do not answer. */
+const SETTLING_MS = HOUR_MS;
+
+/**
+ * Looks whether the nameservers answer that an order has set, for 48 hours, and notes each change with the order, so that
+ * its thread says so. At the end its card is shown anew, without the offer to undo it. Safe to repeat, and on several
+ * replicas at once.
+ */
+export async function recordDelegations(
+  deps: {
+    readonly store: OrderStore;
+    readonly look: LookAtDelegation;
+    readonly now: () => Date;
+    readonly log: Log;
+    readonly signal: AbortSignal;
+  },
+  order: Order,
+): Promise<void> {
+  const { look, log, signal, now } = deps;
+  for (const item of delegatedItems(order)) {
+    if (signal.aborted) return;
+    const until = undoableUntil(order, item);
+    if (until === undefined) continue;
+    if (until <= now()) {
+      await deps.store.requestTelling(order.id, now());
+      continue;
+    }
+    const found = await look(order, item).catch((err: unknown): DelegationLook => {
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether new nameservers answer');
+      return { kind: 'unknown' };
+    });
+    const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);
+    const isEarly = found.kind === 'not_answering' && ageMs < SETTLING_MS;
+    if (found.kind === 'unknown' || isEarly) continue;
+    const hosts = found.kind === 'not_answering' ? found.hosts : [];
+    const hours = Math.floor(ageMs / HOUR_MS);
+    // What was said already is refused by the order, and nothing is written.
+    await changeOrder(deps, order.id, () => ({
+      event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
+    }));
+  }
+}

@@ -1,0 +1,190 @@
+import type { TeamSettings } from '../config.ts';
+import {
+  type Demand,
+  type Evaluation,
+  evaluate,
+  type PolicySettings,
+  type Requirement,
+  requirementKey,
+  stricter,
+} from '../policy/evaluate.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../policy/facts.ts';
+import type { RuleReference } from '../policy/policy.ts';
+import type { PolicySource } from '../policy/ports.ts';
+import type { Order, OrderTaskName } from './order.ts';
+import type { Directory, RuleFacts } from './ports.ts';
+import { taskNamed } from './tasks.ts';
+
+/*
+ * What an order needs by the policy and the settings: at the moment when it is asked for, and at each decision about it.
+ */
+
+/** What is read to say what an order needs. */
+export interface DemandDeps {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly policy: PolicySource;
+  readonly directory: Pick<Directory, 'membersOf'>;
+  /** What the team knows of names. */
+  readonly ruleFacts: RuleFacts;
+}
+
+/** What stands behind every policy. */
+export function policySettings(settings: TeamSettings): PolicySettings {
+  return {
+    approvalTasks: settings.approvalTasks,
+    approvers: settings.approvers,
+    approvalsRequired: settings.approvalsRequired,
+    ttlMs: settings.approvalTtl,
+    remindAfterMs: settings.approvalRemindAfter,
+    escalateAfterMs: settings.approvalEscalateAfter,
+    escalateTo: settings.approvalEscalateTo,
+  };
+}
+
+/** An order as far as the policy looks at it. */
+export interface DecidedOrder {
+  readonly task: Order['task'];
+  readonly names: readonly string[];
+  readonly requesterId: string;
+  readonly input: unknown;
+}
+
+/** What an order needs at one moment. */
+export interface EvaluatedOrder {
+  readonly settings: TeamSettings;
+  readonly policyVersion: number;
+  readonly demand: Demand;
+  /** The rules that decided, each once. */
+  readonly decidedBy: readonly RuleReference[];
+}
+
+/** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
+export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
+  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  const asked = factOrderOf(order);
+  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
+  const evaluation = evaluate(policy, policySettings(settings), asked, facts);
+  return {
+    settings,
+    policyVersion: policy.version,
+    demand: withoutWeaker(evaluation.demand),
+    decidedBy: decidingRules(evaluation),
+  };
+}
+
+/** What rules look at of an order. */
+export function factOrderOf({ task, names, requesterId, input }: DecidedOrder): FactOrder<OrderTaskName> {
+  const { effect, risk, charge } = taskNamed(task);
+  return {
+    task,
+    names,
+    input,
+    requester: requesterId,
+    usesTeamAccount: false,
+    facts: { effect, risk },
+    isFree: (name) => charge([name]) === 'no',
+  };
+}
+
+/** Where what rules look at comes from. */
+export function factSourcesOf({
+  directory,
+  ruleFacts,
+}: Pick<DemandDeps, 'directory' | 'ruleFacts'>): FactSources<OrderTaskName> {
+  return {
+    groupsOf: (groupId) => directory.membersOf(groupId),
+    pricesOf: (order) => ruleFacts.pricesOf(order),
+    tagsOf: (names) => ruleFacts.tagsOf(names),
+  };
+}
+
+function decidingRules({ names }: Evaluation): RuleReference[] {
+  const found = new Map<string, RuleReference>();
+  for (const { decidedBy } of names) {
+    for (const { rule } of decidedBy) found.set(JSON.stringify(rule), rule);
+  }
+  return [...found.values()];
+}
+
+/** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */
+export function implicitRequirement(settings: TeamSettings, names: readonly string[]): Requirement {
+  return {
+    rule: { kind: 'approval_tasks' },
+    names,
+    needed: settings.approvalsRequired,
+    approvers: settings.approvers,
+  };
+}
+
+/**
+ * What an order needed when it was asked for. What the settings ask for is asked of the approvers of this moment. An
+ * order from before there was a policy needs as many of them as it says.
+ */
+export function askedDemand(order: Order, settings: TeamSettings): Demand {
+  const names = order.items.map(({ name }) => name);
+  const asked = order.demand ?? {
+    outcome: 'approve',
+    requirements: [{ ...implicitRequirement(settings, names), needed: order.approvalsRequired }],
+    refusedBy: [],
+    ttlMs: settings.approvalTtl,
+    remindAfterMs: settings.approvalRemindAfter,
+    escalateAfterMs: settings.approvalEscalateAfter,
+    escalateTo: settings.approvalEscalateTo,
+    escalateToAdmins: settings.approvalEscalateTo.length === 0,
+    breakGlass: false,
+  };
+  return {
+    ...asked,
+    requirements: asked.requirements.map((requirement) =>
+      requirement.rule.kind === 'rule' ? requirement : { ...requirement, approvers: settings.approvers },
+    ),
+  };
+}
+
+/** What a waiting order needs at one moment. */
+export interface CurrentDemand {
+  readonly settings: TeamSettings;
+  /** Everything that was needed when it was asked for, and everything that is needed now. */
+  readonly demand: Demand;
+  /** What it was asked for with. */
+  readonly asked: Demand;
+  /** The version of the policy that is in force. */
+  readonly policyVersion: number;
+  /** It needs more than when it was asked for. */
+  readonly isStricter: boolean;
+}
+
+/** Says what a waiting order needs: the stricter of what it needed when it was asked for and what it needs now. */
+export async function currentDemand(deps: DemandDeps, order: Order): Promise<CurrentDemand> {
+  const names = order.items.map(({ name }) => name);
+  const { task, requesterId, input } = order;
+  const now = await evaluateOrder(deps, { task, names, requesterId, input });
+  const { settings, policyVersion } = now;
+  const asked = withoutWeaker(askedDemand(order, settings));
+  const demand = withoutWeaker(stricter(asked, now.demand));
+  const before = new Set(asked.requirements.map(requirementKey));
+  const isStricter =
+    demand.outcome !== asked.outcome ||
+    demand.requirements.some((requirement) => !before.has(requirementKey(requirement)));
+  return { settings, demand, asked, policyVersion, isStricter };
+}
+
+/** The same demand without requirements that another one of the same people meets anyhow. */
+function withoutWeaker(demand: Demand): Demand {
+  const strongest = new Map<string, Requirement>();
+  for (const requirement of demand.requirements) {
+    const people = requirementKey({ needed: 0, approvers: requirement.approvers });
+    const known = strongest.get(people);
+    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
+    const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
+    strongest.set(people, { ...kept, names });
+  }
+  return { ...demand, requirements: [...strongest.values()] };
+}
+
+/** The least number of people who have to approve. */
+export function approvalsRequiredBy(demand: Demand, settings: TeamSettings): number {
+  return demand.outcome === 'approve'
+    ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))
+    : settings.approvalsRequired;
+}

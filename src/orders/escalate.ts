@@ -1,0 +1,20 @@
+import { type ChangeOutcome, changeOrder } from './change.ts';
+import { currentDemand, type DemandDeps } from './demand.ts';
+import type { OrderStore } from './ports.ts';
+
+export interface EscalateDeps extends DemandDeps {
+  readonly store: OrderStore;
+  readonly now: () => Date;
+}
+
+/**
+ * Others are to be called about an order that still waits, once. Harmless when it is not time, or they were. A private
+ * order is no business of theirs, so admins are called.
+ */
+export async function escalateOrder(deps: EscalateDeps, orderId: string): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, async (order) => {
+    if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
+    const { escalateTo: to, escalateToAdmins } = (await currentDemand(deps, order)).demand;
+    return { event: { type: 'escalated', to, toAdmins: escalateToAdmins || to.length === 0 } };
+  });
+}

@@ -1,0 +1,64 @@
+import { approversOf } from './approvers.ts';
+import type { DecideDeps } from './decide.ts';
+import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
+import { refusalOfNonApprover } from './policy.ts';
+import type { Refusal } from './refusal.ts';
+import { type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
+
+/** The nameservers that a name had before an order changed them, as far as anybody knows. */
+export type FormerNameServers =
+  | { readonly kind: 'known'; readonly nameServers: readonly string[] }
+  | { readonly kind: 'unknown' }
+  /** They are those that the order asked for. */
+  | { readonly kind: 'same' };
+
+export type UndoOutcome = RequestOutcome | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** Who asks for an undo, and how. */
+export interface UndoRequest {
+  readonly orderId: string;
+  readonly userId: string;
+  readonly reason: string;
+  readonly deliveryId: string;
+  readonly formerNameServers: (order: Order) => Promise<FormerNameServers>;
+}
+
+/**
+ * A new order with the nameservers as they were, with the account of the order that it undoes. It is confirmed and
+ * approved like any other; who presses is asking.
+ */
+export async function undoOrder(deps: RequestDeps & DecideDeps, request: UndoRequest): Promise<UndoOutcome> {
+  const { orderId, userId } = request;
+  const refused = (refusal: Refusal): UndoOutcome => ({ kind: 'refused', refusal });
+  const order = await deps.store.load(orderId);
+  if (order === undefined) return refused({ code: 'no_such_order' });
+  if (!isRequester(order, userId)) {
+    const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'undo');
+    if (refusal !== undefined) return refused(refusal);
+  }
+  const [item] = order.items;
+  const until = item && undoableUntil(order, item);
+  if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
+  if (until <= deps.now()) {
+    // Its card was shown while there was time: this takes the button off.
+    await deps.store.requestTelling(order.id, deps.now());
+    return refused({ code: 'undo_over', hours: UNDO_HOURS });
+  }
+  const former = await request.formerNameServers(order);
+  if (former.kind === 'same') return refused({ code: 'nothing_to_undo' });
+  if (former.kind === 'unknown') return refused({ code: 'undo_unknown' });
+  const account = await deps.findAccount(order.account.id);
+  if (account === undefined) return refused({ code: 'retry_account_gone' });
+  return requestOrder(deps, {
+    task: 'nameservers',
+    input: { name: item.name, nameServers: former.nameServers },
+    secret: undefined,
+    reason: request.reason,
+    account,
+    requesterId: userId,
+    channelId: order.channelId,
+    threadTs: order.threadTs,
+    isPrivate: order.isPrivate,
+    deliveryId: request.deliveryId,
+  });
+}

@@ -1,0 +1,37 @@
+import type { Policy, PolicyRule } from './policy.ts';
+import type { PolicyDraft } from './ports.ts';
+
+/*
+ * How admins change a list of rules. A rule is meant by its name, and where its place matters by both, so that a click on
+ * a list that has changed meanwhile, or one that is delivered twice, does nothing else.
+ */
+
+/** What a change starts from: the draft, or the version in force where there is none. */
+export interface DraftBase {
+  /** Names exactly this base: a change is saved only on what it was made on. */
+  readonly revision: string;
+  readonly rules: readonly PolicyRule[];
+}
+
+/** What the next change starts from. */
+export function draftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
+  return draft ?? { revision: `version ${current.version}`, rules: current.rules };
+}
+
+/** @param position from 1 @returns undefined when the rule does not stand there, or is the first */
+export function movedUp(
+  rules: readonly PolicyRule[],
+  position: number,
+  name: string,
+): readonly PolicyRule[] | undefined {
+  const index = position - 1;
+  const [above, rule] = [rules[index - 1], rules[index]];
+  if (above === undefined || rule?.name !== name) return undefined;
+  return [...rules.slice(0, index - 1), rule, above, ...rules.slice(index + 1)];
+}
+
+/** @returns undefined when there is no such rule */
+export function withoutRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
+  const kept = rules.filter((rule) => rule.name !== name);
+  return kept.length === rules.length ? undefined : kept;
+}

@@ -1,0 +1,63 @@
+import type { Amount } from '../money/amount.ts';
+import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
+import { isGroup, type PolicyRule } from './policy.ts';
+
+/*
+ * What has to be found out before an order can be evaluated. Only what a rule looks at is asked for.
+ */
+
+/** Where facts come from. What a source does not know it leaves out, and the evaluation counts that against the order. */
+export interface FactSources<Task extends string = string> {
+  /** The members of a group; undefined when Slack does not tell. */
+  readonly groupsOf: (groupId: string) => Promise<readonly string[] | undefined>;
+  /** What the order costs for each name by the price list, as far as that is known. */
+  readonly pricesOf: (order: FactOrder<Task>) => Promise<PolicyFacts['prices']>;
+  /** The tags of names; a name that is missing is one whose tags are not known. */
+  readonly tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** An order with what tells its facts. */
+export interface FactOrder<Task extends string = string> extends PolicyOrder {
+  readonly task: Task;
+  /** What the task asks of the service; its period counts. */
+  readonly input: unknown;
+  readonly facts: PolicyFacts['task'];
+  /** Whether the task is known to cost nothing for a name. */
+  readonly isFree: (name: string) => boolean;
+}
+
+/**
+ * Gathers what rules look at.
+ * @param rules of every policy that the order is to be evaluated under
+ * @param currency of the amount of zero for what is known to cost nothing
+ */
+export async function gatherFacts<Task extends string>(
+  sources: FactSources<Task>,
+  rules: readonly PolicyRule[],
+  order: FactOrder<Task>,
+  currency: string,
+): Promise<PolicyFacts> {
+  const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
+  const usesTags = rules.some(({ names }) => names.some((name) => name.startsWith('tag:')));
+  const usesPrices = rules.some(({ over }) => over !== undefined);
+  const [members, tags, prices] = await Promise.all([
+    Promise.all(groupIds.map(async (id) => [id, await sources.groupsOf(id)] as const)),
+    usesTags ? sources.tagsOf(order.names) : new Map<string, readonly string[]>(),
+    usesPrices ? sources.pricesOf(order) : new Map<string, Amount>(),
+  ]);
+  return {
+    task: order.facts,
+    tags,
+    groups: new Map(members.flatMap(([id, users]) => (users === undefined ? [] : [[id, new Set(users)]]))),
+    prices: usesPrices ? withFreeNames(order, prices, currency) : prices,
+  };
+}
+
+function withFreeNames(
+  { names, isFree }: FactOrder,
+  prices: PolicyFacts['prices'],
+  currency: string,
+): PolicyFacts['prices'] {
+  const free = names.filter(isFree).map((name) => [name, { currency, minor: 0 }] as const);
+  return new Map([...free, ...prices]);
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { Demand } from './evaluate.ts';
+
+/*
+ * What an order needs, as it is kept with the order. JSON is read here and nowhere else.
+ */
+
+const rule = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
+  z.object({ kind: z.literal('approval_tasks') }),
+  z.object({ kind: z.literal('rest') }),
+  z.object({ kind: z.literal('team_account') }),
+]);
+
+/** A rule as the events of an order name it. */
+export const storedRule = rule;
+
+/** A demand out of its JSON. */
+export const storedDemand: z.ZodType<Demand> = z.object({
+  outcome: z.enum(['free', 'approve', 'refuse']),
+  requirements: z.array(
+    z.object({
+      rule,
+      names: z.array(z.string()),
+      needed: z.int().min(1),
+      approvers: z.array(z.string()),
+    }),
+  ),
+  refusedBy: z.array(rule),
+  ttlMs: z.number(),
+  remindAfterMs: z.number(),
+  escalateAfterMs: z.number(),
+  escalateTo: z.array(z.string()),
+  escalateToAdmins: z.boolean(),
+  breakGlass: z.boolean(),
+});

@@ -1,0 +1,42 @@
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+
+/*
+ * The parts of a registry's record (RFC 9083) that every reader of it needs. Registries leave members out and fill them
+ * with other types, so each part is read by itself.
+ */
+
+const MAX_TEXT = 200;
+
+export const optionalText = z.string().optional().catch(undefined);
+
+export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
+
+/** Properties of a jCard (RFC 7095): name, parameters, type, values. */
+export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
+
+/** The host name of a nameserver in ASCII; empty when it has none. */
+export const nameserver = z
+  .object({ ldhName: optionalText, unicodeName: optionalText })
+  .transform(({ ldhName, unicodeName }) => asciiName(ldhName ?? unicodeName ?? ''));
+
+/** A name as names are compared: in ASCII, lower case, without a dot at its end. Empty when it is no name. */
+export function asciiName(name: string): string {
+  return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
+}
+
+/** A text of a record, cut to a length that can be shown and without characters that nobody sees. */
+export function cleanText(value: string): string {
+  return value
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+    .trim()
+    .slice(0, MAX_TEXT);
+}
+
+/** The members of a list that fit a schema. */
+export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[]): T[] {
+  return values.flatMap((value) => {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? [parsed.data] : [];
+  });
+}

@@ -1,0 +1,224 @@
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Alarm } from '../names/alarm.ts';
+import type { AlarmStore } from '../names/ports.ts';
+import type { SlackDirectory } from './directory.ts';
+import { withPlainFallback } from './fallback.ts';
+import {
+  isTokenError,
+  isTransient,
+  okResponse,
+  postedResponse,
+  retryAfterOf,
+  SlackApiError,
+  type SlackWeb,
+} from './platform/web.ts';
+import {
+  alarmMessage,
+  alarmRunbook,
+  escalatedReply,
+  escalationMessage,
+  explainedReply,
+  proposedReply,
+} from './views/alarm.ts';
+import type { Message } from './views/blocks.ts';
+
+/*
+ * Telling people of alarms. What is to be told stands in the row of the alarm, and each message is noted once Slack has
+ * taken it: what a crash leaves untold is told later, and at most its last message twice.
+ */
+
+export interface AlarmTellerDeps {
+  readonly alarms: AlarmStore;
+  readonly web: SlackWeb;
+  readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
+  readonly settings: () => Promise<TeamSettings>;
+  /** `ADMINS`: the admins whom the bot knows by id. */
+  readonly admins: readonly string[];
+  /** Whose name it is; undefined when nobody is known. */
+  readonly placeOf: (
+    name: string,
+  ) => Promise<{ readonly owner: string | undefined; readonly channel: string | undefined }>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** For how long one process has an alarm's messages to itself; renewed before each of them. */
+export const ALARM_LEASE_MS = 60_000;
+const MAX_WAIT_MS = 10 * 60_000;
+/** The countdown of a transfer is brought up to date so often. */
+const COUNTDOWN_MS = 3_600_000;
+const COUNTDOWN_DAYS = 10;
+
+/** Where alarms are told; undefined: nowhere, and then admins hear of them in a direct message. */
+function alertChannelOf(settings: TeamSettings): string | undefined {
+  return settings.alertChannel ?? settings.reminderChannel;
+}
+
+/** Tells of an alarm that this process has claimed. Safe to repeat; what Slack does not take is tried again later. */
+export async function tellAlarm(deps: AlarmTellerDeps, id: string): Promise<void> {
+  const alarm = await deps.alarms.find(id);
+  if (alarm === undefined) return;
+  try {
+    await tell(deps, alarm);
+  } catch (error) {
+    const waitMs =
+      retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(alarm.failedAttempts, 10), MAX_WAIT_MS);
+    const again = new Date(deps.now().getTime() + waitMs);
+    deps.log.warn({ err: error, alarmId: id, again }, 'telling of a changed name; will try again');
+    return deps.alarms.postponeTelling(id, again);
+  }
+  // Somebody has pressed a button meanwhile: there is more to tell.
+  if (!(await deps.alarms.releaseTelling(alarm, nextUpdate(alarm, deps.now())))) await tellAlarm(deps, id);
+}
+
+/** A countdown goes on while nobody has said whose transfer it is. */
+function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | undefined {
+  if (kind !== 'pending_transfer' || state === 'explained') return undefined;
+  const isOver = now.getTime() - firstSeenAfter.getTime() > COUNTDOWN_DAYS * 24 * COUNTDOWN_MS;
+  return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
+}
+
+async function tell(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
+  const at = await showMessage(deps, alarm);
+  const standing: Alarm = { ...alarm, message: at };
+  const once = async (what: string, isDue: boolean, message: () => Promise<Message> | Message) => {
+    if (!isDue || alarm.told.includes(what)) return;
+    const reply = await message();
+    await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
+    await post(deps, standing, at.channelId, at.ts, reply);
+    await deps.alarms.recordTold(alarm.id, what);
+  };
+  await once('runbook', true, () => alarmRunbook(alarm));
+  await once('proposed', alarm.proposed !== undefined, () => proposedReply(alarm));
+  await once('escalated', alarm.escalatedBy !== undefined, async () => {
+    const { people, unreadable } = await concerned(deps, alarm);
+    const reached: string[] = [];
+    for (const person of people) if (await tellPerson(deps, standing, person)) reached.push(person);
+    return escalatedReply(alarm, reached, unreadable);
+  });
+  await once('explained', alarm.explained !== undefined, () => explainedReply(alarm));
+}
+
+/** Posts the message of an alarm, or brings it up to date. */
+async function showMessage(
+  deps: AlarmTellerDeps,
+  alarm: Alarm,
+): Promise<{ readonly channelId: string; readonly ts: string }> {
+  const message = alarmMessage(alarm, deps.now());
+  if (alarm.message !== undefined) {
+    await update(deps, alarm, alarm.message, message);
+    return alarm.message;
+  }
+  const places = [
+    async () => (await deps.placeOf(alarm.name)).channel,
+    async () => alertChannelOf(await deps.settings()),
+    ...deps.admins.map((admin) => () => deps.directory.directMessage(admin)),
+  ];
+  let problem: unknown = new Error('no channel is set for alarms, and no admin is known');
+  for (const place of places) {
+    try {
+      const channelId = await place();
+      if (channelId === undefined) continue;
+      const posted = await post(deps, alarm, channelId, undefined, message);
+      await deps.alarms.recordMessage(alarm.id, posted);
+      return posted;
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error;
+      deps.log.error({ err: error, alarmId: alarm.id }, 'an alarm cannot be told where it belongs');
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+/** Somebody may have deleted the message: its thread goes on. */
+async function update(
+  deps: AlarmTellerDeps,
+  alarm: Alarm,
+  { channelId, ts }: { readonly channelId: string; readonly ts: string },
+  message: Message,
+): Promise<void> {
+  try {
+    await withPlainFallback(message, ({ text, blocks }) =>
+      deps.web.call(
+        'chat.update',
+        { channel: channelId, ts, text, blocks, metadata: metadataOf(alarm) },
+        okResponse,
+      ),
+    );
+  } catch (error) {
+    if (!isRefusedForGood(error)) throw error;
+    deps.log.warn({ err: error, alarmId: alarm.id }, 'the message of an alarm cannot be updated any more');
+  }
+}
+
+/** @returns false when the person cannot be told */
+async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): Promise<boolean> {
+  const what = `dm:${person}`;
+  if (alarm.told.includes(what)) return true;
+  await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
+  try {
+    const channelId = await deps.directory.directMessage(person);
+    await post(deps, alarm, channelId, undefined, escalationMessage(alarm, deps.now()));
+  } catch (error) {
+    if (!isRefusedForGood(error)) throw error;
+    deps.log.warn({ err: error, alarmId: alarm.id, person }, 'a person cannot be told of an alarm');
+    return false;
+  }
+  await deps.alarms.recordTold(alarm.id, what);
+  return true;
+}
+
+/** The name's owner, the approvers and the admins, each once. */
+async function concerned(
+  { settings, directory, admins, placeOf }: AlarmTellerDeps,
+  { name }: Alarm,
+): Promise<{ readonly people: readonly string[]; readonly unreadable: readonly string[] }> {
+  const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
+  const people = new Set([...(owner === undefined ? [] : [owner]), ...admins]);
+  const unreadable: string[] = [];
+  for (const id of approvers) {
+    if (!id.startsWith('S')) {
+      people.add(id);
+      continue;
+    }
+    const members = await directory.membersOf(id);
+    if (members === undefined) unreadable.push(id);
+    for (const member of members ?? []) people.add(member);
+  }
+  return { people: [...people], unreadable };
+}
+
+function isRefusedForGood(error: unknown): boolean {
+  return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
+}
+
+async function post(
+  deps: Pick<AlarmTellerDeps, 'web'>,
+  alarm: Alarm,
+  channelId: string,
+  threadTs: string | undefined,
+  message: Message,
+): Promise<{ readonly channelId: string; readonly ts: string }> {
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+    deps.web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        text,
+        blocks,
+        metadata: metadataOf(alarm),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      postedResponse,
+    ),
+  );
+  return { channelId: channel, ts };
+}
+
+function metadataOf({ id, name, kind, state }: Alarm) {
+  return { event_type: 'domain_alarm', event_payload: { alarm_id: id, name, kind, state } };
+}

@@ -1,0 +1,169 @@
+import type { StandIn } from '../../policy/approvals.ts';
+import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts';
+import { okResponse } from '../platform/web.ts';
+import { code, type Message, mention, moment, textMessage } from '../views/blocks.ts';
+
+/*
+ * Being away: who approves in one's place, and until when.
+ */
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 366;
+const USAGE =
+  'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.';
+
+/** The first moment at which somebody is back: after a day (UTC), or some days or weeks from now. */
+function readUntil(word: string, now: Date): Date | undefined {
+  const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
+  if (amount !== undefined) {
+    const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
+    return new Date(now.getTime() + days * DAY_MS);
+  }
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(word)) return undefined;
+  const at = Date.parse(`${word}T00:00:00Z`);
+  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(word)) return undefined;
+  return new Date(at + DAY_MS);
+}
+
+/** The id of a person whom Slack made a mention of. */
+function readPerson(word: string): string | undefined {
+  return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
+}
+
+type ReadLine =
+  | { readonly ok: true; readonly standIn: StandIn }
+  | { readonly ok: false; readonly say: string };
+
+/** What the line asks for, as far as nobody has to be asked. */
+function readLine({ words, person, deps }: CommandCall): ReadLine {
+  const [untilWord, personWord, ...rest] = words;
+  if (untilWord === undefined || personWord === undefined || rest.length > 0)
+    return { ok: false, say: USAGE };
+  const now = deps.now();
+  const until = readUntil(untilWord, now);
+  if (until === undefined)
+    return {
+      ok: false,
+      say: `${code(untilWord)} is neither a day nor a length of time. Give a day such as \`2026-12-24\`, or \`5d\` or \`2w\`.`,
+    };
+  if (until <= now)
+    return { ok: false, say: `${code(untilWord)} is over already. Give a day that is ahead.` };
+  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS)
+    return {
+      ok: false,
+      say: 'That is more than a year ahead. Give an earlier day; you can do this again then.',
+    };
+  const userId = readPerson(personWord);
+  if (userId === undefined)
+    return {
+      ok: false,
+      say: `I do not know who ${code(personWord)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
+    };
+  if (userId === person.id)
+    return { ok: false, say: 'You cannot stand in for yourself. Choose somebody else.' };
+  return { ok: true, standIn: { userId, until } };
+}
+
+async function runAway(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const line = readLine(call);
+  if (!line.ok) return call.respond(textMessage(line.say));
+  const { standIn } = line;
+  const membership = await deps.directory.membership(standIn.userId);
+  if (membership !== 'member') return call.respond(textMessage(notAMember(standIn.userId, membership)));
+  const now = deps.now();
+  const before = await deps.standIns.begin(person.id, standIn, now);
+  const others = await deps.standIns.current(now);
+  const until = moment(standIn.until);
+  const own = others.get(standIn.userId);
+  call.acknowledge();
+  await Promise.all([
+    ...(before === undefined || before.userId === standIn.userId
+      ? []
+      : [tell(deps, before.userId, endedText(person.id))]),
+    tell(deps, standIn.userId, beganText(person.id, until)),
+    tell(
+      deps,
+      person.id,
+      `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
+    ),
+    refresh(deps),
+  ]);
+  const passedOn =
+    own === undefined
+      ? ''
+      : ` ${mention(standIn.userId)} is away too, until ${moment(own.until)}: nobody stands in for both of you.`;
+  await call.respond(
+    textMessage(
+      `${mention(standIn.userId)} stands in for you until ${until}. They approve what you could approve, but nothing that either of you asked for.${passedOn} \`/domain back\` ends it earlier.`,
+    ),
+  );
+}
+
+function notAMember(userId: string, membership: 'left' | 'unknown'): string {
+  return membership === 'left'
+    ? `${mention(userId)} is not a full member of this workspace. Choose somebody who is.`
+    : `Slack does not tell me whether ${mention(userId)} is a member. Nothing has changed. Try again in a minute.`;
+}
+
+function beganText(away: string, until: string): string {
+  return `You stand in for ${mention(away)} until ${until}: what they could approve, you can approve, but nothing that either of you asked for. What waits stands in my Home tab.`;
+}
+
+function endedText(away: string): string {
+  return `You no longer stand in for ${mention(away)}.`;
+}
+
+async function runBack(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const ended = await deps.standIns.end(person.id, deps.now());
+  if (ended === undefined)
+    return call.respond(
+      textMessage('Nobody stands in for you. `/domain away UNTIL @PERSON` asks somebody to.'),
+    );
+  call.acknowledge();
+  const text = `Welcome back. ${mention(ended.userId)} no longer stands in for you.`;
+  await Promise.all([
+    tell(deps, ended.userId, endedText(person.id)),
+    tell(deps, person.id, text),
+    refresh(deps),
+  ]);
+  await call.respond(textMessage(text));
+}
+
+/** It is kept already: that somebody cannot be told of it does not undo it. */
+async function tell(deps: SlackDeps, userId: string, text: string): Promise<void> {
+  try {
+    const said: Message = textMessage(text);
+    const channel = await deps.directory.directMessage(userId);
+    await deps.web.call('chat.postMessage', { channel, text: said.text, blocks: said.blocks }, okResponse);
+  } catch (err) {
+    deps.log.warn({ err, userId }, 'telling who stands in for whom');
+  }
+}
+
+/** Cards name who can approve. */
+async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promise<void> {
+  await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing who stands in on cards'));
+}
+
+export const away: Feature = {
+  commands: [
+    {
+      name: 'away',
+      usage: 'away UNTIL @PERSON',
+      summary: 'Have somebody approve in your place while you are away',
+      example: '/domain away 2w @carol',
+      needs: 'member',
+      run: runAway,
+    },
+    {
+      name: 'back',
+      usage: 'back',
+      summary: 'End that somebody stands in for you',
+      example: '/domain back',
+      needs: 'member',
+      run: runBack,
+    },
+  ],
+};

@@ -1,0 +1,227 @@
+import {
+  type DetailsChange,
+  decidingTagsChanged,
+  GUARDED,
+  MAX_NOTE,
+  type NameDetails,
+  readTags,
+} from '../../names/portfolio.ts';
+import { displayName, parseDomainName } from '../../zones/names.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  linesOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { cleanReason } from '../parse.ts';
+import { ownSentence, textMessage } from '../views/blocks.ts';
+import type { Field, Form, FormOrigin, FormValues } from '../views/form.ts';
+import { decidingTagsText, savedText, tagIssueText } from '../views/portfolio.ts';
+import { formatWatchRefusal } from '../views/watch-list.ts';
+import { zoneIssueText } from '../views/zone-issue.ts';
+import { mayDecide } from './may-decide.ts';
+import { openForm } from './ordering.ts';
+
+/*
+ * What people set for names: owner, tags, channel and note, of one name or of several that are ticked.
+ */
+
+const OWNER: Field = {
+  name: 'owner',
+  label: 'Owner',
+  kind: 'person',
+  optional: true,
+  hint: 'Is mentioned in its reminders, or told directly where no channel is set.',
+};
+const TAGS: Field = {
+  name: 'tags',
+  label: 'Tags',
+  kind: 'text',
+  optional: true,
+  placeholder: 'brand, client-acme',
+  hint: 'Rules, budgets and filters go by them. A name tagged guarded is looked at every few hours.',
+};
+const CHANNEL: Field = {
+  name: 'channel',
+  label: 'Channel',
+  kind: 'channel',
+  optional: true,
+  hint: 'Its reminders and alarms go there instead of the common channel. Invite me there first.',
+};
+const NOTE: Field = { name: 'note', label: 'Note', kind: 'text', optional: true };
+
+const form: Form = {
+  name: 'name_edit',
+  title: 'Owner, tags, channel',
+  submit: 'Save',
+  fields: [OWNER, TAGS, CHANNEL, NOTE],
+};
+
+/** Menus of people and channels cannot be emptied: what is set is taken away by a tick. */
+function clearField(details: Pick<NameDetails, 'owner' | 'channel'>): Field[] {
+  const options = [
+    ...(details.owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
+    ...(details.channel === undefined ? [] : [{ value: 'channel', text: 'No channel of its own' }]),
+  ];
+  return options.length === 0
+    ? []
+    : [{ name: 'clear', label: 'Take away', kind: 'choices', options, optional: true }];
+}
+
+const ANY = { owner: '', channel: '' };
+
+function severalForm(names: readonly string[]): Form {
+  const options = names.map((name) => ({ value: name, text: displayName(name) }));
+  return {
+    ...form,
+    fields: [
+      { name: 'names', label: 'Names', kind: 'picks', options },
+      { ...OWNER, hint: 'Left empty, each keeps its owner.' },
+      {
+        ...TAGS,
+        hint: 'Added to those that each name has. With a hyphen in front, -brand, a tag is taken away.',
+      },
+      { ...CHANNEL, hint: 'Left empty, each keeps its channel.' },
+      { ...NOTE, hint: 'Left empty, each keeps its note.' },
+      ...clearField(ANY),
+    ],
+  };
+}
+
+export const nameEditForm: FormFeature = {
+  form,
+  needs: 'member',
+
+  async render(call, origin, values) {
+    if (origin.subject === undefined) {
+      return { form: severalForm(linesOf(values, 'names')), origin, values };
+    }
+    const details = await call.deps.portfolio.find(origin.subject);
+    if (details === undefined) return { form, origin, values };
+    const { owner, tags, channel, note } = details;
+    return {
+      form: {
+        ...form,
+        title: 'Owner, tags, channel',
+        fields: [...form.fields, ...clearField(details)],
+      },
+      origin,
+      values: {
+        ...(owner === undefined ? {} : { owner }),
+        tags: tags.join(', '),
+        ...(channel === undefined ? {} : { channel }),
+        ...(note === undefined ? {} : { note }),
+        ...values,
+      },
+    };
+  },
+
+  submit: (call) =>
+    call.origin.subject === undefined ? saveSeveral(call) : saveOne(call, call.origin.subject),
+};
+
+/** What stands in the fields that one name and several have in common. */
+function pickedChange(values: FormValues): Pick<DetailsChange, 'owner' | 'channel'> {
+  const cleared = linesOf(values, 'clear');
+  const [owner, channel] = [textOf(values, 'owner'), textOf(values, 'channel')];
+  return {
+    ...(cleared.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),
+    ...(cleared.includes('channel') ? { channel: null } : channel === undefined ? {} : { channel }),
+  };
+}
+
+/** A note on one line, or what is wrong with it. */
+function readNote(values: FormValues): { readonly note: string | undefined } | { readonly issue: string } {
+  const note = cleanReason(textOf(values, 'note') ?? '');
+  return note !== undefined && note.length > MAX_NOTE
+    ? { issue: `Use at most ${MAX_NOTE} characters.` }
+    : { note };
+}
+
+async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
+  const { values } = call;
+  const [tags, note] = [readTags(textOf(values, 'tags') ?? ''), readNote(values)];
+  const errors = {
+    ...(tags.ok ? {} : { tags: tags.issues.map(tagIssueText).join(' ') }),
+    ...('issue' in note ? { note: note.issue } : {}),
+  };
+  if (!tags.ok || 'issue' in note) return { kind: 'errors', errors };
+  if ((await call.deps.portfolio.find(name)) === undefined) {
+    return { kind: 'errors', errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
+  }
+  const change = { ...pickedChange(values), tags: tags.tags, note: note.note ?? null };
+  return save(call, new Map([[name, change]]));
+}
+
+async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
+  const { values } = call;
+  const words = (textOf(values, 'tags') ?? '').split(/[\s,;]+/);
+  const isRemoved = (word: string) => /^[-–—]./.test(word);
+  const added = readTags(words.filter((word) => !isRemoved(word)).join(' '));
+  const removed = readTags(
+    words
+      .filter(isRemoved)
+      .map((word) => word.slice(1))
+      .join(' '),
+  );
+  const note = readNote(values);
+  const issues = [added, removed].flatMap((read) => (read.ok ? [] : read.issues));
+  const errors = {
+    ...(issues.length === 0 ? {} : { tags: issues.map(tagIssueText).join(' ') }),
+    ...('issue' in note ? { note: note.issue } : {}),
+  };
+  if (!added.ok || !removed.ok || 'issue' in note) return { kind: 'errors', errors };
+  const change: DetailsChange = {
+    ...pickedChange(values),
+    addTags: added.tags,
+    removeTags: removed.tags,
+    ...(note.note === undefined ? {} : { note: note.note }),
+  };
+  return save(call, new Map(linesOf(values, 'names').map((name) => [name, change])));
+}
+
+async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsChange>): Promise<Submitted> {
+  const { portfolio, decidingTags, now, log } = call.deps;
+  const [deciding, isDecider] = await Promise.all([decidingTags(), mayDecide(call)]);
+  let tags: readonly string[] = [];
+  const outcome = await portfolio.change(changes, call.person.id, now(), (before, after) => {
+    tags = isDecider ? [] : decidingTagsChanged(before.tags, after.tags, deciding);
+    return tags.length === 0;
+  });
+  if ('refused' in outcome) {
+    return { kind: 'errors', errors: { tags: decidingTagsText(outcome.refused, tags) } };
+  }
+  if (isGuardedNow(changes))
+    await Promise.all(outcome.changed.map((name) => call.deps.names.requestLook(name)));
+  log.info({ by: call.person.id, names: outcome.changed.length }, 'details of names changed');
+  return { kind: 'done', say: textMessage(savedText(outcome.changed, changes.size)) };
+}
+
+/** What is guarded from now on does not wait for its next routine look. */
+function isGuardedNow(changes: ReadonlyMap<string, DetailsChange>): boolean {
+  return [...changes.values()].some(({ tags = [], addTags = [] }) => [...tags, ...addTags].includes(GUARDED));
+}
+
+async function openNameEdit(call: ActionCall): Promise<void> {
+  const parsed = parseDomainName(call.value);
+  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
+  const name = parsed.value.ascii;
+  if ((await call.deps.portfolio.find(name)) === undefined) {
+    return call.respond(textMessage(ownSentence(formatWatchRefusal({ code: 'not_watched', name }))));
+  }
+  await openForm(call, nameEditForm, { ...originOf(call), subject: name }, {});
+}
+
+/** Where a form was opened that says what it did in the same place. */
+export function originOf({ channelId = '', threadTs }: Interaction): FormOrigin {
+  return { channelId, ...(threadTs === undefined ? {} : { threadTs }) };
+}
+
+export const nameEdit: Feature = {
+  forms: [nameEditForm],
+  actions: [{ id: 'name_edit', needs: 'member', run: openNameEdit }],
+};

@@ -1,0 +1,106 @@
+import { readImport } from '../../names/details-import.ts';
+import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
+import { type ActionCall, type Feature, type FormFeature, type Interaction, textOf } from '../feature.ts';
+import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { count, type Message, textMessage } from '../views/blocks.ts';
+import type { Form } from '../views/form.ts';
+import { importIssuesText, importPlan } from '../views/names-import.ts';
+import { decidingTagsText } from '../views/portfolio.ts';
+import { mayDecide } from './may-decide.ts';
+import { originOf } from './name-edit.ts';
+import { openForm } from './ordering.ts';
+import { sendFile } from './send-file.ts';
+
+/*
+ * Owners, tags, channels and notes as CSV: a dry run shows what would change, a button does exactly that.
+ */
+
+/** Plans with more changes than a message shows are handed out as a file too. */
+const FILE_FROM = 20;
+
+const form: Form = {
+  name: 'names_import',
+  title: 'Import owners, tags',
+  submit: 'Show changes',
+  fields: [
+    {
+      name: 'rows',
+      label: 'Names as CSV',
+      kind: 'lines',
+      placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
+      hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
+    },
+  ],
+};
+
+const importForm: FormFeature = {
+  form,
+  needs: 'member',
+  render: (_call, origin, values) => ({ form, origin, values }),
+  async submit(call) {
+    const read = readImport(textOf(call.values, 'rows') ?? '');
+    if (!read.ok) return { kind: 'errors', errors: { rows: importIssuesText(read.issues) } };
+    const { portfolio, now } = call.deps;
+    const plan = await portfolio.planImport(read.rows, call.person.id, now());
+    if (plan.changed.length > FILE_FROM) await call.respond(await planFile(call, plan.changed));
+    return { kind: 'done', say: importPlan(plan) };
+  },
+};
+
+type Changed = Parameters<typeof importPlan>[0]['changed'];
+
+function planFile(call: Interaction, changed: Changed): Promise<Message> {
+  const cells = ({ owner, tags, channel, note }: NameDetails) => [
+    owner ?? '',
+    tags.join(' '),
+    channel ?? '',
+    note ?? '',
+  ];
+  const fields = ['owner', 'tags', 'channel', 'note'];
+  const header = [
+    'name',
+    ...fields.map((field) => `${field}_before`),
+    ...fields.map((field) => `${field}_after`),
+  ];
+  const rows = changed.map(({ name, before, after }) => [name, ...cells(before), ...cells(after)]);
+  return sendFile(call, {
+    text: BYTE_ORDER_MARK + [header, ...rows].map((row) => csvLine(row)).join(''),
+    filename: 'domain-steward-names-plan.csv',
+    what: `The plan with ${count(changed.length, 'change')}`,
+  });
+}
+
+/** What was shown is applied, or nothing: the plan is known by the hash of its changes. */
+async function applyImport(call: ActionCall): Promise<void> {
+  const { portfolio, decidingTags, now, log } = call.deps;
+  const [deciding, isDecider] = await Promise.all([decidingTags(), mayDecide(call)]);
+  let tags: readonly string[] = [];
+  const outcome = await portfolio.applyImport(call.value, call.person.id, now(), (before, after) => {
+    tags = isDecider ? [] : decidingTagsChanged(before.tags, after.tags, deciding);
+    return tags.length === 0;
+  });
+  if (outcome === 'gone') {
+    return call.respond(
+      textMessage('This plan was applied already, or is older than a day. Import the file again to see.'),
+    );
+  }
+  if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
+  if ('refused' in outcome) {
+    return call.respond(textMessage(`Nothing was changed. ${decidingTagsText(outcome.refused, tags)}`));
+  }
+  log.info({ by: call.person.id, names: outcome.changed }, 'details of names imported');
+  await call.respond(textMessage(`Saved for ${count(outcome.changed, 'name')}.`));
+}
+
+/** Opens the form, as `names import` and its button do. */
+export function openNamesImport(call: Interaction): Promise<void> {
+  return openForm(call, importForm, originOf(call), {});
+}
+
+export const namesImport: Feature = {
+  forms: [importForm],
+  actions: [
+    { id: 'names_import', needs: 'member', run: openNamesImport },
+    { id: 'names_import_apply', needs: 'member', run: applyImport },
+  ],
+};

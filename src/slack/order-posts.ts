@@ -1,0 +1,75 @@
+import type { Order } from '../orders/order.ts';
+import { withPlainFallback } from './fallback.ts';
+import { isTokenError, isTransient, postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
+import type { Message } from './views/blocks.ts';
+
+/*
+ * Posting a message about an order, and what it means when Slack refuses it.
+ */
+
+/** Codes with which Slack says that the bot cannot post in a channel. */
+const CANNOT_POST: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+  'restricted_action_non_threadable_channel',
+  'restricted_action_thread_locked',
+  'cannot_reply_to_message',
+  'messages_tab_disabled',
+  'team_access_not_granted',
+  'thread_not_found',
+]);
+
+/** After this a refusal with a code that is not known here counts as one for good. */
+const MAX_BLOCKED_MS = 60_000;
+
+/** @param since when that happened which is to be said */
+export function cannotPost({ now }: { readonly now: () => Date }, error: unknown, since: Date): boolean {
+  if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
+  if (CANNOT_POST.has(error.code)) return true;
+  // No other place takes a refused token either: what is to be said waits for a good one.
+  if (isTokenError(error)) return false;
+  return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
+}
+
+/** What machines read of a message. */
+export function metadataOf(order: Order) {
+  return {
+    event_type: 'domain_order',
+    event_payload: {
+      order_id: order.id,
+      task: order.task,
+      names: order.items.map((item) => item.name).join(','),
+      state: order.state,
+    },
+  };
+}
+
+/** Posts a message about an order. @returns where it stands */
+export async function post(
+  deps: { readonly web: SlackWeb },
+  channelId: string,
+  threadTs: string | undefined,
+  order: Order,
+  message: Message,
+): Promise<{ channelId: string; ts: string }> {
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+    deps.web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        text,
+        blocks,
+        metadata: metadataOf(order),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      postedResponse,
+    ),
+  );
+  return { channelId: channel, ts };
+}

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { TeamSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { WaitingDecision } from '../orders/approvers.ts';
+import type { Order } from '../orders/order.ts';
+import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
+import { peopleAmong } from '../orders/visibility.ts';
+import type { SlackDirectory } from './directory.ts';
+import { cannotPost, post } from './order-posts.ts';
+import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { quietUntil } from './quiet-hours.ts';
+import type { Message } from './views/blocks.ts';
+import { decisionApprovers } from './views/decision.ts';
+import { escalationNotice, reminderNotice } from './views/waiting.ts';
+
+/*
+ * Reaching those who decide about a waiting order where they are: in the channel of the approvers, or each by a direct
+ * message where no channel shows them the card.
+ */
+
+/** Hears whether the channel of the approvers can be posted in. */
+export interface ChannelAlert {
+  cannotPost(channelId: string, problem: SlackApiError): void;
+  posted(channelId: string): void;
+}
+
+export interface ReachDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly messages: Pick<MessageStore, 'recordMessage'>;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly firstExpiry?: FirstExpiry;
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
+  readonly admins: readonly string[];
+  readonly approvalChannelAlert: ChannelAlert;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** People who are written to about one order at most. */
+const MAX_PEOPLE = 20;
+
+const IN_CHANNEL = 'card:in:';
+const TO_PERSON = 'card:to:';
+
+interface Waiting {
+  readonly order: Order;
+  /** The card that everything about the order replies to. */
+  readonly card: MessageRef;
+  /** Where messages of the order stand. */
+  readonly refs: readonly MessageRef[];
+}
+
+interface Copied {
+  readonly posted: readonly MessageRef[];
+  /** What to try again for. */
+  readonly problem?: SlackApiError | undefined;
+}
+
+/**
+ * Posts copies of a waiting order's card where approvers find it. The copies that stand are kept up to date like the card.
+ * @param waiting.since when that happened which is to be shown
+ */
+export async function copyCard(
+  deps: ReachDeps,
+  waiting: Waiting & { readonly message: () => Message; readonly since: Date },
+): Promise<Copied> {
+  const { order, card, refs, since } = waiting;
+  if (order.state !== 'PENDING') return { posted: [] };
+  const { approvalChannel } = await deps.settings();
+  const stands = (purpose: string) => refs.some((ref) => ref.purpose === purpose);
+  if (order.isPrivate || approvalChannel === undefined) {
+    return isDirect(card) ? copyToApprovers(deps, waiting) : { posted: [] };
+  }
+  const purpose = `${IN_CHANNEL}${approvalChannel}`;
+  if (approvalChannel === card.channelId || stands(purpose)) return { posted: [] };
+  try {
+    const at = await post(deps, approvalChannel, undefined, order, waiting.message());
+    const ref = { purpose, ...at };
+    await deps.messages.recordMessage(order.id, ref);
+    deps.approvalChannelAlert.posted(approvalChannel);
+    return { posted: [ref] };
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
+    if (!cannotPost(deps, error, since)) return { posted: [], problem: error };
+    deps.approvalChannelAlert.cannotPost(approvalChannel, error);
+    return copyToApprovers(deps, waiting);
+  }
+}
+
+/** Slack’s ids of direct messages begin with a D. */
+function isDirect({ channelId }: MessageRef): boolean {
+  return channelId.startsWith('D');
+}
+
+async function copyToApprovers(
+  deps: ReachDeps,
+  { order, refs, message }: Waiting & { readonly message: () => Message },
+): Promise<Copied> {
+  const approvers = (await deps.peopleWhoMayApprove(order)).filter((userId) => userId !== order.requesterId);
+  const posted: MessageRef[] = [];
+  let problem: SlackApiError | undefined;
+  for (const userId of approvers.slice(0, MAX_PEOPLE)) {
+    const purpose = `${TO_PERSON}${userId}`;
+    if (refs.some((ref) => ref.purpose === purpose)) continue;
+    const sent = await sendTo(deps, userId, order, message());
+    if (sent instanceof SlackApiError) problem = sent;
+    if (sent === undefined || sent instanceof SlackApiError) continue;
+    const ref = { purpose, ...sent };
+    await deps.messages.recordMessage(order.id, ref);
+    posted.push(ref);
+  }
+  return { posted, problem };
+}
+
+/**
+ * Writes to one person. One who cannot be written to keeps nobody else from hearing of it.
+ * @returns where it stands, undefined where Slack refuses it for good, or what to try again for
+ * @throws {SlackApiError} a limit of Slack's
+ */
+async function sendTo(
+  deps: ReachDeps,
+  userId: string,
+  order: Order,
+  message: Message,
+  thread?: MessageRef,
+): Promise<{ readonly channelId: string; readonly ts: string } | SlackApiError | undefined> {
+  try {
+    const channelId = thread?.channelId ?? (await deps.directory.directMessage(userId));
+    return await post(deps, channelId, thread?.ts, order, message);
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
+    if (error.code === undefined || isTransient(error) || isTokenError(error)) return error;
+    deps.log.warn({ err: error, userId, orderId: order.id }, 'a person cannot be written to');
+    return undefined;
+  }
+}
+
+const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
+
+/**
+ * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
+ * when it has waited for long. At night of their time zone they are left alone, unless a name expires by tomorrow.
+ * @returns when somebody is to be told who was left alone
+ */
+export async function remindPeople(
+  deps: ReachDeps,
+  { order, history, card, refs }: Waiting & { readonly history: readonly HistoryEntry[] },
+): Promise<{ readonly again?: Date | undefined; readonly problem?: SlackApiError | undefined }> {
+  if (order.state !== 'PENDING') return {};
+  let again: Date | undefined;
+  let problem: SlackApiError | undefined;
+  for (const entry of history) {
+    if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
+    const purposeFor = (to: string) => `notice:${entry.version}:${entry.kind}:${to}`;
+    const isTold = (to: string) => refs.some(({ purpose }) => purpose === purposeFor(to));
+    const notice =
+      entry.kind === 'reminded'
+        ? reminderNotice(order)
+        : escalationNotice(order, decisionApprovers(await deps.decisionOf(order)));
+    for (const { to, thread } of await recipients(deps, { order, card, refs }, entry)) {
+      if (isTold(to)) continue;
+      const until = thread === undefined || isDirect(thread) ? await quietFor(deps, order, to) : undefined;
+      if (until !== undefined) {
+        again = again === undefined || until < again ? until : again;
+        continue;
+      }
+      const sent = await sendTo(deps, to, order, notice, thread);
+      if (sent instanceof SlackApiError) problem = sent;
+      else if (sent !== undefined)
+        await deps.messages.recordMessage(order.id, { purpose: purposeFor(to), ...sent });
+    }
+  }
+  return { again, problem };
+}
+
+interface Recipient {
+  /** A person, or the channel of the approvers. */
+  readonly to: string;
+  /** Where it is a reply to. */
+  readonly thread?: MessageRef;
+}
+
+/** Who is told of it besides the card's thread. */
+async function recipients(
+  deps: ReachDeps,
+  { order, card, refs }: Waiting,
+  { kind, detail }: HistoryEntry,
+): Promise<readonly Recipient[]> {
+  if (kind === 'reminded') {
+    // Where the card itself stands in a channel, its thread reminds everybody there.
+    const copies = isDirect(card) ? [IN_CHANNEL, TO_PERSON] : [TO_PERSON];
+    return copies.flatMap((prefix) =>
+      refs
+        .filter(({ purpose }) => purpose.startsWith(prefix))
+        .map((thread) => ({ to: thread.purpose.slice(prefix.length), thread })),
+    );
+  }
+  const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
+  const people = await peopleAmong(deps, [...to, ...(toAdmins ? deps.admins : [])]);
+  return people
+    .filter((userId) => userId !== order.requesterId)
+    .slice(0, MAX_PEOPLE)
+    .map((to) => ({ to }));
+}
+
+/** Until when a person is left alone. */
+async function quietFor(deps: ReachDeps, order: Order, userId: string): Promise<Date | undefined> {
+  const now = deps.now();
+  const timeZone = await deps.directory.timeZoneOf(userId);
+  if (quietUntil(now, timeZone) === undefined) return undefined;
+  return quietUntil(now, timeZone, await deps.firstExpiry?.(order.items.map(({ name }) => name)));
+}

@@ -1,0 +1,208 @@
+import type { Amount } from '../../money/amount.ts';
+import {
+  type Budget,
+  type BudgetShare,
+  type BudgetStanding,
+  exactNumber,
+  leftOf,
+  overBudgetInDetail,
+  type Shortfall,
+} from '../../money/budget.ts';
+import type { BudgetLook } from '../../money/budget-look.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  type Cell,
+  context,
+  count,
+  escapeText,
+  header,
+  LIMITS,
+  type Message,
+  mention,
+  message,
+  plainText,
+  section,
+  table,
+} from './blocks.ts';
+import type { HistoryEvent } from './order.ts';
+import { amountsText } from './price.ts';
+
+/*
+ * Budgets as people read them: how they stand, what an order takes out of them, that one is exceeded.
+ */
+
+const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** `November 2026` or `2026`. */
+export function periodText(period: string): string {
+  return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
+}
+
+/** What a budget is for: `all names`, or its tag. */
+function tagText(tag: string | null | undefined): string {
+  return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
+}
+
+function minorText(currency: string, minor: bigint | number, locale?: string): string {
+  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? exactNumber(minor) : minor };
+  return amountsText([amount], locale);
+}
+
+/** `the budget of all names for November 2026`. */
+function budgetName(tag: string | null | undefined, period: string): string {
+  return `the budget of ${escapeText(tagText(tag))} for ${periodText(period)}`;
+}
+
+/** Which budgets do not have what an order takes, and by how much. */
+export function overBudgetText(over: readonly Shortfall[]): string {
+  return over
+    .map(({ tag, period, currency, leftMinor, takesMinor }) => {
+      const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+      const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
+      return `It exceeds ${budgetName(tag, period)} by ${by}: it takes about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+    })
+    .join(' ');
+}
+
+/** What the card of a waiting order says of the budgets; undefined where there is none for it. */
+export function budgetFact({ shares, over, reservation }: BudgetLook): string | undefined {
+  const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
+  const lines = [
+    ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
+    ...(over.length === 0
+      ? []
+      : [`:warning: *${overBudgetText(over)}* An admin has to approve it besides; who asks does not count.`]),
+    ...(shares.length === 0 || unknown === 0
+      ? []
+      : [`Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`]),
+  ];
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+function shareText(share: BudgetShare): string {
+  const { currency } = share.budget.amount;
+  const left = minorText(currency, leftOf(share));
+  return `Takes about ${minorText(currency, share.takes)} of the ${left} left of ${budgetName(share.budget.tag, share.period)}.`;
+}
+
+/** What the card says once it was approved although it exceeded a budget. */
+export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
+  const approved = history.findLast(({ kind, state }) => kind === 'approved' && state !== 'PENDING');
+  const found = approved && overBudgetInDetail(approved.detail);
+  if (found === undefined) return undefined;
+  return `${overBudgetText(found.over)} Agreed to by ${found.admins.map(mention).join(', ')}.`;
+}
+
+/**
+ * Told in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
+ * @param admins who is called, as far as they are known by id
+ */
+export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
+  if (event.state !== 'PENDING' || (event.kind !== 'approved' && event.kind !== 'requested'))
+    return undefined;
+  const found = overBudgetInDetail(event.detail);
+  if (found === undefined || found.admins.length > 0) return undefined;
+  const { standing, required } = event.detail;
+  const isMissing = typeof standing === 'number' && typeof required === 'number' && standing < required;
+  const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(', ');
+  const text = [
+    ...(event.kind === 'approved'
+      ? [
+          `:ballot_box_with_check: ${mention(event.actor)} approved.${isMissing ? ` ${count(required - standing, 'more approval')} needed.` : ''}`,
+        ]
+      : []),
+    `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.`,
+  ].join(' ');
+  return message(text, [section(text)]);
+}
+
+/** Who reads the budgets. */
+export interface BudgetReader {
+  readonly isAdmin: boolean;
+  /** BCP 47 tag: amounts are written as the reader writes them. */
+  readonly locale: string;
+}
+
+/** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
+export function budgetBlocks(standings: readonly BudgetStanding[], reader: BudgetReader): AnyBlock[] {
+  const add = button({ actionId: 'budget_add', text: 'Add a budget…', value: 'new' });
+  return [
+    ...(standings.length === 0
+      ? []
+      : [
+          header('Budgets'),
+          table({
+            caption: 'Budgets',
+            columns: ['Of', 'Time', 'Budget', 'Spent', 'Approved, not spent yet', 'Left'],
+            rows: standings.map((standing) => standingCells(standing, reader.locale)),
+          }),
+          ...(reader.isAdmin ? [editMenu(standings.map(({ budget }) => budget))] : []),
+        ]),
+    ...(reader.isAdmin ? actions('budgets', [add]) : []),
+    ...(standings.length === 0
+      ? []
+      : [
+          context(
+            'An order takes its price out of the budgets with its last approval. What ends without being carried out is given back; what nobody knows of stays reserved. Names without a known price are counted in no budget.',
+          ),
+        ]),
+  ];
+}
+
+/** `████░░░░░░ 40%`: how much of a budget is spent or approved. */
+function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
+  const total = BigInt(budget.amount.minor);
+  const used = booked + reserved;
+  const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
+  const filled = Number(percent > 100n ? 10n : percent / 10n);
+  return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
+}
+
+function standingCells(standing: BudgetStanding, locale: string): readonly Cell[] {
+  const { budget, booked, reserved, period } = standing;
+  const { currency } = budget.amount;
+  return [
+    tagText(budget.tag),
+    periodText(period),
+    amountsText([budget.amount], locale),
+    minorText(currency, booked, locale),
+    minorText(currency, reserved, locale),
+    `${minorText(currency, leftOf(standing), locale)} ${budgetBar(standing)}`,
+  ];
+}
+
+/** A menu of the budgets, each of which opens in the form. */
+function editMenu(budgets: readonly Budget[]): AnyBlock {
+  return {
+    type: 'actions',
+    block_id: 'budgets_edit',
+    elements: [
+      {
+        type: 'static_select',
+        action_id: 'budget_edit',
+        placeholder: plainText('Change a budget…', LIMITS.placeholder),
+        options: budgets.slice(0, LIMITS.options).map((budget) => ({
+          text: plainText(budgetLine(budget), LIMITS.optionText),
+          value: budget.id,
+        })),
+      },
+    ],
+  };
+}
+
+/** A budget in one line of plain text: `all names, a month: €100.00`. */
+export function budgetLine({ tag, span, amount }: Budget): string {
+  return `${tagText(tag)}, a ${span}: ${amountsText([amount])}`;
+}
+
+/** How the budgets stand, one a line, for a report: `all names, November 2026: …`. */
+export function budgetLines(standings: readonly BudgetStanding[], locale?: string): string[] {
+  return standings.map((standing) => {
+    const { budget, period, booked, reserved } = standing;
+    const { currency } = budget.amount;
+    const used = minorText(currency, booked + reserved, locale);
+    return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(standing)}`;
+  });
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { WaitingDecision } from '../../orders/approvers.ts';
+import type { Order } from '../../orders/order.ts';
+import type { Demand, Requirement } from '../../policy/evaluate.ts';
+import type { RuleReference } from '../../policy/policy.ts';
+import { storedRule } from '../../policy/stored-demand.ts';
+import { count } from './blocks.ts';
+import { mention, mentionApprover, moment, quote } from './mrkdwn.ts';
+import type { HistoryEvent } from './order.ts';
+
+/*
+ * What the policy asks of an order, and how far it is.
+ */
+
+/** `rule “transfers of the brand” of policy version 3`; what stands behind every policy by the settings that say it. */
+function ruleName(rule: RuleReference): string {
+  switch (rule.kind) {
+    case 'rule':
+      return `rule “${quote(rule.name, 100)}” of policy version ${rule.version}`;
+    case 'approval_tasks':
+      return 'the settings';
+    case 'team_account':
+      return 'the use of the team’s account';
+    case 'rest':
+      return 'no rule';
+  }
+}
+
+/** The names of rules after each other. */
+export function ruleNames(rules: readonly RuleReference[]): string {
+  return rules.map(ruleName).join(', ');
+}
+
+const decidedDetail = z.object({ decidedBy: z.array(storedRule) });
+
+/** The rules that decided what an order needs when it was asked for; none where only the settings did. */
+function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
+  const asked = history.findLast(({ kind }) => kind === 'requested' || kind === 'confirmed');
+  const rules = decidedDetail.safeParse(asked?.detail).data?.decidedBy ?? [];
+  return rules.some(({ kind }) => kind === 'rule') ? rules : [];
+}
+
+/** Whether anything but the settings says who approves. */
+export function isRuled({
+  requirements,
+}: {
+  readonly requirements: readonly Pick<Requirement, 'rule'>[];
+}): boolean {
+  return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
+}
+
+const seat = z.object({ userId: z.string(), standsInFor: z.string().optional() });
+const progressDetail = z.object({
+  progress: z.object({
+    isStricter: z.boolean(),
+    policyVersion: z.int(),
+    requirements: z.array(
+      z.object({
+        rule: storedRule,
+        needed: z.int(),
+        approvers: z.array(z.string()),
+        given: z.array(seat),
+      }),
+    ),
+  }),
+});
+export type ShownProgress = z.output<typeof progressDetail>['progress'];
+
+/** How far an order was at its last approval; undefined before the first. */
+export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | undefined {
+  const approved = history.findLast(({ kind }) => kind === 'approved');
+  return progressDetail.safeParse(approved?.detail).data?.progress;
+}
+
+/** Who approved, each in a mention, with whose place they took: `@Carol for @Bob`. */
+function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
+  return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
+}
+
+/** The same of somebody of whom only the id stands with the order. */
+export function approverName(userId: string, history: readonly HistoryEvent[]): string {
+  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
+  const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
+  return seatName(own ?? given.find((each) => each.userId === userId) ?? { userId });
+}
+
+/** What each requirement still needs and from whom, a line each. */
+export function requirementLines(demand: Demand, history: readonly HistoryEvent[]): string[] {
+  const progress = lastProgress(history);
+  return demand.requirements.map(({ needed, approvers }) => {
+    const same = progress?.requirements.find(
+      (each) => each.needed === needed && each.approvers.join() === approvers.join(),
+    );
+    const given = same?.given ?? [];
+    const missing = Math.max(0, needed - given.length);
+    const by = given.length === 0 ? '' : ` (${given.map(seatName).join(', ')})`;
+    const whom = approvers.map(mentionApprover).join(', ');
+    return missing === 0
+      ? `${count(needed, 'approval')} of ${whom}: given${by}`
+      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} of ${whom}${by}`;
+  });
+}
+
+/** The rules of what a waiting order needs, with those that decided when it was asked for. */
+export function rulesOf(
+  decision: WaitingDecision | undefined,
+  history: readonly HistoryEvent[],
+): RuleReference[] {
+  const now = decision?.demand.requirements.map(({ rule }) => rule) ?? [];
+  const refused = decision?.demand.refusedBy ?? [];
+  const all = [...decidingRules(history), ...now, ...refused];
+  const named = all.some(({ kind }) => kind === 'rule') ? all : [];
+  return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
+}
+
+/** That a waiting order needs more than when it was asked for, or is refused by now; undefined when neither. */
+export function changedDemandLine({
+  demand,
+  isStricter,
+  policyVersion,
+}: WaitingDecision): string | undefined {
+  if (!isStricter) return undefined;
+  if (demand.outcome === 'refuse')
+    return `:warning: The policy has changed and does not allow this any more: ${ruleNames(demand.refusedBy)}. It cannot be approved.`;
+  const asks = isRuled(demand) ? `Policy version ${policyVersion} asks` : 'The settings ask';
+  return `:warning: ${asks} for more than when this was asked for.`;
+}
+
+/** How many approvals a waiting order needs; undefined where several requirements each need some. */
+export function approvalsNeeded(order: Order, decision: WaitingDecision | undefined): number | undefined {
+  const requirements = decision?.demand.requirements ?? [];
+  const [only, ...others] = requirements;
+  if (others.length > 0) return undefined;
+  return only?.needed ?? order.approvalsRequired;
+}
+
+/** What is missing after an approval: `1 of @finance`. */
+export function missingLines({ requirements }: ShownProgress): string[] {
+  return requirements
+    .filter(({ needed, given }) => given.length < needed)
+    .map(
+      ({ needed, given, approvers }) =>
+        `${needed - given.length} of ${approvers.map(mentionApprover).join(', ')}`,
+    );
+}
+
+/** Ids of everybody who may bring a waiting order forward: people, groups, and who stands in for a person. */
+export function decisionApprovers({ demand, standIns }: WaitingDecision): string[] {
+  const listed = demand.requirements.flatMap(({ approvers }) => approvers);
+  return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
+}
+
+/** `@Carol for @Bob until 24 Dec`, for each. */
+export function standInLines({ standIns }: WaitingDecision): string[] {
+  return [...standIns].map(
+    ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,
+  );
+}

@@ -1,0 +1,193 @@
+import type { Button } from '@slack/types';
+import type { Amount } from '../../money/amount.ts';
+import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
+import { MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
+import type { FoundName } from '../../names/ports.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  actions,
+  button,
+  type Cell,
+  code,
+  context,
+  count,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+  table,
+  textMessage,
+} from './blocks.ts';
+import { amountsText } from './price.ts';
+
+/*
+ * The portfolio as people see it: whose a name is, its tags, where it is told of, and what somebody noted.
+ */
+
+/** A channel as messages name it. */
+export function channelMention(channelId: string): string {
+  return `<#${channelId}>`;
+}
+
+/** What is set for a name, as facts of its screen. */
+export function detailPairs(
+  details: NameDetails | undefined,
+): readonly (readonly [label: string, value: string])[] {
+  if (details === undefined) return [];
+  const { owner, tags, channel, note } = details;
+  return [
+    ...(owner === undefined ? [] : [['Owner', mention(owner)] as const]),
+    ...(tags.length === 0 ? [] : [['Tags', tags.map(code).join(' ')] as const]),
+    ...(channel === undefined ? [] : [['Told in', channelMention(channel)] as const]),
+    ...(note === undefined ? [] : [['Note', quote(note)] as const]),
+  ];
+}
+
+/** Opens the form of what is set for a name. */
+export function editButton(name: string): Button {
+  return button({
+    actionId: 'name_edit',
+    text: 'Owner, tags…',
+    value: name,
+    label: `Owner, tags, channel and note of ${displayName(name)}`,
+  });
+}
+
+/** What is wrong with tags; plain text, for the field of a form. */
+export function tagIssueText(issue: TagIssue): string {
+  switch (issue.code) {
+    case 'not_a_tag':
+      return `“${issue.tag}” is not a tag. Use letters, digits, hyphens and dots, such as client-acme.`;
+    case 'long_tag':
+      return `“${issue.tag}” is too long. Use at most 40 characters.`;
+    case 'reserved_tag':
+      return `“${issue.tag}” finds names without tags. Choose another word.`;
+    case 'too_many_tags':
+      return `Give at most ${MAX_TAGS} tags.`;
+  }
+}
+
+/** What was saved. @param names in ASCII */
+export function savedText(names: readonly string[], asked: number): string {
+  const [only] = names;
+  if (only === undefined) return 'Nothing was changed: everything stood there as you gave it.';
+  const what =
+    names.length === 1 && asked === 1 ? escapeText(displayName(only)) : count(names.length, 'name');
+  return `Saved for ${what}.`;
+}
+
+/** Said where a tag that decides about orders would be changed by somebody who does not decide; plain text. */
+export function decidingTagsText(name: string, tags: readonly string[]): string {
+  const which = tags.map((tag) => `“${tag}”`).join(', ');
+  return `The tag ${which} of ${displayName(name)} decides what orders need. Ask an approver or an admin to change it.`;
+}
+
+/** What is wrong with a filter, and what was most likely meant. @param nearest the nearest of some words, if one is near */
+export function filterIssueText(
+  issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
+  nearest: (word: string, of: readonly string[]) => string | undefined,
+): string {
+  switch (issue.code) {
+    case 'unknown_filter': {
+      const meant = nearest(issue.key, FILTER_KEYS);
+      return `There is no filter ${code(issue.key)}.${meant === undefined ? ` There are ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+    }
+    case 'no_value':
+      return `${code(`${issue.key}:`)} needs a value without a blank after the colon, such as ${code(EXAMPLES[issue.key])}.`;
+    case 'not_days':
+      return `${code(issue.word)} has no number of days. Write it as ${code('expiring<60')} or ${code('expiring>30')}.`;
+    case 'unknown_sort':
+      return `${code(issue.value)} is no order. Sort by \`sort:expiry\`, \`sort:name\`, or the other way round, \`sort:-name\`.`;
+    case 'too_long':
+      return 'The filter is too long. Use at most 800 characters.';
+    case 'unknown_owner':
+      return `Nobody who owns a name is called “${quote(issue.value, 80)}”. \`owner:me\` finds yours, \`owner:none\` those without an owner.`;
+  }
+}
+
+const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
+  tag: 'tag:brand',
+  owner: 'owner:@ada',
+  zone: 'zone:rest',
+  registrar: 'registrar:sandbox',
+  sort: 'sort:name',
+};
+
+/** Names on one page of the portfolio. */
+export const NAMES_PAGE = 50;
+
+/** A page of the portfolio. */
+export interface NamesPage {
+  /** The filter as it was typed; empty for all. */
+  readonly filter: string;
+  /** What the buttons carry that act on all that was found. */
+  readonly state: string;
+  readonly total: number;
+  /** How many stand before the page. */
+  readonly offset: number;
+  readonly names: readonly (FoundName & {
+    /** The day of its expiry as people see it, written out, and the days to it. */
+    readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
+    readonly renewal: Amount | undefined;
+  })[];
+  /** What renewing all that was found for a year costs. */
+  readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
+  /** What the buttons to the pages beside it carry. */
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
+}
+
+/** What a filter finds, with what can be done with it. */
+export function namesPage(page: NamesPage): Message {
+  const { filter, total, offset, names, state } = page;
+  const filterText = filter === '' ? '' : ` for ${code(filter)}`;
+  if (total === 0) {
+    return filter === ''
+      ? textMessage('No name is watched yet. Put names on the list with `/domain import`.')
+      : textMessage(`No name is found${filterText}. \`/domain names\` shows all.`);
+  }
+  const title = `${count(total, 'name')}${filterText}`;
+  const place = `${offset + 1}–${offset + names.length} of ${total}`;
+  return message(title, [
+    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown here: ${place}` : ''}`),
+    table({
+      caption: place,
+      columns: ['Name', 'Expires', 'Days left', 'Owner', 'Tags', 'Renewal, 1 year'],
+      rows: names.map(({ name, expires, owner, tags, renewal }): Cell[] => [
+        displayName(name),
+        expires?.day ?? 'not known',
+        expires === undefined ? '' : String(expires.daysLeft),
+        owner === undefined ? '' : { person: owner },
+        tags.join(', '),
+        renewal === undefined ? '' : amountsText([renewal], page.locale),
+      ]),
+      pageSize: NAMES_PAGE,
+    }),
+    ...actions('names', [
+      ...(page.previous === undefined
+        ? []
+        : [button({ actionId: 'names_previous', text: 'Previous', value: page.previous })]),
+      ...(page.next === undefined
+        ? []
+        : [button({ actionId: 'names_next', text: 'Next', value: page.next })]),
+      button({ actionId: 'names_renew', text: 'Renew several…', value: state, style: 'primary' }),
+      button({ actionId: 'names_edit', text: 'Owner, tags…', value: state }),
+      button({ actionId: 'names_export', text: 'Export as CSV', value: state }),
+      button({ actionId: 'names_import', text: 'Import…', value: 'new' }),
+    ]),
+    context(
+      `Narrow it with ${code('tag:brand owner:@ada zone:rest registrar:sandbox expiring<60 unused')} or a part of the name, and sort with \`sort:name\`.`,
+    ),
+  ]);
+}
+
+function renewalText({ renewal, total, locale }: NamesPage): string {
+  const { sums, unknown } = renewal;
+  if (sums.length === 0) return '';
+  const part = unknown === 0 ? '' : `, ${count(unknown, 'name')} without a price left out`;
+  return `\nRenewing ${total === 1 ? 'it' : 'all of them'} for 1 year costs about ${amountsText(sums, locale)}${part}.`;
+}

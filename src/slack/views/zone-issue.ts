@@ -1,0 +1,84 @@
+import { ORDER_TASKS } from '../../orders/tasks.ts';
+import { displayName } from '../../zones/names.ts';
+import type { ZoneIssue } from '../../zones/zone-issue.ts';
+
+/*
+ * What a zone, or DNS itself, has against a request, in a sentence that says what to give. Plain text.
+ */
+
+type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
+
+/** One issue as a sentence. */
+export function zoneIssueText(issue: ZoneIssue): string {
+  switch (issue.code) {
+    case 'name_missing':
+      return 'Give a name, for example cafe.rest.';
+    case 'link_mismatch':
+      return `The link shows ${issue.shown} but leads to ${issue.target}. Type the name itself.`;
+    case 'email_address':
+      return `“${issue.text}” looks like an e-mail address. Give only the part after the @.`;
+    case 'empty_label':
+      return `“${issue.text}” has two dots in a row or starts with one. Check it.`;
+    case 'invalid_xn_form':
+      return `“${issue.text}” is not a valid xn-- form. Give the name with its own letters.`;
+    case 'invisible_character':
+      return `“${issue.text}” contains a character that cannot be seen. Type the name again.`;
+    case 'ip_address':
+      return `“${issue.text}” is an IP address or ends in a number. Give a name such as cafe.rest.`;
+    case 'letters_not_allowed':
+      return `“${issue.text}” has letters that domain names cannot have. Check its spelling.`;
+    case 'sign_not_allowed':
+      return `“${issue.text}” contains a sign that is no letter or digit. Remove it.`;
+    case 'character_not_allowed':
+      return `“${issue.text}” contains ${formatCharacter(issue.character)}. Remove it.`;
+    case 'no_ending':
+      return `“${issue.text}” has no ending. Give the whole name, for example ${issue.example}.`;
+    case 'hyphen_at_edge':
+      return `“${issue.label}” starts or ends with a hyphen. Remove it.`;
+    case 'label_too_long':
+      return `“${issue.label}” has ${issue.length} characters${issue.encoded ? ' in its xn-- form' : ''}. Use at most ${issue.max} between the dots.`;
+    case 'name_too_long':
+      return `The name has ${issue.length} characters. Use at most ${issue.max}.`;
+    case 'below_registered_name':
+      return `${issue.name} is below a name. Give the registered name, ${issue.registered}.`;
+    case 'label_length':
+      return `“${issue.label}” has ${issue.length} characters. Use ${formatRange(issue)} between the dots.`;
+    case 'reserved_hyphens':
+      return `“${issue.label}” has hyphens in third and fourth place, which is reserved. Change it.`;
+    case 'letters_not_in_zone':
+      return `“${issue.label}” has letters that .${issue.zone} does not take. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`;
+    case 'nameserver_unreadable':
+      return `Nameserver: ${zoneIssueText(issue.issue)}`;
+    case 'nameserver_repeated':
+      return `${displayName(issue.host)} is given more than once. Give each nameserver once.`;
+    case 'nameserver_count':
+      return formatNameServerCount(issue);
+    case 'period_out_of_range':
+      return `The period must be a whole number ${issue.max === undefined ? `from ${issue.min}` : `of years from ${issue.min} to ${issue.max}`}. Change it.`;
+    case 'task_not_offered':
+      return `${taskSubject(issue.task)} is not possible in .${issue.zone}. Ask the domain service for another way.`;
+  }
+}
+
+function formatCharacter(character: string): string {
+  if (/^\p{Zs}$/u.test(character)) return 'a blank';
+  return character === '_' ? 'an underscore' : `“${character}”`;
+}
+
+function formatNameServerCount({ zone, given, min, max }: Issue<'nameserver_count'>): string {
+  const subject = zone === undefined ? 'A name' : `A .${zone} name`;
+  const noun = max === undefined ? 'nameserver' : 'nameservers';
+  const were = given === 1 ? 'was' : 'were';
+  const change = given < min ? 'Add' : 'Remove';
+  return `${subject} needs ${formatRange({ min, max })} ${noun}, ${given} ${were} given. ${change} some.`;
+}
+
+function formatRange({ min, max }: { readonly min: number; readonly max?: number | undefined }): string {
+  return max === undefined ? `at least ${min}` : `${min} to ${max}`;
+}
+
+/** The subject of a sentence about a task, which profiles of zones know by another name than people. */
+function taskSubject(listedAs: string): string {
+  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.listedAs === listedAs);
+  return found?.zoneTask?.words ?? `“${listedAs}”`;
+}

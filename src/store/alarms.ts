@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { ALARM_STATES, type Alarm, type NewAlarm } from '../names/alarm.ts';
+import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/alarms.ts';
+import { FACT_NAMES } from '../names/facts.ts';
+import type { AlarmStore } from '../names/ports.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
+import { isLeaseOver, leaseOf } from './statements.ts';
+
+const value = z.array(z.string());
+const optionalText = z
+  .string()
+  .nullable()
+  .transform((text) => text ?? undefined);
+const row = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    version: z.number(),
+    kind: z.enum(ALARM_KINDS),
+    fact: z.enum(FACT_NAMES),
+    before: value,
+    after: value,
+    expiry: z
+      .object({ before: z.string(), after: z.string() })
+      .nullable()
+      .transform((moved) => moved ?? undefined),
+    lastSeenBefore: z.date(),
+    firstSeenAfter: z.date(),
+    raisedAt: z.date(),
+    orders: z.array(z.object({ id: z.string(), task: z.enum(NAME_TASKS), why: z.enum(UNFIT_REASONS) })),
+    state: z.enum(ALARM_STATES),
+    proposedBy: optionalText,
+    proposedReason: optionalText,
+    explainedBy: optionalText,
+    reason: optionalText,
+    escalatedBy: optionalText,
+    channelId: optionalText,
+    ts: optionalText,
+    told: z.array(z.string()),
+    failedAttempts: z.number(),
+  })
+  .transform(
+    ({ proposedBy, proposedReason, explainedBy, reason, channelId, ts, ...kept }): Alarm => ({
+      ...kept,
+      proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
+      explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
+      message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+    }),
+  );
+const rows = z.array(row);
+const ids = z.array(z.object({ id: z.string() }));
+
+const COLUMNS = Prisma.raw(
+  'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", channel_id AS "channelId", ts, told, tell_failed_attempts AS "failedAttempts"',
+);
+
+/**
+ * The rows of new alarms, for the statement that keeps the look which raised them.
+ * @param saved a query that has a row only when the look was kept
+ */
+export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved: Prisma.Sql): Prisma.Sql {
+  const json = JSON.stringify(
+    alarms.map((alarm) => ({
+      ...alarm,
+      expiry: alarm.expiry ?? null,
+      last_seen_before: alarm.lastSeenBefore,
+      first_seen_after: alarm.firstSeenAfter,
+      raised_at: alarm.raisedAt,
+    })),
+  );
+  return Prisma.sql`
+    INSERT INTO alarms (id, team_id, name, kind, fact, before, after, expiry, last_seen_before, first_seen_after,
+      raised_at, orders, state, tell_due_at)
+    SELECT id, ${teamId}, name, kind, fact, before, after, NULLIF(expiry, 'null'::jsonb), last_seen_before,
+      first_seen_after, raised_at, orders, 'raised', raised_at
+    FROM jsonb_to_recordset(${json}::jsonb) AS raised (id text, name text, kind text, fact text, before jsonb,
+      after jsonb, expiry jsonb, last_seen_before timestamptz, first_seen_after timestamptz, raised_at timestamptz,
+      orders jsonb)
+    WHERE EXISTS (${saved})`;
+}
+
+/** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+export function createAlarmStore({ run }: Database, teamId: string): AlarmStore {
+  const update = async (activity: string, id: string, changes: Prisma.Sql) =>
+    withStoreError(activity, async () => {
+      await run(Prisma.sql`UPDATE alarms SET ${changes} WHERE team_id = ${teamId} AND id = ${id}`);
+    });
+  return {
+    find: (id) =>
+      withStoreError('reading an alarm', async () => {
+        const found = await run(
+          Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND id = ${id}`,
+        );
+        return rows.parse(found)[0];
+      }),
+
+    ofName: (name, limit) =>
+      withStoreError('reading the alarms of a name', async () =>
+        rows.parse(
+          await run(
+            Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND name = ${name} ORDER BY raised_at DESC LIMIT ${limit}`,
+          ),
+        ),
+      ),
+
+    change: (before, { state, proposed, explained, escalatedBy }, now) =>
+      withStoreError('changing an alarm', async () => {
+        const changed = await run(Prisma.sql`
+          UPDATE alarms SET version = version + 1, state = ${state},
+            proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
+            explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
+            escalated_by = ${escalatedBy ?? null}, tell_due_at = LEAST(tell_due_at, ${now}::timestamptz)
+          WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
+        return ids.parse(changed).length > 0;
+      }),
+
+    claimTelling: (now, leaseMs, limit) =>
+      withStoreError('claiming alarms to tell of', async () => {
+        const claimed = await run(Prisma.sql`
+          WITH due AS (
+            SELECT id AS due_id, tell_due_at AS since FROM alarms
+            WHERE team_id = ${teamId} AND tell_due_at <= ${now}::timestamptz
+              AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
+            ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ), claimed AS (
+            UPDATE alarms SET notification_lease_until = ${leaseOf(leaseMs)} FROM due WHERE id = due_id
+            RETURNING id, since
+          )
+          SELECT id FROM claimed ORDER BY since`);
+        return ids.parse(claimed).map(({ id }) => id);
+      }),
+
+    extendTelling: (id, leaseMs) =>
+      update('keeping an alarm', id, Prisma.sql`notification_lease_until = ${leaseOf(leaseMs)}`),
+
+    recordMessage: (id, { channelId, ts }) =>
+      update('noting an alarm’s message', id, Prisma.sql`channel_id = ${channelId}, ts = ${ts}`),
+
+    recordTold: (id, what) =>
+      update('noting what was told of an alarm', id, Prisma.sql`told = array_append(told, ${what}::text)`),
+
+    releaseTelling: ({ id, version }, again) =>
+      withStoreError('letting go of an alarm', async () => {
+        const released = await run(Prisma.sql`
+          UPDATE alarms SET tell_due_at = ${again ?? null}::timestamptz, notification_lease_until = NULL,
+            tell_failed_attempts = 0
+          WHERE team_id = ${teamId} AND id = ${id} AND version = ${version} RETURNING id`);
+        return ids.parse(released).length > 0;
+      }),
+
+    postponeTelling: (id, until) =>
+      update(
+        'putting off an alarm',
+        id,
+        Prisma.sql`tell_due_at = ${until}::timestamptz, notification_lease_until = NULL, tell_failed_attempts = tell_failed_attempts + 1`,
+      ),
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { isDemoContext } from '../accounts/account.ts';
+import type { Decision, MoneyReportStore } from '../money/ports.ts';
+import { PRICED_TASKS } from '../money/prices.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
+
+const claimed = z.array(z.object({ period: z.string() }));
+/** More than a day ever has; what is beyond is not compared. */
+const MAX_ANSWERS = 5_000;
+const periodOf = z.object({ period: z.number().optional() }).catch({});
+const answers = z.array(
+  z.object({
+    orderId: z.string(),
+    name: z.string(),
+    task: z.enum(PRICED_TASKS),
+    input: z.unknown(),
+    context: z.number().nullable(),
+    at: z.date(),
+    answer: z.unknown(),
+  }),
+);
+const names = z.array(z.object({ name: z.string() }));
+const decisions = z.array(
+  z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
+);
+
+/** What a monthly report tells, and whether it was posted, on PostgreSQL. @param teamId whose */
+export function createMoneyReportStore({ run }: Pick<Database, 'run'>, teamId: string): MoneyReportStore {
+  return {
+    claim: (period, now, leaseMs) =>
+      withStoreError('claiming the report of a month', async () => {
+        const rows = await run(Prisma.sql`
+          INSERT INTO money_reports (team_id, period, claimed_at) VALUES (${teamId}, ${period}, ${now})
+          ON CONFLICT (team_id, period) DO UPDATE SET claimed_at = excluded.claimed_at
+          WHERE money_reports.posted_at IS NULL
+            AND money_reports.claimed_at <= ${new Date(now.getTime() - leaseMs)}::timestamptz
+          RETURNING period`);
+        return claimed.parse(rows).length === 1;
+      }),
+
+    posted: (period, now) =>
+      withStoreError('noting that the report of a month was posted', async () => {
+        await run(
+          Prisma.sql`UPDATE money_reports SET posted_at = ${now} WHERE team_id = ${teamId} AND period = ${period}`,
+        );
+      }),
+
+    answers: (from, to) =>
+      withStoreError('reading what the service answered to what costs money', async () => {
+        const rows = await run(Prisma.sql`
+          SELECT a.order_id AS "orderId", i.name, o.task, o.input, o.context, a.at, a.answer
+          FROM order_answers a
+          JOIN order_items i ON i.order_id = a.order_id AND i.n = a.n JOIN orders o ON o.id = a.order_id
+          WHERE a.at >= ${from} AND a.at < ${to} AND i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
+          ORDER BY a.at, a.order_id, a.n LIMIT ${MAX_ANSWERS}`);
+        return answers
+          .parse(rows)
+          .filter(({ context }) => !isDemoContext(context ?? undefined))
+          .map(({ input, context: _context, ...row }) => ({ ...row, period: periodOf.parse(input).period }));
+      }),
+
+    letGo: (from, to) =>
+      withStoreError('reading which names were let go', async () => {
+        const rows = await run(Prisma.sql`
+          SELECT name FROM domains
+          WHERE lapse_confirmed_at >= ${from} AND lapse_confirmed_at < ${to} ORDER BY name`);
+        return names.parse(rows).map(({ name }) => name);
+      }),
+
+    decisions: (from, to) =>
+      withStoreError('reading who decided what', async (): Promise<readonly Decision[]> => {
+        const rows = await run(Prisma.sql`
+          SELECT e.actor AS by, e.kind, count(*)::int AS count,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM e.at - o.created_at)::int)::int AS seconds
+          FROM order_events e JOIN orders o ON o.id = e.order_id
+          WHERE e.kind IN ('approved', 'denied') AND e.at >= ${from} AND e.at < ${to}
+          GROUP BY 1, 2 ORDER BY 1, 2`);
+        return decisions.parse(rows);
+      }),
+  };
+}

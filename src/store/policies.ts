@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type LoggedChange, loggedChange, loggedChanges } from '../policy/change-log.ts';
+import { draftBase } from '../policy/drafts.ts';
+import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
+import {
+  POLICY_EVENTS,
+  type PolicyDraft,
+  type PolicyLogEntry,
+  type PolicyStore,
+  type PublishedPolicy,
+} from '../policy/ports.ts';
+import { batch } from './batch.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
+
+const BATCH = 500;
+
+const texts = z.array(z.string());
+const milliseconds = z.number().nullable();
+
+/**
+ * A rule as it is kept. It is not read as people write it: a task that a later release does not know any more must not
+ * make a version unreadable, and amounts keep their currency whatever `CURRENCY` becomes.
+ */
+const storedRule = z
+  .object({
+    name: z.string(),
+    tasks: texts,
+    names: texts,
+    by: texts,
+    over: z.object({ currency: z.string(), minor: z.int() }).nullable(),
+    decision: z.enum(DECISIONS),
+    approvers: texts,
+    needed: z.int().min(1),
+    ttlMs: milliseconds,
+    remindAfterMs: milliseconds,
+    escalateAfterMs: milliseconds,
+    escalateTo: texts,
+    breakGlass: z.boolean(),
+  })
+  .transform(
+    (stored): PolicyRule => ({
+      ...stored,
+      over: stored.over ?? undefined,
+      ttlMs: stored.ttlMs ?? undefined,
+      remindAfterMs: stored.remindAfterMs ?? undefined,
+      escalateAfterMs: stored.escalateAfterMs ?? undefined,
+    }),
+  );
+const storedRules = z.array(storedRule);
+
+/** JSON has no `undefined`: what a rule leaves out is kept as null. */
+function storable(rules: readonly PolicyRule[]) {
+  return rules.map(
+    ({ name, tasks, names, by, over, decision, approvers, needed, escalateTo, breakGlass, ...times }) => ({
+      name,
+      tasks: [...tasks],
+      names: [...names],
+      by: [...by],
+      over: over === undefined ? null : { currency: over.currency, minor: over.minor },
+      decision,
+      approvers: [...approvers],
+      needed,
+      ttlMs: times.ttlMs ?? null,
+      remindAfterMs: times.remindAfterMs ?? null,
+      escalateAfterMs: times.escalateAfterMs ?? null,
+      escalateTo: [...escalateTo],
+      breakGlass,
+    }),
+  );
+}
+
+const policyRow = z.object({ version: z.number(), rules: storedRules });
+const publishedRow = policyRow.extend({
+  publishedBy: z.string(),
+  confirmedBy: z.string(),
+  confirmedAt: z.date(),
+});
+const draftRow = z
+  .object({
+    revision: z.string(),
+    rules: storedRules,
+    changedBy: z.string(),
+    changedAt: z.date(),
+    publishedBy: z.string().nullable(),
+    publishedAt: z.date().nullable(),
+  })
+  .transform(
+    ({ publishedBy: by, publishedAt: at, ...draft }): PolicyDraft => ({
+      ...draft,
+      published: by === null || at === null ? undefined : { by, at },
+    }),
+  );
+const logRow = z
+  .object({
+    kind: z.enum(POLICY_EVENTS),
+    version: z.number().nullable(),
+    changes: z.array(loggedChange),
+    by: z.string(),
+    at: z.date(),
+  })
+  .transform((row): PolicyLogEntry => ({ ...row, version: row.version ?? undefined }));
+
+/** As JSON takes it: what is kept is never changed. */
+function storableChanges(changes: readonly LoggedChange[]) {
+  return changes.map(({ kind, rule, from, to, fields }) => ({
+    kind,
+    rule,
+    from,
+    to,
+    fields: fields.map(({ field, before, after }) => ({ field, before: [...before], after: [...after] })),
+  }));
+}
+
+/** What an installation has before anything was published. */
+const NO_POLICY: Policy = { version: 0, rules: [] };
+
+/** The versions of the policy and its draft, on PostgreSQL. @param teamId whose policy */
+export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PolicyStore {
+  type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft'>;
+
+  const readPublished = async (tx: Reader): Promise<PublishedPolicy | undefined> => {
+    const row = await tx.policyVersion.findFirst({ where: { teamId }, orderBy: { version: 'desc' } });
+    return row === null ? undefined : publishedRow.parse(row);
+  };
+  const readCurrent = async (tx: Reader): Promise<Policy> => (await readPublished(tx)) ?? NO_POLICY;
+  const readDraft = async (tx: Reader): Promise<PolicyDraft | undefined> => {
+    const row = await tx.policyDraft.findUnique({ where: { teamId } });
+    return row === null ? undefined : draftRow.parse(row);
+  };
+
+  /** A burst of orders reads it many times at one moment: more often than there are connections. */
+  const readInBatch = batch(async (questions: readonly undefined[]) => {
+    const row = await prisma.policyVersion.findFirst({
+      where: { teamId },
+      orderBy: { version: 'desc' },
+      select: { version: true, rules: true },
+    });
+    const policy = row === null ? NO_POLICY : policyRow.parse(row);
+    return questions.map(() => policy);
+  });
+
+  /** One change at a time, so that what was compared still holds when it is written. */
+  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    withStoreError(what, () =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`policy ${teamId}`}, 0))`;
+        return work(tx);
+      }),
+    );
+
+  interface Line {
+    readonly kind: PolicyLogEntry['kind'];
+    readonly version?: number;
+    readonly changes: readonly LoggedChange[];
+    readonly by: string;
+    readonly at: Date;
+  }
+  const log = (tx: Transaction, { kind, version, changes, by, at }: Line) =>
+    tx.policyChange.create({
+      data: { teamId, kind, version: version ?? null, changes: storableChanges(changes), by, at },
+    });
+
+  return {
+    current: () => withStoreError('reading the policy', () => readInBatch(undefined)),
+    published: () => withStoreError('reading the policy', () => readPublished(prisma)),
+    draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
+
+    saveDraft: (rules, expected, by, at) =>
+      exclusively('saving the draft of the policy', async (tx) => {
+        const base = draftBase(await readCurrent(tx), await readDraft(tx));
+        if (base.revision !== expected) return undefined;
+        const changes = loggedChanges(base.rules, rules);
+        const saved = {
+          revision: randomUUID(),
+          rules: storable(rules),
+          changedBy: by,
+          changedAt: at,
+          publishedBy: null,
+          publishedAt: null,
+        };
+        await tx.policyDraft.upsert({
+          where: { teamId },
+          create: { teamId, ...saved },
+          update: saved,
+        });
+        await log(tx, { kind: 'draft_changed', changes, by, at });
+        return { revision: saved.revision, rules, changedBy: by, changedAt: at, published: undefined };
+      }),
+
+    discardDraft: (revision, by, at) =>
+      exclusively('discarding the draft of the policy', async (tx) => {
+        const draft = await readDraft(tx);
+        if (draft?.revision !== revision) return false;
+        const { rules } = await readCurrent(tx);
+        await tx.policyDraft.delete({ where: { teamId } });
+        await log(tx, { kind: 'draft_discarded', changes: loggedChanges(rules, draft.rules), by, at });
+        return true;
+      }),
+
+    publish: (revision, by, at) =>
+      exclusively('publishing the policy', async (tx) => {
+        const draft = await readDraft(tx);
+        if (draft?.revision !== revision) return { kind: 'stale' };
+        if (draft.published !== undefined) return { kind: 'published_already', by: draft.published.by };
+        const changes = loggedChanges((await readCurrent(tx)).rules, draft.rules);
+        if (changes.length === 0) return { kind: 'no_difference' };
+        await tx.policyDraft.update({ where: { teamId }, data: { publishedBy: by, publishedAt: at } });
+        await log(tx, { kind: 'published', changes, by, at });
+        return { kind: 'published', draft: { ...draft, published: { by, at } } };
+      }),
+
+    confirm: (revision, by, at) =>
+      exclusively('confirming the policy', async (tx) => {
+        const draft = await readDraft(tx);
+        if (draft?.revision !== revision) return { kind: 'stale' };
+        const { published, rules } = draft;
+        if (published === undefined) return { kind: 'not_published' };
+        if (published.by === by) return { kind: 'own' };
+        const before = await readCurrent(tx);
+        const version = before.version + 1;
+        await tx.policyVersion.create({
+          data: {
+            teamId,
+            version,
+            rules: storable(rules),
+            publishedBy: published.by,
+            publishedAt: published.at,
+            confirmedBy: by,
+            confirmedAt: at,
+          },
+        });
+        await tx.policyDraft.delete({ where: { teamId } });
+        const changes = loggedChanges(before.rules, rules);
+        await log(tx, { kind: 'confirmed', version, changes, by, at });
+        const policy = { version, rules, publishedBy: published.by, confirmedBy: by, confirmedAt: at };
+        return { kind: 'confirmed', policy, before };
+      }),
+
+    async *changes(from, to) {
+      for (let last = 0n; ; ) {
+        const rows = await withStoreError('reading changes of the policy', () =>
+          prisma.policyChange.findMany({
+            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
+            orderBy: { id: 'asc' },
+            take: BATCH,
+          }),
+        );
+        for (const row of rows) yield logRow.parse(row);
+        const end = rows.at(-1);
+        if (end === undefined || rows.length < BATCH) return;
+        last = end.id;
+      }
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { isNone, type NameSort } from '../names/filter.ts';
+import type { NameQuery } from '../names/ports.ts';
+import { Prisma } from './database.ts';
+
+/*
+ * The portfolio where Prisma does not say it: filters that are put together, and pages that begin after a name instead
+ * of counting from the start, so that the last of a thousand pages costs what the first one does.
+ */
+
+const text = z
+  .string()
+  .nullable()
+  .transform((value) => value ?? undefined);
+
+/** Rows of {@link namesPage}. */
+export const foundRows = z.array(
+  z.object({
+    name: z.string(),
+    expiresAt: z
+      .date()
+      .nullable()
+      .transform((value) => value ?? undefined),
+    expirySource: text,
+    owner: text,
+    tags: z
+      .array(z.string())
+      .nullable()
+      .transform((value) => value ?? []),
+    channel: text,
+    note: text,
+    registrar: text,
+  }),
+);
+
+/** Rows of {@link zonesOfNames}. */
+export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number() }));
+
+const COLUMNS =
+  Prisma.raw(`d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.owner_id AS owner,
+  d.tags, d.channel_id AS channel, d.note, d.record->>'registrar' AS registrar`);
+
+function any(conditions: readonly Prisma.Sql[]): Prisma.Sql[] {
+  return conditions.length === 0 ? [] : [Prisma.sql`(${Prisma.join([...conditions], ' OR ')})`];
+}
+
+/** A text as `LIKE` takes it: its signs mean nothing. */
+function like(value: string): string {
+  return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
+}
+
+function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
+  const { filter, now } = query;
+  const day = (days: number) => new Date(now.getTime() + days * 86_400_000);
+  const tags = filter.tags.filter((tag) => !isNone(tag));
+  const owners = query.owners.filter((owner) => !isNone(owner));
+  return [
+    ...any([
+      ...(tags.length === 0 ? [] : [Prisma.sql`d.tags && ${tags}::text[]`]),
+      ...(filter.tags.some(isNone) ? [Prisma.sql`cardinality(d.tags) = 0`] : []),
+    ]),
+    ...any([
+      ...(owners.length === 0 ? [] : [Prisma.sql`d.owner_id = ANY (${owners}::text[])`]),
+      ...(query.owners.some(isNone) ? [Prisma.sql`d.owner_id IS NULL`] : []),
+    ]),
+    ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
+    ...any(filter.registrars.map((part) => Prisma.sql`d.record->>'registrar' ILIKE ${`%${like(part)}%`}`)),
+    ...any(
+      filter.texts.map(
+        (part) => Prisma.sql`(d.name LIKE ${`%${like(part)}%`} OR d.note ILIKE ${`%${like(part)}%`})`,
+      ),
+    ),
+    ...(filter.expiresWithin === undefined
+      ? []
+      : [Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`]),
+    ...(filter.expiresAfter === undefined
+      ? []
+      : [Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`]),
+    ...(filter.unused
+      ? [
+          Prisma.sql`EXISTS (
+            SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name AND o.in_use = false)`,
+        ]
+      : []),
+  ];
+}
+
+function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
+  return conditions.length === 0 ? Prisma.empty : Prisma.sql`WHERE ${Prisma.join([...conditions], ' AND ')}`;
+}
+
+/** A page of what a filter finds, in the order in which it is shown. */
+export function namesPage(query: NameQuery, teamId: string): Prisma.Sql {
+  const conditions = conditionsOf(query, teamId);
+  const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
+  const parts = isByName(query.filter.sort)
+    ? [byName(conditions, query, isDescending)]
+    : byExpiry(conditions, query, isDescending);
+  return Prisma.sql`SELECT * FROM (${Prisma.join(parts, ' UNION ALL ')}) page
+    ORDER BY part, rank, name ${direction(isDescending)} LIMIT ${query.limit}`;
+}
+
+const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
+const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
+const beyond = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
+
+function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
+  const { cursor, limit } = query;
+  const after = cursor === undefined ? [] : [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`];
+  return Prisma.sql`(SELECT 1 AS part, 0::float8 AS rank, ${COLUMNS} FROM domains d ${where([...conditions, ...after])}
+    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
+}
+
+/** Names with a date first, then those without one: two walks along an index, of which the second is mostly not begun. */
+function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql[] {
+  const { cursor, limit, isBackward } = query;
+  const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
+  const dated = (after: readonly Prisma.Sql[], part: number) => Prisma.sql`(
+    SELECT ${part}::int AS part, ${rank} AS rank, ${COLUMNS} FROM domains d
+    ${where([...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after])}
+    ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit})`;
+  const undated = (after: readonly Prisma.Sql[], part: number) => Prisma.sql`(
+    SELECT ${part}::int AS part, 0::float8 AS rank, ${COLUMNS} FROM domains d
+    ${where([...conditions, Prisma.sql`d.expires_at IS NULL`, ...after])}
+    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
+  const last = isBackward ? [undated([], 1), dated([], 2)] : [dated([], 1), undated([], 2)];
+  if (cursor === undefined) return last;
+  if (cursor.expiresAt === undefined) {
+    const rest = undated([Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`], 1);
+    return isBackward ? [rest, dated([], 2)] : [rest];
+  }
+  const rest = dated(
+    [
+      Prisma.sql`(d.expires_at, d.name) ${beyond(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
+    ],
+    1,
+  );
+  return isBackward ? [rest] : [rest, undated([], 2)];
+}
+
+/** How many names a filter finds in each zone. */
+export function zonesOfNames(query: NameQuery, teamId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
+    FROM domains d ${where(conditionsOf(query, teamId))} GROUP BY 1 ORDER BY 1`;
+}
+
+/** The people who own a name. */
+export const OWNERS = Prisma.sql`SELECT DISTINCT owner_id AS owner FROM domains WHERE owner_id IS NOT NULL`;
+export const ownerRows = z.array(z.object({ owner: z.string() }));

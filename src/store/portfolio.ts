@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { type ImportRow, importRow } from '../names/details-import.ts';
+import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
+import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
+import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
+
+const BATCH = 500;
+
+const text = z
+  .string()
+  .nullable()
+  .transform((value) => value ?? undefined);
+const detailsRows = z.array(
+  z
+    .object({
+      name: z.string(),
+      owner: text,
+      tags: z.array(z.string()).nullable(),
+      channel: text,
+      note: text,
+    })
+    .transform(({ name, owner, tags, channel, note }): readonly [string, NameDetails] => [
+      name,
+      { owner, tags: tags ?? [], channel, note },
+    ]),
+);
+const logged = z.record(z.string(), z.string()).nullable();
+
+const DETAILS = Prisma.raw('name, owner_id AS owner, tags, channel_id AS channel, note');
+
+/** What people have set for watched names, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
+export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
+  const { prisma, run } = database;
+
+  const findMany = (names: readonly string[]) =>
+    withStoreError('reading what is set for names', async () => {
+      const found = await run(
+        Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[])`,
+      );
+      return new Map(detailsRows.parse(found));
+    });
+
+  return {
+    findMany,
+    find: async (name) => (await findMany([name])).get(name),
+
+    async tagsOf(names) {
+      const found = await findMany(names);
+      return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
+    },
+
+    change: (changes, by, at, isAllowed = () => true) =>
+      withStoreError('changing what is set for names', () =>
+        database.transaction(async (tx) => {
+          const found = await lockDetails(tx, [...changes.keys()]);
+          const changed = changedNames(found, changes);
+          const refused = changed.find(({ before, after }) => !isAllowed(before, after));
+          if (refused !== undefined) return { refused: refused.name };
+          await writeDetails(tx, teamId, changed, by, at);
+          return { changed: changed.map(({ name }) => name) };
+        }),
+      ),
+
+    planImport: (rows, by, at) =>
+      withStoreError('planning an import', () =>
+        database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
+      ),
+
+    applyImport: (hash, by, at, isAllowed = () => true) =>
+      withStoreError('applying an import', () =>
+        database.transaction(async (tx) => {
+          const [kept] = keptRows.parse(
+            await tx(
+              Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING rows`,
+            ),
+          );
+          if (kept === undefined) return 'gone';
+          const plan = await planOf(tx, kept.rows);
+          if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
+          const refused = plan.changed.find(({ before, after }) => !isAllowed(before, after));
+          if (refused !== undefined) return { refused: refused.name };
+          await writeDetails(tx, teamId, plan.changed, by, at);
+          return { changed: plan.changed.length };
+        }),
+      ),
+
+    page: (query) =>
+      withStoreError('finding names', async () => foundRows.parse(await run(namesPage(query, teamId)))),
+
+    zones: (query) =>
+      withStoreError('counting names', async () => zoneRows.parse(await run(zonesOfNames(query, teamId)))),
+
+    owners: () =>
+      withStoreError('looking who owns names', async () =>
+        ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
+      ),
+
+    async *changes(from, to) {
+      for (let last = 0n; ; ) {
+        const rows = await withStoreError('reading changes of the portfolio', () =>
+          prisma.portfolioChange.findMany({
+            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
+            orderBy: { id: 'asc' },
+            take: BATCH,
+          }),
+        );
+        for (const { kind, subject, before, after, by, at } of rows) {
+          yield {
+            kind: kind === 'preset' ? 'preset' : 'name',
+            subject,
+            before: logged.parse(before) ?? undefined,
+            after: logged.parse(after) ?? undefined,
+            by,
+            at,
+          };
+        }
+        const end = rows.at(-1);
+        if (end === undefined || rows.length < BATCH) return;
+        last = end.id;
+      }
+    },
+  };
+}
+
+/** Plans that nobody applied are forgotten after this. */
+const PLAN_MS = 24 * 3_600_000;
+const keptRows = z.array(z.object({ rows: z.array(importRow) }));
+
+/** What rows would change of the names as they are; the names are locked. */
+async function planOf(tx: RunStatement, rows: readonly ImportRow[]): Promise<ImportPlan> {
+  const changes = new Map(rows.map(({ name, change }) => [name, change]));
+  const found = await lockDetails(tx, [...changes.keys()]);
+  const changed = changedNames(found, changes);
+  const content = changed.map(({ name, before, after }) => [name, loggable(before), loggable(after)]);
+  return {
+    hash: createHash('sha256').update(JSON.stringify(content)).digest('hex'),
+    changed,
+    same: found.size - changed.length,
+    unwatched: [...changes.keys()].filter((name) => !found.has(name)),
+  };
+}
+
+async function keepPlan(
+  tx: RunStatement,
+  teamId: string,
+  rows: readonly ImportRow[],
+  by: string,
+  at: Date,
+): Promise<ImportPlan> {
+  const plan = await planOf(tx, rows);
+  await tx(
+    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_MS)}`,
+  );
+  if (plan.changed.length > 0) {
+    await tx(Prisma.sql`
+      INSERT INTO names_imports (team_id, hash, rows, by, created_at)
+      VALUES (${teamId}, ${plan.hash}, ${JSON.stringify(rows)}::jsonb, ${by}, ${at}::timestamptz)
+      ON CONFLICT (team_id, hash) DO UPDATE SET rows = excluded.rows, by = excluded.by, created_at = excluded.created_at`);
+  }
+  return plan;
+}
+
+/** Names that a set of changes changes; the order is that of the names. */
+function changedNames(
+  found: ReadonlyMap<string, NameDetails>,
+  changes: ReadonlyMap<string, DetailsChange>,
+): readonly ChangedName[] {
+  return [...found].flatMap(([name, before]) => {
+    const after = changedDetails(before, changes.get(name) ?? {});
+    return isSameDetails(before, after) ? [] : [{ name, before, after }];
+  });
+}
+
+/** Reads names so that nobody else changes them meanwhile. Always in the order of names, so that no two wait for each other. */
+async function lockDetails(
+  tx: RunStatement,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, NameDetails>> {
+  const found = await tx(
+    Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
+  );
+  return new Map(detailsRows.parse(found));
+}
+
+/** Writes changed names, each with its line in the audit log. */
+async function writeDetails(
+  tx: RunStatement,
+  teamId: string,
+  changed: readonly ChangedName[],
+  by: string,
+  at: Date,
+): Promise<void> {
+  if (changed.length === 0) return;
+  // A tag has no blank in it: an array of arrays would have to be of one length.
+  await tx(Prisma.sql`
+    UPDATE domains d SET owner_id = NULLIF(given.owner, ''), channel_id = NULLIF(given.channel, ''),
+      note = NULLIF(given.note, ''), tags = string_to_array(given.tags, ' ')
+    FROM unnest(
+      ${changed.map(({ name }) => name)}::text[], ${changed.map(({ after }) => after.owner ?? '')}::text[],
+      ${changed.map(({ after }) => after.channel ?? '')}::text[], ${changed.map(({ after }) => after.note ?? '')}::text[],
+      ${changed.map(({ after }) => after.tags.join(' '))}::text[]) AS given (name, owner, channel, note, tags)
+    WHERE d.name = given.name`);
+  await logChanges(
+    tx,
+    teamId,
+    changed.map(({ name, before, after }) => ({
+      kind: 'name',
+      subject: name,
+      before: loggable(before),
+      after: loggable(after),
+      by,
+      at,
+    })),
+  );
+}
+
+/** Writes lines of the audit log. */
+export async function logChanges(
+  tx: RunStatement,
+  teamId: string,
+  changes: readonly PortfolioChange[],
+): Promise<void> {
+  const json = (value: PortfolioChange['before']) => (value === undefined ? 'null' : JSON.stringify(value));
+  await tx(Prisma.sql`
+    INSERT INTO portfolio_changes (team_id, kind, subject, before, after, by, at)
+    SELECT ${teamId}, kind, subject, NULLIF(before, 'null')::jsonb, NULLIF(after, 'null')::jsonb, by, at::timestamptz
+    FROM unnest(
+      ${changes.map(({ kind }) => kind)}::text[], ${changes.map(({ subject }) => subject)}::text[],
+      ${changes.map(({ before }) => json(before))}::text[], ${changes.map(({ after }) => json(after))}::text[],
+      ${changes.map(({ by }) => by)}::text[], ${changes.map(({ at }) => at.toISOString())}::text[])
+      AS given (kind, subject, before, after, by, at)`);
+}
+
+function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {
+  return {
+    ...(owner === undefined ? {} : { owner }),
+    ...(tags.length === 0 ? {} : { tags: tags.join(' ') }),
+    ...(channel === undefined ? {} : { channel }),
+    ...(note === undefined ? {} : { note }),
+  };
+}

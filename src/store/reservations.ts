@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import {
+  BUDGET_SPANS,
+  type Budget,
+  type BudgetStanding,
+  periodOf,
+  type Reservation,
+  sharesOf,
+  shortfallsOf,
+} from '../money/budget.ts';
+import { Prisma, type RunStatement } from './database.ts';
+
+/*
+ * Reservations in budgets. A reservation says what a name takes from the last approval on; what became of it is read from the
+ * order's item, so that booking and releasing are no changes of their own and cannot be forgotten.
+ */
+
+const standingRows = z.array(
+  z
+    .object({
+      id: z.string(),
+      tag: z.string(),
+      span: z.enum(BUDGET_SPANS),
+      amount: z.string(),
+      currency: z.string(),
+      booked: z.string(),
+      reserved: z.string(),
+    })
+    .transform(({ id, tag, span, amount, currency, booked, reserved }) => ({
+      budget: {
+        id,
+        tag: tag === '' ? undefined : tag,
+        span,
+        amount: { currency, minor: Number(amount) },
+      } satisfies Budget,
+      booked: BigInt(booked),
+      reserved: BigInt(reserved),
+    })),
+);
+
+/** What came of a request after its item had ended without it: money may have gone all the same. */
+const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
+/** It was carried out. */
+const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
+/** Nothing of it is spent, nor will be. */
+const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED'
+  AND (i.state = 'FAILED' OR o.state IN ('DENIED', 'EXPIRED', 'CANCELLED')))`;
+
+/** Answers with every budget of a team and how it stands in the month and year of a day. */
+function selectStandings(teamId: string, day: string): Prisma.Sql {
+  const at = Prisma.sql`${day}::date`;
+  return Prisma.sql`
+    SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,
+      COALESCE(sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}), 0)::text AS booked,
+      COALESCE(sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}), 0)::text AS reserved
+    FROM budgets b
+    LEFT JOIN (
+      budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n JOIN orders o ON o.id = r.order_id
+    ) ON r.team_id = b.team_id AND r.currency = b.currency AND (b.tag = '' OR b.tag = ANY(r.tags))
+      AND r.day >= date_trunc(b.span, ${at}) AND r.day < date_trunc(b.span, ${at}) + ('1 ' || b.span)::interval
+    WHERE b.team_id = ${teamId}
+    GROUP BY b.id ORDER BY b.tag, b.span`;
+}
+
+/** How the budgets of a team stand in the month and year of a day. */
+export async function readStandings(
+  run: RunStatement,
+  teamId: string,
+  day: string,
+): Promise<BudgetStanding[]> {
+  const rows = standingRows.parse(await run(selectStandings(teamId, day)));
+  return rows.map((row) => ({ ...row, period: periodOf(row.budget.span, day) }));
+}
+
+/** Tells whether the budgets have what an order takes, and counts it from then on. */
+type TakeFromBudgets = (reservation: Reservation) => boolean;
+
+/**
+ * Locks the budgets that orders may take something out of, until the transaction ends: whoever else approves waits, and then
+ * reads what was reserved here. All lock them in one sequence, so that two of a kind never wait for each other.
+ */
+export async function lockBudgets(
+  run: RunStatement,
+  reservations: readonly Reservation[],
+): Promise<TakeFromBudgets> {
+  const teams = [...new Set(reservations.map(({ teamId }) => teamId))].sort();
+  await run(
+    Prisma.sql`SELECT id FROM budgets WHERE team_id = ANY(${teams}) ORDER BY team_id, id FOR NO KEY UPDATE`,
+  );
+  // A statement of its own: its snapshot is taken after the locks are held.
+  const standings = new Map<string, readonly BudgetStanding[]>();
+  const taken = new Map<string, bigint>();
+  for (const { teamId, day } of reservations) {
+    const key = `${teamId} ${day}`;
+    if (!standings.has(key)) standings.set(key, await readStandings(run, teamId, day));
+  }
+  return (reservation) => {
+    const known = standings.get(`${reservation.teamId} ${reservation.day}`) ?? [];
+    const keyOf = ({ budget, period }: BudgetStanding) => `${budget.id} ${period}`;
+    const now = known.map((each) => ({ ...each, reserved: each.reserved + (taken.get(keyOf(each)) ?? 0n) }));
+    const shares = sharesOf(now, reservation);
+    if (!reservation.mayExceed && shortfallsOf(shares).length > 0) return false;
+    for (const share of shares) taken.set(keyOf(share), (taken.get(keyOf(share)) ?? 0n) + share.takes);
+    return true;
+  };
+}
+
+/** Keeps what orders take out of the budgets. */
+export function insertReservations(
+  reserved: readonly { readonly orderId: string; readonly reservation: Reservation }[],
+): Prisma.Sql {
+  const rows = reserved.flatMap(({ orderId, reservation: { teamId, day, items } }) =>
+    items.map(({ n, amount, tags }) => ({
+      order_id: orderId,
+      n,
+      team_id: teamId,
+      day,
+      amount_minor: amount?.minor,
+      currency: amount?.currency,
+      tags,
+    })),
+  );
+  return Prisma.sql`
+    INSERT INTO budget_reservations (order_id, n, team_id, day, amount_minor, currency, tags)
+    SELECT order_id, n, team_id, day, amount_minor, currency, tags
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (
+      order_id text, n int, team_id text, day date, amount_minor bigint, currency text, tags text[])`;
+}

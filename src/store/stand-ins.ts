@@ -1,0 +1,85 @@
+import type { StandIn } from '../policy/approvals.ts';
+import type { StandInStore } from '../policy/ports.ts';
+import { batch } from './batch.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
+
+const BATCH = 500;
+
+/** Who stands in for whom, on PostgreSQL. @param teamId whose people */
+export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
+  /** A burst of clicks reads them many times at one moment. */
+  const readAll = batch(async (questions: readonly undefined[]) => {
+    const rows = await prisma.standIn.findMany({ where: { teamId } });
+    return questions.map(() => rows);
+  });
+
+  /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
+  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    withStoreError(what, () =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`stand-ins ${teamId}`}, 0))`;
+        return work(tx);
+      }),
+    );
+
+  /** @returns who stands in at that moment */
+  const standInOf = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {
+    const row = await tx.standIn.findUnique({ where: { teamId_userId: { teamId, userId } } });
+    return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
+  };
+
+  return {
+    current: (now) =>
+      withStoreError('reading who stands in', async () => {
+        const rows = await readAll(undefined);
+        return new Map(
+          rows
+            .filter(({ until }) => until > now)
+            .map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]),
+        );
+      }),
+
+    begin: (userId, standIn, at) =>
+      exclusively('keeping who stands in', async (tx) => {
+        const before = await standInOf(tx, userId, at);
+        const kept = { standInId: standIn.userId, until: standIn.until, since: at };
+        await tx.standIn.upsert({
+          where: { teamId_userId: { teamId, userId } },
+          create: { teamId, userId, ...kept },
+          update: kept,
+        });
+        await tx.standInChange.create({
+          data: { teamId, userId, standInId: standIn.userId, until: standIn.until, by: userId, at },
+        });
+        return before;
+      }),
+
+    end: (userId, at) =>
+      exclusively('ending that somebody stands in', async (tx) => {
+        const before = await standInOf(tx, userId, at);
+        if (before === undefined) return undefined;
+        await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });
+        await tx.standInChange.create({ data: { teamId, userId, by: userId, at } });
+        return before;
+      }),
+
+    async *changes(from, to) {
+      for (let last = 0n; ; ) {
+        const rows = await withStoreError('reading who stood in', () =>
+          prisma.standInChange.findMany({
+            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
+            orderBy: { id: 'asc' },
+            take: BATCH,
+          }),
+        );
+        for (const { userId, standInId, until, by, at } of rows) {
+          const standIn = standInId === null || until === null ? undefined : { userId: standInId, until };
+          yield { userId, standIn, by, at };
+        }
+        const end = rows.at(-1);
+        if (end === undefined || rows.length < BATCH) return;
+        last = end.id;
+      }
+    },
+  };
+}

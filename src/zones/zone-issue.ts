@@ -1,0 +1,76 @@
+import { z } from 'zod';
+
+/*
+ * What is wrong with a name, or with what somebody asks of it, as codes with their data. They are kept with orders that
+ * the rules of a zone stopped, so a code stays once it is released. The data holds what was typed, cut to a length that
+ * can be shown and without characters that nobody sees.
+ */
+
+const typed = z.object({ text: z.string() });
+
+const NAME_ISSUES = [
+  z.object({ code: z.literal('name_missing') }),
+  /** A link of Slack's whose label is another name than its target. */
+  z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
+  typed.extend({
+    code: z.enum([
+      'email_address',
+      'empty_label',
+      'invalid_xn_form',
+      'invisible_character',
+      'ip_address',
+      'letters_not_allowed',
+      'sign_not_allowed',
+    ]),
+  }),
+  typed.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
+  /** One label alone; `example` is a whole name to give instead. */
+  typed.extend({ code: z.literal('no_ending'), example: z.string() }),
+  z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
+  z.object({
+    code: z.literal('label_too_long'),
+    label: z.string(),
+    length: z.number(),
+    max: z.number(),
+    /** The length is that of the label's `xn--` form. */
+    encoded: z.boolean(),
+  }),
+  z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
+] as const;
+const nameIssue = z.discriminatedUnion('code', NAME_ISSUES);
+
+/** Why a text is no domain name or no host name. */
+export type NameIssue = z.output<typeof nameIssue>;
+
+export const zoneIssue = z.discriminatedUnion('code', [
+  ...NAME_ISSUES,
+  /** The name is a subdomain; `registered` is the name that was registered. */
+  z.object({ code: z.literal('below_registered_name'), name: z.string(), registered: z.string() }),
+  z.object({
+    code: z.literal('label_length'),
+    label: z.string(),
+    length: z.number(),
+    min: z.number(),
+    max: z.number(),
+  }),
+  z.object({ code: z.literal('reserved_hyphens'), label: z.string() }),
+  z.object({ code: z.literal('letters_not_in_zone'), label: z.string(), zone: z.string() }),
+  z.object({ code: z.literal('nameserver_unreadable'), issue: nameIssue }),
+  /** `host` is in its ASCII form. */
+  z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
+  z.object({
+    code: z.literal('nameserver_count'),
+    /** Absent where the rules of DNS ask for it, and no zone. */
+    zone: z.string().optional(),
+    given: z.number(),
+    min: z.number(),
+    max: z.number().optional(),
+  }),
+  /** In years. */
+  z.object({ code: z.literal('period_out_of_range'), min: z.number(), max: z.number().optional() }),
+  /** `task` is its name in the zone's profile. */
+  z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),
+]);
+
+/** What a zone, or DNS itself, has against a request. */
+export type ZoneIssue = z.output<typeof zoneIssue>;

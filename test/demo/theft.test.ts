@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * The second path of the guide: what is in use is deleted with a warning, and what is stolen is told.
+ */
+
+const t = useTestDemo();
+
+test('a name that is in use asks for its name before it is deleted', async () => {
+  await answerTo(t.workspace, t.alice, '/domain delete cafe.rest');
+  const draft = t.alice.ephemerals().at(-1);
+  if (draft === undefined) throw new Error('nothing was asked');
+  expect(textOf(draft)).toMatch(/Mail stops/);
+  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  expect(form.callback_id).toBe('confirm');
+});
+
+test('a name that is stolen is told step by step', async () => {
+  await t.demo.playTheft();
+  const kinds = t.workspace
+    .messages('C0EXPIRY')
+    .filter(({ metadata, thread_ts }) => metadata?.event_type === 'domain_alarm' && thread_ts === undefined)
+    .map(({ metadata }) => metadata?.event_payload['kind']);
+  expect(kinds).toEqual(
+    expect.arrayContaining(['lock_gone', 'pending_transfer', 'registrar', 'nameservers']),
+  );
+  expect(new Set(kinds).size, 'each once').toBe(kinds.length);
+}, 90_000);

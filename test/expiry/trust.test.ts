@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { afterSuccess } from '../../src/expiry/follow.ts';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { afterLookup } from '../../src/expiry/refresh.ts';
+import type { RdapFound } from '../../src/rdap/client.ts';
+import { DAY_MS } from './rig.ts';
+
+/*
+ * A name that was stolen has a later date, as one that was renewed: it must not look like one.
+ */
+
+const NOW = new Date('2027-06-14T12:00:00Z');
+const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
+const YEAR = 365;
+
+function record(endsInDays: number, more: Partial<RdapFound> = {}): RdapFound {
+  return {
+    kind: 'found',
+    expiresAt: inDays(endsInDays),
+    registrar: 'Ours Ltd',
+    nameServers: [],
+    statuses: ['active'],
+    server: 'rdap.example',
+    secure: true,
+    ...more,
+  };
+}
+
+/** A name after look-ups, a day apart. */
+function lookedUp(...records: readonly RdapFound[]): WatchedDomain {
+  const name = newlyWatched('cafe.rest', 'U0ALICE', NOW);
+  return records.reduce((known, each, day) => afterLookup(known, each, inDays(day), () => 0), name);
+}
+
+function then(known: WatchedDomain, day: number, next: RdapFound): WatchedDomain {
+  return afterLookup(known, next, inDays(day), () => 0);
+}
+
+describe('a date that moves forward', () => {
+  test('at the same registrar is a renewal, however its name is written', () => {
+    const renewed = lookedUp(record(20), record(20 + YEAR, { registrar: 'OURS, LTD.' }));
+    expect(renewed).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+  });
+
+  test.each([
+    [
+      'another registrar',
+      { registrar: 'Elsewhere Inc.' },
+      /with the registrar, from “Ours Ltd” to “Elsewhere/,
+    ],
+    ['no registrar any more', { registrar: undefined }, /does not name the registrar any more/],
+    ['a transfer since', { transferredAt: inDays(0.5) }, /that is no renewal/],
+  ])('with %s leaves the name at its old end, whenever it is looked at', (_what, change, said) => {
+    const stolen = record(20 + YEAR, change);
+    const once = lookedUp(record(20), stolen);
+    expect(once.expiry?.at).toEqual(inDays(20));
+    expect(once.checkProblem).toMatch(said);
+    const again = then(then(once, 2, stolen), 3, stolen);
+    expect(again.expiry?.at).toEqual(inDays(20));
+    expect(again.checkProblem).toMatch(said);
+  });
+
+  test('after the registrar changed, at another look, is no renewal either', () => {
+    const moved = lookedUp(record(20), record(20, { registrar: 'Elsewhere Inc.' }));
+    expect(moved.checkProblem).toBeUndefined();
+    const later = then(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
+    expect(later.expiry?.at).toEqual(inDays(20));
+  });
+
+  test('is believed again when the name is back', () => {
+    const stolen = lookedUp(record(20), record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
+    const back = then(stolen, 2, record(20 + YEAR));
+    expect(back).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+  });
+
+  test('of a name whose registry never names a registrar is a renewal', () => {
+    const renewed = lookedUp(
+      record(20, { registrar: undefined }),
+      record(20 + YEAR, { registrar: undefined }),
+    );
+    expect(renewed.expiry?.at).toEqual(inDays(20 + YEAR));
+  });
+
+  test('by a transfer that was asked for here is believed, once', () => {
+    const order = { task: 'transfer', input: {}, account: { context: 4 }, requesterId: 'U0ALICE' } as const;
+    const asked = afterSuccess(
+      { ...order, account: { id: 'a', login: 'alice', method: 'password', context: 4 } },
+      { name: 'cafe.rest', answeredAt: inDays(1) },
+      lookedUp(record(20)),
+      inDays(1),
+    );
+    if (asked === undefined) throw new Error('it is not watched');
+    // The registry shows it days later.
+    const waiting = then(asked, 2, record(20));
+    const ours = then(
+      waiting,
+      5,
+      record(20 + YEAR, { registrar: 'Elsewhere Inc.', transferredAt: inDays(4) }),
+    );
+    expect(ours).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+    const stolen = then(
+      ours,
+      9,
+      record(20 + 2 * YEAR, { registrar: 'Thief Inc.', transferredAt: inDays(8) }),
+    );
+    expect(stolen.expiry?.at, 'the next one is not').toEqual(inDays(20 + YEAR));
+  });
+});

@@ -1,0 +1,143 @@
+import { type Scene, type StoryStep, setScene, theft } from '@domain-steward/sandbox-service';
+import type { Message } from '@domain-steward/slack-workspace';
+import { beforeAll, expect, test } from 'vitest';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+
+/*
+ * What no order explains is told once, with what to do. One name is stolen step by step; the time of the demo goes on from
+ * test to test.
+ */
+
+const ALERTS = 'C0EXPIRY';
+const NAME = 'stolen.rest';
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const t = useTestDemo({ linked: ['alice', 'bob'] });
+let steps: readonly StoryStep[];
+
+beforeAll(async () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  const expires = t.service.clock.registry() + 40 * DAY_MS;
+  t.service.state.addDomain({
+    name: NAME,
+    context: 4,
+    expires,
+    nameServers: ['ns1.host.example', 'ns2.host.example'],
+  });
+  const scene: Scene = { service: t.service, dns: sandbox, name: NAME };
+  await setScene(scene);
+  steps = theft(scene);
+  await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
+  await until(
+    'it was looked at',
+    async () => {
+      await t.demo.bot.catchUp();
+      return (await screen()).includes('Nothing has changed');
+    },
+    25_000,
+  );
+}, 60_000);
+
+const screen = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
+const alarms = (): Message[] =>
+  t.workspace.messages(ALERTS).filter((message) => kindOf(message) !== undefined && !isReply(message));
+const isReply = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
+const alarmOf = (kind: string) => alarms().find((message) => kindOf(message) === kind);
+const thread = (alarm: Message) =>
+  t.workspace.messages(ALERTS).filter((reply) => isReply(reply) && reply.thread_ts === alarm.ts);
+
+function kindOf({ metadata }: Message): unknown {
+  if (metadata?.event_type !== 'domain_alarm') return undefined;
+  return metadata.event_payload['kind'];
+}
+
+/** Lets days pass, with looks at the name, until an alarm of a kind stands in the channel. */
+async function alarmAfter(days: number, kind: string): Promise<Message> {
+  await t.demo.moveTime(days * DAY_MS);
+  const before = t.service.clock.registry();
+  await until(
+    `${kind} is told`,
+    async () => {
+      await t.demo.bot.catchUp();
+      // The second look is half an hour after the first one.
+      if (alarmOf(kind) === undefined && t.service.clock.registry() - before < DAY_MS) {
+        await t.demo.moveTime(HOUR_MS);
+      }
+      return alarmOf(kind) !== undefined;
+    },
+    25_000,
+  );
+  const alarm = alarmOf(kind);
+  if (alarm === undefined) throw new Error('it has gone');
+  return alarm;
+}
+
+test('a lock that goes is told with what it was, and which orders were looked at', async () => {
+  const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
+  await t.bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  steps[0]?.run();
+  const alarm = await alarmAfter(1, 'lock_gone');
+  expect(textOf(alarm)).toMatch(/A lock that protected it is gone/);
+  expect(textOf(alarm)).toMatch(/client delete prohibited, client transfer prohibited/);
+  expect(textOf(alarm)).toContain(`Renewal, order \`${order.id}\`: it does not change this.`);
+  expect(textOf(alarm)).toContain(`/domain name ${NAME}`);
+  expect(buttonsOf(alarm)).toEqual(['alert_ours', 'alert_raise']);
+  await until('the runbook stands in the thread', () => thread(alarm).length === 1);
+  expect(textOf(thread(alarm)[0] ?? alarm)).toMatch(/What to do.*What not to do.*Whom to call/s);
+  expect(alarms().map(kindOf)).toEqual(['lock_gone']);
+});
+
+test('a transfer shows when it goes through by itself, and raising it tells everybody once', async () => {
+  steps[1]?.run();
+  const alarm = await alarmAfter(1, 'pending_transfer');
+  expect(textOf(alarm)).toMatch(/It goes through by itself.*at the earliest.*\d+ (day|hour)s?.* left/);
+  await Promise.all([t.alice.click(alarm, 'alert_raise'), t.alice.click(alarm, 'alert_raise')]);
+  await until('the thread says who was told', () => thread(alarm).length === 2);
+  expect(textOf(thread(alarm)[1] ?? alarm)).toMatch(
+    /<@U0ALICE> raised this\. I told <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
+  );
+  expect(buttonsOf(alarmOf('pending_transfer') ?? alarm)).toEqual(['alert_ours']);
+  expect(thread(alarm)).toHaveLength(2);
+});
+
+test('a name at another registrar is no renewed one: it is told, and reminders go on', async () => {
+  const expiryDay = async () => /Expires (\d{1,2} \w{3} \d{4})/.exec(await screen())?.[1];
+  const day = await expiryDay();
+  steps[2]?.run();
+  const alarm = await alarmAfter(5, 'registrar');
+  expect(textOf(alarm)).toMatch(/It is at another registrar/);
+  expect(textOf(alarm)).toMatch(/Its expiry moved with it.*That is a transfer, not a renewal/);
+  expect(textOf(alarm)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
+  const after = await answerTo(t.workspace, t.alice, '/domain expiring 500');
+  expect(after).toMatch(/together with the registrar/);
+  expect(day, 'the date was there before').toBeDefined();
+  expect(await expiryDay(), 'it is still known as it was').toBe(day);
+});
+
+test('only approvers and admins say that it was ours, with a reason, and then its date is believed', async () => {
+  const alarm = alarmOf('registrar');
+  if (alarm === undefined) throw new Error('there is none');
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(alarm, 'alert_ours'))).toMatch(
+    /Only approvers and admins/,
+  );
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alarm, 'alert_ours'));
+  expect(form.callback_id).toBe('alert_ours');
+  await t.bob.submit(form, { reason: 'We moved it to the new registrar' });
+  await until('the message says so', () =>
+    textOf(alarmOf('registrar') ?? alarm).includes('We moved it to the new registrar'),
+  );
+  expect(buttonsOf(alarmOf('registrar') ?? alarm)).toEqual([]);
+  await until('the thread says so', () =>
+    /<@U0BOB> says that this is ours/.test(thread(alarm).map(textOf).join()),
+  );
+  await until('the date of the registry is believed', async () => {
+    await t.demo.bot.catchUp();
+    return !(await answerTo(t.workspace, t.alice, '/domain expiring 900')).includes(
+      'together with the registrar',
+    );
+  });
+});

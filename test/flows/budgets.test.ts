@@ -1,0 +1,120 @@
+import type { View } from '@domain-steward/slack-workspace';
+import { beforeAll, expect, it } from 'vitest';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
+
+const t = useTestDemo();
+const NOW = new Date();
+
+beforeAll(async () => {
+  await t.demo.bot.prices.save(
+    [
+      {
+        zone: 'rest',
+        task: 'renew',
+        period: 1,
+        amount: { currency: 'EUR', minor: 1_800 },
+        validFrom: '2020-01-01',
+        source: 'Contract 7',
+      },
+    ],
+    'U0ADA',
+    NOW,
+  );
+});
+
+/** Opens the form behind a button or a choice of the menu of `/domain spend`. */
+async function formBehind(button: 'budget_add' | 'budget_edit'): Promise<View> {
+  await answerTo(t.workspace, t.ada, '/domain spend');
+  const shown = t.ada.ephemerals().at(-1);
+  if (shown === undefined) throw new Error('what was spent was not shown');
+  const value = /"value":"([0-9a-f-]{36})"/.exec(JSON.stringify(shown.blocks))?.[1];
+  const which = button === 'budget_edit' && value !== undefined ? { value } : {};
+  return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
+}
+
+it('are made by admins alone, in a form that says what is wrong', async () => {
+  await answerTo(t.workspace, t.alice, '/domain spend');
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).not.toContain('budget_add');
+  const form = await formBehind('budget_add');
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    clickAs(t.workspace, 'U0ALICE', 'budget_add', 'new'),
+  );
+  expect(told).toContain('Only admins can do this.');
+  expect(form.callback_id).toBe('budget');
+  expect(fieldsOf(form)).toEqual(['tag', 'amount', 'span']);
+  expect(await t.ada.submit(form, { tag: 'two words', amount: '1,000', span: 'month' })).toMatchObject({
+    outcome: 'errors',
+    errors: { tag: expect.stringContaining('one tag'), amount: expect.stringContaining('18.00') },
+  });
+  expect(
+    await toldAfter(t.workspace, t.ada, async () => {
+      closed(await t.ada.submit(form, { tag: '', amount: '20.00', span: 'month' }));
+    }),
+  ).toContain('Saved: the budget of all names, a month: €20.00.');
+  const again = await formBehind('budget_add');
+  expect(await t.ada.submit(again, { amount: '30.00', span: 'month' })).toMatchObject({
+    outcome: 'errors',
+    errors: { span: expect.stringContaining('already') },
+  });
+  await t.ada.close(again);
+});
+
+it('stand on the card, and what does not fit waits for an admin and says so', async () => {
+  const fits = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  expect(textOf(fits.card)).toContain(
+    'Takes about €18.00 of the €20.00 left of the budget of all names for ',
+  );
+  await t.bob.click(fits.card, 'order_approve');
+  await fits.ends('SUCCEEDED');
+
+  const over = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  expect(textOf(over.card)).toContain('by €16.00: it takes about €18.00, and €2.00 is left.');
+  expect(textOf(over.card)).toContain('An admin has to approve it besides');
+  await t.bob.click(over.card, 'order_approve');
+  await t.workspace.waitFor(
+    () =>
+      over.replies().some((reply) => textOf(reply).includes('<@U0ADA> has to approve it besides'))
+        ? true
+        : undefined,
+    { what: 'the thread to call an admin' },
+  );
+  expect(over.replies().map(textOf).join()).toContain('<@U0BOB> approved.');
+  await t.ada.click(over.card, 'order_approve');
+  await over.ends('SUCCEEDED');
+  await t.allShown();
+  expect(textOf(over.card)).toContain('Agreed to by <@U0ADA>.');
+
+  const spend = await answerTo(t.workspace, t.alice, '/domain spend');
+  expect(spend).toMatch(/all names\n.*\n€20\.00\n€36\.00\n€0\.00\n−€16\.00 ██████████ 180%/);
+});
+
+it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
+  const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
+  expect(textOf(waiting.card)).toContain('nothing is left');
+  const form = await formBehind('budget_edit');
+  expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
+  expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({
+    outcome: 'errors',
+    errors: { tag: expect.stringContaining('another budget') },
+  });
+  await t.ada.close(form);
+  const larger = await formBehind('budget_edit');
+  await toldAfter(t.workspace, t.ada, async () => {
+    closed(await t.ada.submit(larger, { amount: '100.00' }));
+  });
+  await t.workspace.waitFor(() => (textOf(waiting.card).includes('of the €64.00 left') ? true : undefined), {
+    what: 'the card to show the budget as it is',
+  });
+  const removal = await formBehind('budget_edit');
+  expect(
+    await toldAfter(t.workspace, t.ada, async () => {
+      closed(await t.ada.submit(removal, { amount: '' }));
+    }),
+  ).toContain('Removed: the budget of all names');
+  const { csv } = await auditLog(t.workspace);
+  const lines = csv.split('\r\n').filter((line) => line.includes('budget_changed'));
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toMatch(/Ada \(U0ADA\).*€20\.00.* to .*€100\.00/);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { answerTo, until, useTestDemo } from '../support/demo.ts';
+
+/*
+ * Some registries, such as that of .de, tell no dates: what is known otherwise is said, and what to do.
+ */
+
+const t = useTestDemo();
+const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+
+test('a name without a date says what the DNS shows and what to do, everywhere', async () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  sandbox.world.serve('laden.de', ['ns1.dns.example'], ['@ A 198.51.100.9']);
+  sandbox.world.delegate('laden.de', ['ns1.dns.example']);
+
+  let watched = await told('watch laden.de');
+  // A person who waits is told what was seen in two seconds.
+  await until('the DNS has answered in time', async () => {
+    watched = await told('watch laden.de');
+    return /The DNS (shows|does not know)/.test(watched);
+  });
+  expect(watched).toMatch(/tells no dates, so I cannot find out when it expires, and remind nobody of it/);
+  expect(watched).toMatch(/The DNS shows it at `ns1\.dns\.example`, so it is registered/);
+  expect(watched).toContain('`/domain watch laden.de 2027-03-01`');
+  expect(watched).toContain('invoice');
+  expect(watched, 'no dead end').not.toContain('I will ask again');
+
+  const screen = await told('name laden.de');
+  expect(screen).toMatch(/When it expires is not known\*\. Its registry tells no dates.*invoice/s);
+  expect(screen).toMatch(/Website\*\nat `198\.51\.100\.9`/);
+
+  const list = await told('expiring 30');
+  expect(list).toContain('its registry tells no dates');
+  expect(list).toMatch(/Give such a name its date once/);
+});
+
+test('with a person’s date it is like any other, and says whose date it is', async () => {
+  const watched = await told('watch shop.de 2030-03-01');
+  expect(watched).toMatch(
+    /It expires 1 Mar 2030, as a person said\. Its registry tells no dates, so this one/,
+  );
+  expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*as a person said/);
+});

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+
+const EXPIRY = 'C0EXPIRY';
+const DAY_MS = 86_400_000;
+const t = useTestDemo({ linked: ['alice', 'bob'] });
+
+const reports = () => t.workspace.messages(EXPIRY).filter((message) => textOf(message).includes('Money in'));
+
+it('a month is reported once at its end: spent, saved, ahead, decided by whom', async () => {
+  const now = new Date();
+  await t.demo.bot.prices.save(
+    [
+      {
+        zone: 'rest',
+        task: 'renew',
+        period: 1,
+        amount: { currency: 'EUR', minor: 1_850 },
+        validFrom: '2020-01-01',
+        source: 'Contract 7',
+      },
+    ],
+    'U0ADA',
+    now,
+  );
+  const noon = new Date(t.service.clock.registry() + 100 * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name: 'later.rest', context: 4, expires: noon });
+  await answerTo(t.workspace, t.alice, '/domain watch later.rest');
+  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
+  await renewed.ends('SUCCEEDED');
+  const denied = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
+  await t.bob.submit(form, { reason: 'not needed' });
+  await denied.becomes('DENIED');
+  expect(reports()).toEqual([]);
+
+  // The second of the next month, so that its first digest is over in every time zone.
+  const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12);
+  await t.demo.moveTime(second - now.getTime());
+  const [report] = reports();
+  const said = report === undefined ? 'no report' : textOf(report);
+  const month = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+  expect(said).toContain(`Money in ${month.format(now)}`);
+  expect(said).toContain('*Spent*: about €37.00, for 1 name');
+  expect(said).toContain('*Saved by letting go*: nothing was let go');
+  expect(said).toMatch(/\*Ahead\*: the next twelve months about €[\d.]+/);
+  expect(said).toMatch(/<@U0BOB> approved 1 order, half of them within 1 minute/);
+  expect(said).toMatch(/<@U0BOB> denied 1 order/);
+  await t.demo.moveTime(DAY_MS);
+  expect(reports()).toHaveLength(1);
+});

@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, type SeenOrder } from '../support/orders.ts';
+import { auditLog, closed } from '../support/people.ts';
+
+/*
+ * A rule of the policy names who decides, and people are away.
+ */
+
+const RULE: PolicyRule = {
+  name: 'large renewals',
+  tasks: ['renew'],
+  names: ['*'],
+  by: [],
+  over: { currency: 'EUR', minor: 50_000 },
+  decision: 'approve',
+  approvers: ['S0APPROVERS'],
+  needed: 2,
+  ttlMs: undefined,
+  remindAfterMs: 60 * 60_000,
+  escalateAfterMs: undefined,
+  escalateTo: [],
+  breakGlass: false,
+};
+const REFUSED: PolicyRule = {
+  ...RULE,
+  name: 'nothing of leadership',
+  names: ['catering.rest'],
+  over: undefined,
+  decision: 'refuse',
+  approvers: [],
+  needed: 1,
+};
+let policy: Policy = { version: 3, rules: [REFUSED, RULE] };
+const t = useTestDemo({ policy: { current: async () => policy } });
+
+afterEach(async () => {
+  policy = { version: 3, rules: [REFUSED, RULE] };
+  for (const person of [t.ada, t.bob]) await answerTo(t.workspace, person, '/domain back');
+});
+
+const told = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const dmsTo = (person: string) => t.workspace.messages(person).map(textOf);
+
+function shows(order: SeenOrder, text: string): Promise<string> {
+  return t.workspace.waitFor(
+    () =>
+      order
+        .messages()
+        .map(textOf)
+        .find((said) => said.includes(text)),
+    { what: `“${text}” about ${order.id}` },
+  );
+}
+
+async function finance(...people: readonly string[]) {
+  await t.workspace.setUsergroup('S0APPROVERS', [...people]);
+}
+
+async function price(amount: string): Promise<void> {
+  await answerTo(t.workspace, t.ada, '/domain prices');
+  const list = t.ada.ephemerals().at(-1);
+  if (list === undefined) throw new Error('the price list was not shown');
+  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
+  const today = new Date().toISOString().slice(0, 10);
+  const values = {
+    zone: 'rest',
+    task: 'renew',
+    period: '1',
+    amount,
+    valid_from: today,
+    source: 'Contract 7',
+  };
+  await told(t.ada, async () => closed(await t.ada.submit(form, values)));
+}
+
+test('two of a group decide about what is dear, a stand-in among them', async () => {
+  await price('600.00');
+  await finance('U0BOB', 'U0ADA');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  const card = textOf(order.card);
+  expect(card).toContain('*Decided by*\nrule “large renewals” of policy version 3');
+  expect(card).toContain('*Needs*\n2 approvals of <!subteam^S0APPROVERS>');
+  expect(card).not.toContain('Can approve');
+
+  expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+    'By the policy these can: <!subteam^S0APPROVERS>.',
+  );
+  await t.bob.click(order.card, 'order_approve');
+  await shows(order, '<@U0BOB> approved. Still needed: 1 of <!subteam^S0APPROVERS>.');
+  await shows(order, '1 more of 2 approvals of <!subteam^S0APPROVERS> (<@U0BOB>)');
+  expect(order.state).toBe('PENDING');
+
+  const said = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
+  expect(said).toContain('<@U0CAROL> stands in for you until');
+  await shows(order, '*Stands in*\n<@U0CAROL> for <@U0ADA> until');
+  await t.demo.moveTime(61 * 60_000);
+  const reminder = await t.workspace.waitFor(
+    () => order.replies().find((reply) => textOf(reply).includes('still waits')),
+    { what: 'the reminder' },
+  );
+  expect(reminder.notifies.sort()).toEqual(['S0APPROVERS', 'U0CAROL']);
+
+  await t.carol.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  expect(textOf(order.card)).toContain('approved by <@U0BOB>, <@U0CAROL> for <@U0ADA>');
+  expect(textOf(order.card)).toContain('rule “large renewals” of policy version 3');
+});
+
+test('the stand-in of an approver approves nothing that they asked for', async () => {
+  await finance('U0BOB', 'U0ADA');
+  await answerTo(t.workspace, t.ada, '/domain away 5d @alice');
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  expect(textOf(order.card)).not.toContain('Stands in');
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve'))).toContain(
+    'You asked for this, so an approver has to approve it.',
+  );
+  await t.alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
+});
+
+test('what a rule refuses is not asked for, and the rule is named', async () => {
+  const said = await answerTo(t.workspace, t.alice, '/domain renew catering.rest');
+  expect(said).toContain('rule “nothing of leadership” of policy version 3. Nothing was sent.');
+});
+
+test('a policy that asks for more meanwhile is said on the card, and both are needed', async () => {
+  await finance('U0BOB');
+  policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1 }] };
+  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+  policy = { version: 5, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
+  await t.bob.click(order.card, 'order_approve');
+  await shows(order, 'Still needed: 1 of <@U0ADA>. That is more than when this was asked for');
+  await shows(order, 'Policy version 5 asks for more than when this was asked for.');
+  await t.ada.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+describe('being away', () => {
+  test.each([
+    ['', 'Say until when and who stands in for you'],
+    ['soon @carol', 'neither a day nor a length of time'],
+    ['2020-02-30 @carol', 'neither a day nor a length of time'],
+    ['2020-02-20 @carol', 'is over already'],
+    ['99w @carol', 'more than a year ahead'],
+    ['2w carol', 'Type @ and choose the person from Slack’s list'],
+    ['2w @bob', 'You cannot stand in for yourself'],
+    ['2w @dave', 'is not a full member of this workspace'],
+  ])('“%s” is answered with what to do', async (line, said) => {
+    expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(said);
+    expect(await answerTo(t.workspace, t.bob, '/domain back')).toContain('Nobody stands in for you');
+  });
+
+  test('is told to both, stands in both Homes and in the audit log, and ends early', async () => {
+    await answerTo(t.workspace, t.bob, '/domain away 2w @carol');
+    expect(dmsTo('D0CAROL').at(-1)).toContain('You stand in for <@U0BOB> until');
+    expect(dmsTo('D0BOB').at(-1)).toContain('<@U0CAROL> stands in for you until');
+    for (const [person, line] of [
+      [t.bob, '<@U0CAROL> stands in for you until'],
+      [t.carol, 'You stand in for <@U0BOB> until'],
+    ] as const) {
+      await person.openHome();
+      await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
+    }
+    await answerTo(t.workspace, t.bob, '/domain back');
+    expect(dmsTo('D0CAROL').at(-1)).toContain('You no longer stand in for <@U0BOB>.');
+    expect(dmsTo('D0BOB').at(-1)).toContain('<@U0CAROL> no longer stands in for you');
+    const { csv } = await auditLog(t.workspace, '/domain audit');
+    expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) stands in until/);
+    expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*nobody stands in any more/);
+  });
+
+  test('lists in Home what the stand-in may approve, until it ends by itself', async () => {
+    await finance('U0BOB');
+    policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1, ttlMs: 9 * 86_400_000 }] };
+    const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
+    const lists = async (holds: boolean) => {
+      await until(`the order is ${holds ? '' : 'not '}in Home`, async () => {
+        const before = t.carol.homeView()?.hash;
+        await t.carol.openHome();
+        await until('Home is there', () => t.carol.homeView()?.hash !== before);
+        return textOf(t.carol.homeView() ?? { blocks: [] }).includes(order.id) === holds;
+      });
+    };
+    await lists(false);
+    await answerTo(t.workspace, t.bob, '/domain away 5d @carol');
+    await lists(true);
+    await t.demo.moveTime(6 * 86_400_000);
+    await lists(false);
+    expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+      'You cannot approve this.',
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+});

@@ -1,0 +1,466 @@
+import type { Actor, Message, View } from '@domain-steward/slack-workspace';
+import { describe, expect, it } from 'vitest';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+import { auditLog, buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+
+const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
+
+/** The policy as somebody sees it. */
+async function policyOf(person: Actor): Promise<Message> {
+  await answerTo(t.workspace, person, '/domain policy');
+  return lastTold(person);
+}
+
+function lastTold(person: Actor): Message {
+  const message = person.ephemerals().at(-1);
+  if (message === undefined) throw new Error('nothing was said');
+  return message;
+}
+
+/** Opens the form behind a button of the policy. */
+async function formBehind(button: string, value?: string): Promise<View> {
+  const list = await policyOf(t.ada);
+  const which = value === undefined ? {} : { value };
+  return openedAfter(t.workspace, t.ada, () => t.ada.click(list, button, which));
+}
+
+type Values = Readonly<Record<string, string | readonly string[]>>;
+
+function submit(form: View, values: Values, person = t.ada) {
+  return person.submit(
+    form,
+    Object.fromEntries(
+      Object.entries(values).map(([field, value]) => [field, typeof value === 'string' ? value : [...value]]),
+    ),
+  );
+}
+
+async function addRule(values: Values): Promise<string> {
+  const form = await formBehind('policy_add');
+  return toldAfter(t.workspace, t.ada, async () => closed(await submit(form, values)));
+}
+
+/** The names of the rules that a message lists with buttons, from top to bottom. */
+function rulesOf(message: Message): string[] {
+  return [
+    ...JSON.stringify(message.blocks).matchAll(
+      /"action_id":"policy_edit"[^}]*\}?[^}]*"value":"\d+ ([^"]+)"/g,
+    ),
+  ].map(([, name]) => name ?? '');
+}
+
+const LARGE: Values = {
+  rule_name: 'large renewals',
+  tasks: ['renew'],
+  names: '*.rest',
+  over: '100.00',
+  decision: 'approve',
+  approvers: ['U0BOB'],
+  approver_groups: ['S0APPROVERS'],
+  needed: '2',
+};
+const FREE: Values = { rule_name: 'redirects are free', tasks: ['redirect'], names: '*', decision: 'free' };
+const REFUSED: Values = {
+  rule_name: 'the café stays',
+  tasks: ['delete', 'transfer'],
+  names: 'café.rest\ncafe.rest',
+  by: ['U0ALICE'],
+  decision: 'refuse',
+};
+
+/** Publishes the draft as Ada, and confirms it as Bob. */
+async function bringIntoForce(version: number): Promise<void> {
+  const list = await policyOf(t.ada);
+  await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+  const seen = await policyOf(t.bob);
+  await t.bob.click(seen, 'policy_confirm');
+  await ephemeral(t.workspace, t.bob, 'that it is in force', (message) =>
+    textOf(message).includes(`Version ${version} of the policy is in force`),
+  );
+}
+
+describe('before there are rules', () => {
+  it('everybody sees what the settings decide, and admins alone can change it', async () => {
+    const seen = await policyOf(t.alice);
+    expect(textOf(seen)).toContain('the settings alone decide');
+    expect(textOf(seen)).toContain(
+      '*Registrations, transfers, renewals and restores* of every name need *one of <@U0BOB> or <!subteam^S0APPROVERS>*.',
+    );
+    expect(textOf(seen)).toContain('*Everything else* needs *nobody*.');
+    expect(buttonsOf(seen)).toEqual([]);
+    expect(buttonsOf(await policyOf(t.ada))).toEqual([
+      'policy_add',
+      'policy_download',
+      'policy_upload',
+      'policy_start',
+    ]);
+    await t.ada.close(await formBehind('policy_add'));
+    const told = await toldAfter(t.workspace, t.alice, () =>
+      clickAs(t.workspace, 'U0ALICE', 'policy_add', 'new'),
+    );
+    expect(told).toContain('Only admins can do this.');
+  });
+
+  it('a replay has nothing to try, and a word that is no subcommand is answered', async () => {
+    expect(await answerTo(t.workspace, t.ada, '/domain policy replay')).toContain('There is no draft to try');
+    expect(await answerTo(t.workspace, t.ada, '/domain policy reply 90')).toContain(
+      '/domain policy replay 90',
+    );
+  });
+});
+
+describe('a rule', () => {
+  it('is asked for in a form with the fields of its file, and everything wrong is said at its field', async () => {
+    const form = await formBehind('policy_add');
+    expect(form.callback_id).toBe('policy_rule');
+    expect(fieldsOf(form)).toEqual([
+      'rule_name',
+      'tasks',
+      'names',
+      'by',
+      'by_groups',
+      'over',
+      'decision',
+      'approvers',
+      'approver_groups',
+      'needed',
+      'ttl',
+      'remind_after',
+      'escalate_after',
+      'escalate_to',
+      'escalate_groups',
+      'break_glass',
+    ]);
+    const result = await submit(form, {
+      rule_name: 'x',
+      tasks: ['renew'],
+      names: 'two words?',
+      over: '1,00',
+      decision: 'approve',
+      ttl: 'soon',
+    });
+    expect(result).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        names: expect.stringContaining('cannot be read as names'),
+        over: expect.stringContaining('no amount'),
+        approvers: expect.stringContaining('missing'),
+        ttl: expect.stringContaining('no length of time'),
+      },
+    });
+    await t.ada.close(form);
+  });
+
+  it('is saved to the draft, which everybody can try and which changes nothing', async () => {
+    const told = await addRule(LARGE);
+    expect(told).toContain('Saved to the draft, as rule 1.');
+    expect(told).toContain(
+      '*Renewals* of `*.rest` over *€100.00* need *2 of <@U0BOB> and <!subteam^S0APPROVERS>*.',
+    );
+    expect(await addRule(FREE)).toContain('*Redirects* of every name need *nobody*.');
+    expect(await addRule({ ...REFUSED, approvers: [] })).toContain(
+      '*Deletions and transfers* of `café.rest (xn--caf-dma.rest)` and `cafe.rest` asked for by *<@U0ALICE>* are *refused*.',
+    );
+    expect(rulesOf(await policyOf(t.ada))).toEqual([
+      'large renewals',
+      'redirects are free',
+      'the café stays',
+    ]);
+    const seen = await policyOf(t.alice);
+    expect(textOf(seen)).toContain('the settings alone decide');
+    expect(textOf(seen)).not.toContain('€100.00');
+  });
+
+  it('needs a name of its own', async () => {
+    const form = await formBehind('policy_add');
+    expect(await submit(form, { ...FREE, rule_name: 'Large Renewals' })).toMatchObject({
+      outcome: 'errors',
+      errors: { rule_name: expect.stringContaining('Another rule is called') },
+    });
+    await t.ada.close(form);
+  });
+
+  it('takes ids as they are typed where Slack does not take the pickers', async () => {
+    t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
+    const form = await formBehind('policy_edit', '1 large renewals');
+    expect(filledOf(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
+    const told = await toldAfter(t.workspace, t.ada, async () =>
+      closed(
+        await submit(form, {
+          tasks: ['renew'],
+          approvers: '<@U0BOB|bob b>, S0APPROVERS',
+          by: 'U0CAROL S0APPROVERS',
+        }),
+      ),
+    );
+    expect(told).toContain('asked for by *<@U0CAROL> or <!subteam^S0APPROVERS>*');
+    expect(told).toContain('need *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
+  });
+
+  it('moves up, once however often its click is delivered', async () => {
+    const order = ['large renewals', 'the café stays', 'redirects are free'];
+    const list = await policyOf(t.ada);
+    await t.ada.click(list, 'policy_up', { value: '3 the café stays' });
+    await ephemeral(t.workspace, t.ada, 'the new order', (each) => rulesOf(each).join() === order.join());
+    await clickAs(t.workspace, 'U0ADA', 'policy_up', '3 the café stays');
+    expect(rulesOf(await policyOf(t.ada))).toEqual(order);
+  });
+
+  it('is not overwritten by somebody who opened it before it was changed', async () => {
+    const first = await formBehind('policy_edit', '3 redirects are free');
+    const seen = await policyOf(t.bob);
+    const second = await openedAfter(t.workspace, t.bob, () =>
+      t.bob.click(seen, 'policy_edit', { value: '3 redirects are free' }),
+    );
+    closed(await submit(second, { names: '*.rest' }, t.bob));
+    expect(await submit(first, { names: '*.example' })).toMatchObject({
+      outcome: 'errors',
+      errors: { rule_name: expect.stringContaining('Somebody has changed or removed this rule') },
+    });
+    await t.ada.close(first);
+    expect(textOf(await policyOf(t.ada))).toContain('*Redirects* of `*.rest` need *nobody*.');
+  });
+
+  it('goes away with a click, and a second one says so', async () => {
+    await addRule({ ...FREE, rule_name: 'too much' });
+    const list = await policyOf(t.ada);
+    const which = { value: '4 too much' };
+    await t.ada.click(list, 'policy_remove', which);
+    await ephemeral(t.workspace, t.ada, 'the list without it', (each) => rulesOf(each).length === 3);
+    await clickAs(t.workspace, 'U0ADA', 'policy_remove', which.value);
+    await ephemeral(t.workspace, t.ada, 'that it is gone', (each) =>
+      textOf(each).includes('does not stand there any more'),
+    );
+  });
+});
+
+describe('trying a line', () => {
+  it('names the rule that decides, and why each earlier one does not', async () => {
+    const told = await answerTo(
+      t.workspace,
+      t.bob,
+      '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
+    );
+    expect(told).toContain('By the *draft*, which is not in force');
+    expect(told).toContain('*Deletions of `cafe.rest`*, asked for by <@U0ALICE>, is *refused*');
+    expect(told).toContain('Rule 1, “large renewals”, is about other tasks.');
+    expect(told).toContain('Decided by rule 2, “the café stays”.');
+    expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
+      'Rule 2, “the café stays”, is about what others ask for.',
+    );
+  });
+
+  it('says what is not known and counts against the order', async () => {
+    const told = await answerTo(t.workspace, t.carol, '/domain policy test renew cafe.rest 2');
+    expect(told).toContain('needs *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
+    expect(told).toContain('which counts against it: I do not know the price of `cafe.rest`');
+  });
+
+  it('says what is wrong with the line', async () => {
+    const tried = (line: string) => answerTo(t.workspace, t.alice, `/domain policy test ${line}`);
+    expect(await tried('renw cafe.rest')).toContain('Did you mean `renew`?');
+    expect(await tried('delete')).toContain('Give a name too');
+    expect(await tried('delete cafe')).toContain('cafe');
+    expect(await tried('delete cafe.rest by alice')).toContain('member id');
+    expect(await tried('')).toContain('Give a line to try');
+  });
+});
+
+describe('a replay', () => {
+  it('lists what the draft would have decided otherwise, for admins', async () => {
+    const renewal = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const listed = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+    await addRule({
+      rule_name: 'renewals are free',
+      tasks: ['renew'],
+      names: 'cafe.rest',
+      by: ['U0ALICE'],
+      decision: 'free',
+    });
+    const told = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
+    expect(told).toContain('2 orders: 1 as now, 0 *stricter*, 1 *looser*');
+    expect(told).toContain(renewal.id);
+    expect(told).not.toContain(listed.id);
+    expect(await answerTo(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
+    expect(await answerTo(t.workspace, t.ada, '/domain policy replay 400')).toContain('from 1 to 365');
+  });
+});
+
+describe('publishing', () => {
+  it('shows what changes, asks another admin, and takes effect with their confirmation alone', async () => {
+    const list = await policyOf(t.ada);
+    const revision = buttonValue(list, 'policy_publish');
+    const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+    expect(told).toContain('New at 1, “large renewals”');
+    expect(told).toContain('I have asked <@U0BOB>.');
+    expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_confirm');
+    const asked = await t.workspace.waitFor(
+      () =>
+        t.workspace.messages('D0BOB').findLast((message) => buttonsOf(message).includes('policy_confirm')),
+      { what: 'Bob to be asked' },
+    );
+    expect(textOf(asked)).toContain('<@U0ADA> has published a new policy');
+    expect(textOf(asked)).toContain('New at 2, “the café stays”');
+    expect(buttonValue(asked, 'policy_confirm')).toBe(revision);
+    await t.bob.click(asked, 'policy_confirm');
+    await t.workspace.waitFor(
+      () =>
+        t.workspace
+          .messages('D0ADA')
+          .find((message) => textOf(message).includes('Version 1 of the policy is in force')),
+      { what: 'Ada to hear of it' },
+    );
+    const seen = await policyOf(t.alice);
+    expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
+    expect(textOf(seen)).toContain('over *€100.00*');
+  });
+
+  it('is not confirmed by who published it, nor after a change', async () => {
+    await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
+    const first = await policyOf(t.ada);
+    await toldAfter(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
+    const revision = buttonValue(await policyOf(t.bob), 'policy_confirm');
+    await clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision);
+    await t.workspace.waitFor(
+      () =>
+        t.workspace.messages('D0ADA').find((message) => textOf(message).includes('*another admin* has to')),
+      { what: 'Ada to hear why not' },
+    );
+    expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
+    await addRule({ ...FREE, rule_name: 'contacts are free', tasks: ['ssl-contact'] });
+    const asked = t.workspace.messages('D0BOB').at(-1);
+    if (asked === undefined) throw new Error('Bob was not asked');
+    const late = await toldAfter(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
+    expect(late).toContain('not what was published any more');
+    expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
+  });
+
+  it('is not done from a list that is not the draft any more', async () => {
+    const list = await policyOf(t.ada);
+    await addRule({ ...FREE, rule_name: 'nameservers are free', tasks: ['nameservers'] });
+    await t.ada.click(list, 'policy_publish');
+    await ephemeral(t.workspace, t.ada, 'that the draft has changed', (message) =>
+      textOf(message).includes('not the draft any more that you saw'),
+    );
+  });
+
+  it('can be given up: the draft is discarded', async () => {
+    const list = await policyOf(t.ada);
+    await t.ada.click(list, 'policy_discard');
+    await ephemeral(t.workspace, t.ada, 'that it is discarded', (message) =>
+      textOf(message).includes('The draft is discarded.'),
+    );
+    expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_publish');
+  });
+});
+
+/** The newest file that somebody got directly. */
+async function fileFor(channel: string): Promise<{ readonly name: string; readonly text: string }> {
+  const file = t.workspace.messages(channel).findLast(({ files }) => files !== undefined)?.files?.[0];
+  if (file === undefined) throw new Error('no file came');
+  return {
+    name: file.name,
+    text: await (await fetch(new URL(file.url_private_download, t.workspace.url))).text(),
+  };
+}
+
+describe('as YAML', () => {
+  it('goes out to everybody as a file that comes back as the same rules', async () => {
+    const seen = await policyOf(t.alice);
+    await toldAfter(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
+    const { name, text } = await fileFor('D0ALICE');
+    expect(name).toBe('domain-steward-policy-version-1.yaml');
+    expect(text).toContain('- rule_name: large renewals');
+    expect(text).toContain('approvers: [U0BOB, S0APPROVERS]');
+    const form = await formBehind('policy_upload');
+    closed(await submit(form, { rules: text }));
+    await ephemeral(t.workspace, t.ada, 'that it is the draft', (each) =>
+      textOf(each).includes('This is the draft now.'),
+    );
+    const list = await policyOf(t.ada);
+    await t.ada.click(list, 'policy_publish');
+    await ephemeral(t.workspace, t.ada, 'that there is no difference', (each) =>
+      textOf(each).includes('nothing to publish'),
+    );
+  });
+
+  it('has every problem with its line, and is refused when the draft has changed meanwhile', async () => {
+    const form = await formBehind('policy_upload');
+    const wrong = await submit(form, {
+      rules: '- rule_name: a\n  tasks: [fly]\n  names: ["*"]\n  decision: maybe',
+    });
+    expect(wrong).toMatchObject({
+      outcome: 'errors',
+      errors: { rules: expect.stringMatching(/Line 2, .*no task “fly”[\s\S]*Line 4, .*no decision/) },
+    });
+    const other = await formBehind('policy_upload');
+    const rules = '- {rule_name: a, tasks: [user], names: ["*"], decision: free}';
+    closed(await submit(other, { rules }));
+    expect(await submit(form, { rules })).toMatchObject({
+      outcome: 'errors',
+      errors: { rules: expect.stringContaining('Somebody has changed the draft') },
+    });
+    await t.ada.close(form);
+  });
+});
+
+describe('a starting point', () => {
+  it('asks who has which role and becomes the draft', async () => {
+    const form = await formBehind('policy_start', 'small_team');
+    expect(fieldsOf(form)).toEqual(['managers', 'managers_groups']);
+    expect(await submit(form, {})).toMatchObject({
+      outcome: 'errors',
+      errors: { managers: 'Pick at least one person or group.' },
+    });
+    const told = await toldAfter(t.workspace, t.ada, async () =>
+      closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
+    );
+    expect(told).toContain('need *one of <@U0BOB> or <!subteam^S0APPROVERS>*');
+    expect(rulesOf(await policyOf(t.ada))).toEqual(['Redirects are free', 'What can lose a name']);
+    await bringIntoForce(2);
+    expect(textOf(await policyOf(t.alice))).toContain('Version 2 is in force');
+  });
+
+  it('says at a role that too few people were picked', async () => {
+    const form = await formBehind('policy_start', 'regulated');
+    expect(
+      await submit(form, {
+        managers: ['U0BOB'],
+        security: ['U0BOB'],
+        legal: ['U0CAROL'],
+        finance: ['U0BOB'],
+      }),
+    ).toMatchObject({
+      outcome: 'errors',
+      errors: { finance: expect.stringContaining('Name more approvers') },
+    });
+    await t.ada.close(form);
+  });
+});
+
+it('has all that was done in the audit log, with who did it', async () => {
+  const { csv } = await auditLog(t.workspace);
+  const lines = csv.split('\r\n');
+  const of = (event: string) => lines.filter((line) => line.includes(`,${event},`));
+  expect(of('policy_confirmed')).toHaveLength(2);
+  expect(of('policy_confirmed')[0]).toContain('Bob (U0BOB)');
+  expect(of('policy_confirmed')[0]).toContain('version 1');
+  expect(of('policy_published')[0]).toContain('Ada (U0ADA)');
+  expect(of('policy_draft_discarded')).toHaveLength(1);
+  expect(of('policy_draft_changed')[0]).toContain('large renewals');
+});
+
+it('shows as many rules as fit on a page, and the others on the next', async () => {
+  const rules = Array.from(
+    { length: 23 },
+    (_, n) => `- {rule_name: r${n + 1}, tasks: [all], names: ["*"], decision: free}`,
+  );
+  const form = await formBehind('policy_upload');
+  closed(await submit(form, { rules: rules.join('\n') }));
+  await ephemeral(t.workspace, t.ada, 'the draft', (each) => textOf(each).includes('This is the draft now.'));
+  const list = await policyOf(t.ada);
+  expect(rulesOf(list)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n + 1}`));
+  await t.ada.click(list, 'policy_page_after');
+  await ephemeral(t.workspace, t.ada, 'the second page', (each) => rulesOf(each)[0] === 'r11');
+});

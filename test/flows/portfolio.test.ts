@@ -1,0 +1,240 @@
+import type { Actor, View } from '@domain-steward/slack-workspace';
+import { describe, expect, it } from 'vitest';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
+import { orderAfter } from '../support/orders.ts';
+import { auditLog, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+
+/*
+ * Whose a name is: what people set for names, one by one and many at once.
+ */
+
+const t = useTestDemo();
+const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+
+/** Opens the form behind the button on the screen of a name. */
+async function editForm(name: string, person: Actor = t.alice): Promise<View> {
+  await told(`name ${name}`, person);
+  const screen = person.ephemerals().at(-1);
+  if (screen === undefined) throw new Error('the screen of the name was not shown');
+  return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
+}
+
+/** Saves the form and answers with what the person is told. */
+function saved(form: View, values: Parameters<Actor['submit']>[1], person: Actor = t.alice): Promise<string> {
+  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
+}
+
+describe('the details of a name', () => {
+  it('are set in a form behind a button of its screen, and stand on the screen', async () => {
+    await told('watch cafe.rest');
+    const form = await editForm('cafe.rest');
+    expect(form.callback_id).toBe('name_edit');
+    expect(fieldsOf(form)).toEqual(['owner', 'tags', 'channel', 'note']);
+    const values = {
+      owner: 'U0BOB',
+      tags: '#Brand, client-acme',
+      channel: 'C0DOMAINS',
+      note: 'Ask *legal* first',
+    };
+    expect(await saved(form, values)).toContain('Saved for cafe.rest.');
+    const text = await told('name cafe.rest');
+    expect(text).toContain('*Owner*\n<@U0BOB>');
+    expect(text).toContain('*Tags*\n`brand` `client-acme`');
+    expect(text).toContain('*Told in*\n<#C0DOMAINS>');
+    expect(text).not.toContain('Ask *legal*');
+    expect(text.replaceAll('\u2060', '')).toContain('Ask *legal* first');
+  });
+
+  it('open as they stand, and are taken away by a tick', async () => {
+    const form = await editForm('cafe.rest');
+    expect(filledOf(form)).toMatchObject({ tags: 'brand, client-acme' });
+    expect(form.state.values).toMatchObject({
+      owner: { owner: { selected_user: 'U0BOB' } },
+      channel: { channel: { selected_conversation: 'C0DOMAINS' } },
+    });
+    await saved(form, { clear: ['channel'], tags: 'brand' });
+    const text = await told('name cafe.rest');
+    expect(text).toContain('*Tags*\n`brand`\n');
+    expect(text).toContain('<@U0BOB>');
+    expect(text).not.toContain('Told in');
+  });
+
+  it('say at the field what is wrong with them', async () => {
+    const form = await editForm('cafe.rest');
+    expect(await t.alice.submit(form, { tags: 'a/b, none' })).toMatchObject({
+      outcome: 'errors',
+      errors: { tags: expect.stringMatching(/“a\/b” is not a tag.*“none” finds names without tags/) },
+    });
+    t.alice.close(form);
+  });
+
+  it('have tags that only who decides takes away, or unwatches the name with', async () => {
+    const form = await editForm('cafe.rest');
+    await saved(form, { tags: 'brand, guarded' });
+    const again = await editForm('cafe.rest');
+    expect(await t.alice.submit(again, { tags: 'brand' })).toMatchObject({
+      outcome: 'errors',
+      errors: { tags: expect.stringContaining('The tag “guarded” of cafe.rest decides') },
+    });
+    t.alice.close(again);
+    expect(await told('unwatch cafe.rest')).toContain('Ask an approver or an admin');
+    expect(await saved(await editForm('cafe.rest', t.bob), { tags: 'brand' }, t.bob)).toContain('Saved');
+    await told('watch bistro.rest');
+    expect(await told('unwatch bistro.rest')).toContain('off the watch list');
+  });
+
+  it('have their changes in the audit log, with who made them', async () => {
+    const { csv } = await auditLog(t.workspace);
+    const lines = csv.split('\r\n').filter((line) => line.includes('name_changed'));
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toContain('Alice (U0ALICE)');
+    expect(lines[0]).toContain(
+      'channel: C0DOMAINS, note: Ask *legal* first, owner: U0BOB, tags: brand client-acme',
+    );
+    expect(lines[3]).toContain('Bob (U0BOB)');
+  });
+});
+
+/** The latest that a person alone was shown. */
+function shownTo(person: Actor) {
+  const message = person.ephemerals().at(-1);
+  if (message === undefined) throw new Error('nothing was shown');
+  return message;
+}
+
+/** The rows of a portfolio's file that a person was handed last. */
+async function fileOf(direct: string): Promise<string[]> {
+  const file = t.workspace.messages(direct).findLast(({ files }) => files !== undefined)?.files?.[0];
+  if (file === undefined) throw new Error('no file came');
+  const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  return csv.replace('\ufeff', '').trim().split('\r\n');
+}
+
+describe('names', () => {
+  it('are found by filters that are put together, with what they cost', async () => {
+    for (const [name, days] of [
+      ['acme-one.rest', 40],
+      ['acme-two.rest', 50],
+      ['acme-far.rest', 300],
+      ['other.rest', 40],
+    ] as const) {
+      const expires = t.service.clock.registry() + days * 86_400_000;
+      t.service.state.addDomain({ name, context: 4, expires });
+      await told(`watch ${name}`);
+    }
+    for (const name of ['acme-one.rest', 'acme-two.rest', 'acme-far.rest']) {
+      await saved(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
+    }
+    await t.demo.bot.prices.save(
+      [
+        {
+          zone: 'rest',
+          task: 'renew',
+          period: 1,
+          amount: { currency: 'EUR', minor: 1_800 },
+          validFrom: '2020-01-01',
+          source: 'Contract 7',
+        },
+      ],
+      'U0ADA',
+      new Date(),
+    );
+    const text = await told('names tag:acme expiring<90');
+    expect(text).toContain('2 names for `tag:acme expiring&lt;90`');
+    expect(text).toContain('Renewing all of them for 1 year costs about €36.00.');
+    expect(text).toMatch(/acme-one\.rest\n.*\n\d+\n.*acme\n€18\.00/s);
+    expect(text).not.toContain('other.rest');
+    for (const line of ['names owner:@ada acme-', 'names owner:U0ADA', 'names "acme-"']) {
+      expect(await told(line), line).toContain('3 names');
+    }
+    expect(await told('names owner:me', t.ada)).toContain('3 names');
+  });
+
+  it('that a filter does not know are told the nearest', async () => {
+    expect(await told('names tga:acme')).toContain('There is no filter `tga`. Did you mean `tag:`?');
+    expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
+    expect(await told('names owner:@nobody')).toContain('Nobody who owns a name is called “@nobody”');
+    expect(await told('names tag:unheard-of')).toContain('No name is found for `tag:unheard-of`');
+  });
+
+  it('are renewed together: all that were found are ticked', async () => {
+    await told('names tag:acme expiring<90');
+    const list = shownTo(t.alice);
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
+    expect(form.callback_id).toBe('renew_many');
+    const order = await orderAfter(t.workspace, () => t.alice.submit(form));
+    expect(textOf(order.card)).toMatch(/Renew 2 domains|acme-one\.rest.*acme-two\.rest/s);
+    expect(textOf(order.card)).toContain('about €36.00');
+  });
+
+  it('that are ticked are changed together, and keep what is not given', async () => {
+    await told('names tag:acme');
+    const list = shownTo(t.alice);
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
+    const names = ['acme-one.rest', 'acme-two.rest'];
+    expect(await saved(form, { names, tags: 'priority, -acme' })).toContain('Saved for 2 names.');
+    expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
+    expect(await told('names tag:acme')).toContain('1 name for');
+  });
+
+  it('are turned page by page', async () => {
+    const list = Array.from({ length: 120 }, (_, index) => `page-${String(index).padStart(3, '0')}.example`);
+    await t.demo.bot.expiry.importNames(list.join('\n'), 'U0ALICE', async () => undefined);
+    const turn = async (button: string, to: string) => {
+      await t.alice.click(shownTo(t.alice), button);
+      return t.workspace.waitFor(() => [textOf(shownTo(t.alice))].find((text) => text.includes(to)), {
+        what: `the page ${to}`,
+      });
+    };
+    const first = await told('names page- sort:name');
+    expect(first).toContain('1–50 of 120');
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_previous');
+    expect(await turn('names_next', '51–100 of 120')).toMatch(/page-050\.example/);
+    expect(await turn('names_next', '101–120 of 120')).toMatch(/page-119\.example/);
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_next');
+    expect(await turn('names_previous', '51–100 of 120')).toMatch(/page-050\.example/);
+    expect(await turn('names_previous', ' 1–50 of 120')).toMatch(/page-000\.example/);
+    expect(buttonsOf(shownTo(t.alice))).not.toContain('names_previous');
+  });
+
+  it('go out as a CSV of what was found', async () => {
+    await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
+    await ephemeral(t.workspace, t.alice, 'that the file is there', (message) =>
+      textOf(message).includes('The portfolio with 2 names'),
+    );
+    const [header, one, two] = await fileOf('D0ALICE');
+    expect(header).toBe('name,owner,tags,channel,note,expires,registrar');
+    expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
+    expect(two).toMatch(/^acme-two\.rest,/);
+  });
+
+  it('come in as a CSV that is shown before it is applied', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain names import');
+    expect(fieldsOf(form)).toEqual(['rows']);
+    expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
+      outcome: 'errors',
+      errors: { rows: expect.stringContaining('Line 2: owner is a Slack user id') },
+    });
+    const rows = 'name,tags,channel\nacme-one.rest,imported,C0DOMAINS\nnobody-has-it.rest,x,';
+    const shown = await saved(form, { rows });
+    expect(shown).toContain('1 name would be changed.');
+    expect(shown).toContain('`nobody-has-it.rest`');
+    expect(await told('names tag:imported')).toContain('No name is found');
+    const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would be changed'));
+    if (plan === undefined) throw new Error('the plan is gone');
+    const apply = () => t.alice.click(plan, 'names_import_apply');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('Saved for 1 name.');
+    expect(await told('names tag:imported')).toContain('1 name for');
+    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('applied already');
+  });
+});

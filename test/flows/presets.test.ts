@@ -1,0 +1,118 @@
+import type { Actor, View } from '@domain-steward/slack-workspace';
+import { expect, it } from 'vitest';
+import { answerTo, buttonsOf, openedAfter, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
+
+/*
+ * Named sets of contacts and nameservers: kept by approvers, offered by forms.
+ */
+
+const t = useTestDemo();
+
+async function listFor(person: Actor) {
+  await answerTo(t.workspace, person, '/domain presets');
+  const list = person.ephemerals().at(-1);
+  if (list === undefined) throw new Error('the presets were not shown');
+  return list;
+}
+
+async function formBehind(person: Actor, button: string): Promise<View> {
+  const list = await listFor(person);
+  return openedAfter(t.workspace, person, () => person.click(list, button));
+}
+
+/** The open form once it has what is waited for. */
+function formWith(person: Actor, view: View, holds: (form: View) => boolean): Promise<View> {
+  return t.workspace.waitFor(() => person.openedViews().find((open) => open.id === view.id && holds(open)), {
+    what: 'the form to change',
+  });
+}
+
+async function addContacts(): Promise<void> {
+  const form = await formBehind(t.bob, 'preset_add');
+  expect(fieldsOf(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
+  const values = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
+  expect(await toldAfter(t.workspace, t.bob, async () => closed(await t.bob.submit(form, values)))).toContain(
+    'Saved: “ACME Ltd”',
+  );
+}
+
+it('are added by approvers and admins alone, and shown to everybody', async () => {
+  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('There are no presets yet');
+  expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
+  await addContacts();
+  const told = await toldAfter(t.workspace, t.alice, () =>
+    clickAs(t.workspace, 'U0ALICE', 'preset_add', 'new'),
+  );
+  expect(told).toContain('Only approvers and admins change presets');
+  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain(
+    '*ACME Ltd*: owner `11`, admin `12`, tech `13`',
+  );
+});
+
+it('have the fields of their kind, and say what is wrong with them', async () => {
+  const form = await formBehind(t.bob, 'preset_add');
+  await t.bob.changeInput(form, 'kind', 'nameservers');
+  const changed = await formWith(t.bob, form, (open) => fieldsOf(open).includes('nameServers'));
+  expect(fieldsOf(changed)).toEqual(['preset_name', 'kind', 'nameServers']);
+  const wrong = await t.bob.submit(changed, {
+    preset_name: 'acme ltd',
+    nameServers: 'ns1.example.net\nnot a host!',
+  });
+  expect(wrong).toMatchObject({ outcome: 'errors', errors: { nameServers: expect.any(String) } });
+  const taken = await t.bob.submit(changed, { preset_name: 'acme ltd', nameServers: 'ns1.example.net' });
+  expect(taken).toMatchObject({
+    outcome: 'errors',
+    errors: { preset_name: expect.stringContaining('called so') },
+  });
+  closed(
+    await t.bob.submit(changed, { preset_name: 'Our DNS', nameServers: 'ns1.example.net\nNS2.example.net.' }),
+  );
+});
+
+it('fill the fields of a form in place of what stood there, and leave the others', async () => {
+  await t.workspace.waitFor(
+    async () =>
+      (await answerTo(t.workspace, t.alice, '/domain presets')).includes('Our DNS') ? true : undefined,
+    { what: 'the second preset' },
+  );
+  const form = await openForm(t.workspace, t.alice, '/domain create new.rest');
+  expect(fieldsOf(form)[0]).toBe('preset');
+  await t.alice.changeInput(form, 'ownerc', '99');
+  const open = async (id: string, holds: (form: View) => boolean) => {
+    const now = t.alice.openedViews().at(-1) ?? form;
+    await t.alice.changeInput(now, 'preset', id);
+    return formWith(t.alice, form, holds);
+  };
+  const [contacts = '', servers = ''] = [
+    ...JSON.stringify(form.blocks).matchAll(/"value":"([0-9a-f-]{36})"/g),
+  ].map(([, id]) => id ?? '');
+  await open(contacts, (view) => filledOf(view)['techc'] === '13');
+  const filled = await open(
+    servers,
+    (view) => filledOf(view)['nameServers'] === 'ns1.example.net\nns2.example.net',
+  );
+  expect(filled.state.values).toMatchObject({
+    name: { name: { value: 'new.rest' } },
+    ownerc: { ownerc: { value: '11' } },
+    adminc: { adminc: { value: '12' } },
+    techc: { techc: { value: '13' } },
+  });
+  t.alice.close(filled);
+});
+
+it('are deleted, and every change is in the audit log', async () => {
+  const list = await listFor(t.bob);
+  await t.bob.click(list, 'preset_delete', {
+    value: JSON.stringify(list.blocks).match(/"value":"([0-9a-f-]{36})"/)?.[1] ?? '',
+  });
+  await t.workspace.waitFor(
+    async () =>
+      (await answerTo(t.workspace, t.alice, '/domain presets')).includes('ACME') ? undefined : true,
+    { what: 'it to be gone' },
+  );
+  const { csv } = await auditLog(t.workspace);
+  const lines = csv.split('\r\n').filter((line) => line.includes('preset_changed'));
+  expect(lines.map((line) => line.split(',')[6])).toEqual(['ACME Ltd', 'Our DNS', 'ACME Ltd']);
+  expect(lines[2]).toContain('to """"');
+});

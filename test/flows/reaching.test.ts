@@ -1,0 +1,325 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
+import type { Actor } from '@domain-steward/slack-workspace';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { buttonsOf, DOMAINS, link, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter, SeenOrder } from '../support/orders.ts';
+import { auditLog } from '../support/people.ts';
+
+/*
+ * How those who decide are reached, and how they talk with who asked.
+ */
+
+const t = useTestDemo();
+let database: Database;
+
+beforeAll(() => (database = openDatabase({ url: t.databaseUrl })));
+afterEach(async () => {
+  await database.prisma.setting.deleteMany();
+  t.workspace.faults.clear();
+});
+afterAll(() => database.close());
+
+/** As `/domain settings` saves them. */
+async function settings(entries: Readonly<Record<string, string>>): Promise<void> {
+  for (const [key, value] of Object.entries(entries)) {
+    const saved = { value, updatedBy: 'U0ADA', updatedAt: new Date() };
+    await database.prisma.setting.upsert({ where: { key }, create: { key, ...saved }, update: saved });
+  }
+}
+
+/** Asks where the bot cannot answer: the card is in the direct message with who asks. */
+function askIn(channel: string, text: string): Promise<SeenOrder> {
+  return orderAfter(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
+}
+
+const GENERAL = 'C0GENERAL';
+
+/** The same order as it stands elsewhere, once it does. */
+function copyIn(order: SeenOrder, channel: string): Promise<SeenOrder> {
+  const copy = new SeenOrder(t.workspace, order.id, channel);
+  return t.workspace.waitFor(() => (copy.messages().length > 0 ? copy : undefined), {
+    what: `a card of ${order.id} in ${channel}`,
+  });
+}
+
+/** How many messages about an order stand in a channel, once nothing more is to be shown. */
+async function countIn(order: SeenOrder, channel: string): Promise<number> {
+  await t.demo.bot.catchUp();
+  return new SeenOrder(t.workspace, order.id, channel).messages().length;
+}
+
+const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+
+describe('an approval with a comment', () => {
+  test('is the same approval, with the words in the thread', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+    expect(buttonsOf(order.card)).toEqual([
+      'order_approve',
+      'order_deny',
+      'order_approve_comment',
+      'order_ask',
+      'order_cancel',
+    ]);
+    expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
+      /somebody else|an approver has to/,
+    );
+    const form = await openedAfter(t.workspace, t.bob, () =>
+      t.bob.click(order.card, 'order_approve_comment'),
+    );
+    expect(form.callback_id).toBe('approve');
+    expect(await t.bob.submit(form, { reason: 'The *client* pays' })).toEqual({ outcome: 'closed' });
+    await order.ends('SUCCEEDED');
+    const said = order.replies().map(textOf);
+    expect(said.filter((text) => /<@U0BOB> approved: “The .*client.* pays”/.test(text))).toHaveLength(1);
+    expect(await told(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`))).toMatch(
+      /approved by <@U0BOB> “The .*client.* pays”/,
+    );
+  });
+});
+
+describe('asking back', () => {
+  test('mentions who asked in the thread, and the time that is left starts anew', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+    const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
+    await t.demo.moveTime(60_000);
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
+    expect(form.callback_id).toBe('ask_back');
+    expect(await t.bob.submit(form, { question: 'Who pays for <this>?' })).toEqual({ outcome: 'closed' });
+    const question = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('Who pays')),
+      { what: 'the question in the thread' },
+    );
+    expect(textOf(question)).toMatch(/<@U0ALICE>, <@U0BOB> asks about .*“Who pays for &lt;this&gt;\?”/);
+    expect(question.notifies).toContain('U0ALICE');
+    expect(question.thread_ts).toBe(order.card.ts);
+    await t.workspace.waitFor(() => (textOf(order.card).includes('Who pays') ? true : undefined), {
+      what: 'the question on the card',
+    });
+    const after = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
+    for (const moment of ['expiresAt', 'remindAt', 'escalateAt'] as const) {
+      expect(Number(after[moment]) - Number(before[moment]), moment).toBeGreaterThanOrEqual(60_000);
+    }
+    expect(await told(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`))).toMatch(
+      /asked back by <@U0BOB> “Who pays for &lt;this&gt;\?”/,
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    const { csv } = await auditLog(t.workspace);
+    expect(csv).toMatch(/,approved,Bob .*The \*client\* pays/);
+    expect(csv).toMatch(/,asked,Bob .*Who pays for <this>\?/);
+  });
+
+  test('is for approvers, about orders that wait', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
+    expect(await told(t.alice, () => t.alice.click(order.card, 'order_ask'))).toMatch(
+      /asked for this yourself/,
+    );
+    expect(await told(t.ada, () => t.ada.click(order.card, 'order_ask'))).toMatch(/only approvers/i);
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
+    expect(await t.bob.submit(form, { question: ' ' })).toMatchObject({
+      outcome: 'errors',
+      errors: { question: 'Type what you want to know.' },
+    });
+    await t.carol.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(await t.bob.submit(form, { question: 'Too late?' })).toMatchObject({
+      outcome: 'errors',
+      errors: { question: expect.stringContaining('It cannot be asked about: the order is done') },
+    });
+    await t.bob.close(form);
+  });
+});
+
+describe('the channel of the approvers', () => {
+  test('has every waiting card too, and both are kept in step', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const copy = await copyIn(order, GENERAL);
+    expect(textOf(copy.card)).toBe(textOf(order.card));
+    expect(buttonsOf(copy.card)).toEqual(buttonsOf(order.card));
+    await t.bob.click(copy.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await copy.becomes('SUCCEEDED');
+    expect(buttonsOf(copy.card)).toEqual([]);
+    expect(await countIn(order, GENERAL), 'everything else is said where it was asked for').toBe(1);
+    expect(await countIn(order, 'D0BOB'), 'nobody is written to').toBe(0);
+  });
+
+  test('has it once where it was asked for in that very channel', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await ask(t.workspace, t.alice, '/domain renew dessert.rest', GENERAL);
+    expect(await countIn(order, GENERAL)).toBe(1);
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('that cannot be posted in is told to admins once, and each approver is written to', async () => {
+    await settings({ approval_channel: 'C0NOBOT' });
+    const first = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
+    const second = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
+    for (const order of [first, second]) {
+      for (const channel of ['D0BOB', 'D0CAROL']) {
+        expect(buttonsOf((await copyIn(order, channel)).card)).toContain('order_approve');
+      }
+      expect(await countIn(order, 'D0ALICE'), 'who asked cannot approve').toBe(0);
+    }
+    const alarms = () =>
+      t.workspace
+        .messages('D0ADA')
+        .filter((message) => textOf(message).includes('I cannot post in <#C0NOBOT>'));
+    await t.workspace.waitFor(alarms, { what: 'the word to the admins' });
+    const copy = await copyIn(first, 'D0CAROL');
+    await t.carol.click(copy.card, 'order_approve');
+    await first.ends('SUCCEEDED');
+    await copy.becomes('SUCCEEDED');
+    await (await copyIn(first, 'D0BOB')).becomes('SUCCEEDED');
+    expect(alarms()).toHaveLength(1);
+    await t.alice.click(second.card, 'order_cancel');
+    await second.ends('CANCELLED');
+  });
+});
+
+describe('where the bot cannot post in the place it was asked for', () => {
+  test('each approver has the card by direct message, not only who asked', async () => {
+    const order = await askIn('C0NOBOT', '/domain renew gelato.rest');
+    expect(textOf(order.card)).toContain('approvers hear of it from me');
+    const bobs = await copyIn(order, 'D0BOB');
+    await copyIn(order, 'D0CAROL');
+    expect(textOf(bobs.card)).not.toContain('Invite me');
+    await t.bob.click(bobs.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await bobs.becomes('SUCCEEDED');
+  });
+
+  test('one approver who cannot be written to keeps nobody else from hearing of it', async () => {
+    t.workspace.faults.set({
+      method: 'chat.postMessage',
+      kind: 'error',
+      code: 'user_disabled',
+      channel: 'D0BOB',
+    });
+    const order = await askIn('C0NOBOT', '/domain renew grill.rest');
+    await t.carol.click((await copyIn(order, 'D0CAROL')).card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
+  test('the channel of the approvers has the card and its reminder', async () => {
+    await settings({ approval_channel: GENERAL, approval_remind_after: '1s' });
+    const order = await askIn('C0NOBOT', '/domain renew harvest.rest');
+    const copy = await copyIn(order, GENERAL);
+    const nudge = await t.workspace.waitFor(() => copy.replies()[0], { what: 'the reminder in the channel' });
+    expect(textOf(nudge)).toContain('still waits');
+    expect(nudge.thread_ts).toBe(copy.card.ts);
+    expect(await countIn(order, 'D0BOB')).toBe(0);
+    await t.bob.click(copy.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+});
+
+describe('an order asked for in a direct message with the bot', () => {
+  const asked = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
+
+  /** What a person finds of an order in lists and by its id. */
+  async function found(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
+    const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
+    const shown: string[] = [];
+    for (const command of commands) {
+      const answer = await told(person, () => person.command('C0GENERAL', `/domain ${command}`));
+      if (answer.includes(order.id) && !answer.includes('There is no order')) shown.push(command);
+    }
+    return shown;
+  }
+
+  test('stands there and with the approvers, and in no channel', async () => {
+    await settings({ approval_channel: GENERAL });
+    const order = await asked('/domain renew juice.rest');
+    expect(textOf(order.card)).toContain('private: only the person who asked, approvers and admins see it');
+    const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => copyIn(order, channel)));
+    expect(await countIn(order, GENERAL)).toBe(0);
+    expect(await countIn(order, DOMAINS)).toBe(0);
+    for (const copy of copies) expect(buttonsOf(copy.card)).toContain('order_approve');
+    await t.bob.click(copies[0]?.card ?? order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    for (const copy of copies) await copy.becomes('SUCCEEDED');
+    expect(await countIn(order, GENERAL)).toBe(0);
+  });
+
+  test('is found by who asked, approvers and admins alone', async () => {
+    await settings({ approvers: 'U0BOB' });
+    const order = await asked('/domain renew kitchen.rest');
+    const everywhere = [
+      'orders',
+      'orders pending',
+      'orders kitchen.rest',
+      `order ${order.id}`,
+      'name kitchen.rest',
+    ];
+    expect(await found(t.carol, order, 'kitchen.rest'), 'somebody else').toEqual([]);
+    for (const person of [t.alice, t.bob, t.ada]) {
+      expect(await found(person, order, 'kitchen.rest')).toEqual(everywhere);
+    }
+    await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
+    const refused = await told(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
+    expect(refused).toContain('It is private');
+    expect(refused).not.toContain('U0ALICE');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+    expect(await found(t.carol, order, 'kitchen.rest'), 'after its end').toEqual([]);
+  });
+
+  test('is asked about by approvers, who are answered in a direct message', async () => {
+    const order = await asked('/domain renew ladle.rest');
+    const copy = await copyIn(order, 'D0BOB');
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
+    await t.bob.submit(form, { question: 'Which client?' });
+    const question = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('Which client?')),
+      { what: 'the question where it was asked for' },
+    );
+    expect(textOf(question)).toContain('Write <@U0BOB> a direct message');
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+});
+
+describe('an order that waits for long', () => {
+  /** Watches a name that expires in some days by its registry. */
+  async function watch(name: string, days: number): Promise<void> {
+    const expires = new Date(t.service.clock.registry() + days * 86_400_000).setUTCHours(12, 0, 0, 0);
+    t.service.state.addDomain({ name, context: 4, expires });
+    await told(t.alice, () => t.alice.command(DOMAINS, `/domain watch ${name}`));
+  }
+
+  test('is called about once, in the thread and by direct message, and can still be approved', async () => {
+    await settings({ approval_escalate_after: '1s', approval_escalate_to: 'U0ADA' });
+    // Tomorrow, so that nobody is left alone because it is night where they live.
+    await watch('called.rest', 1);
+    const order = await ask(t.workspace, t.alice, '/domain renew called.rest');
+    const called = await t.workspace.waitFor(
+      () => order.replies().find((reply) => textOf(reply).includes('<@U0ADA> should know')),
+      { what: 'the call in the thread' },
+    );
+    expect(called.notifies).toContain('U0ADA');
+    const direct = () => new SeenOrder(t.workspace, order.id, 'D0ADA').messages();
+    await t.workspace.waitFor(() => direct()[0], { what: 'the call by direct message' });
+    expect(direct().map(textOf).join()).toContain(`/domain order ${order.id}`);
+    expect(order.state).toBe('PENDING');
+    expect(await told(t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`))).toContain(
+      'others called, because it still waited',
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(await countIn(order, 'D0ADA')).toBe(1);
+  });
+
+  test('is reminded of sooner when a name of it expires soon', async () => {
+    await watch('sooner.rest', 5);
+    const order = await ask(t.workspace, t.alice, '/domain renew sooner.rest');
+    const row = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
+    const hoursTo = (moment: Date | null) => (Number(moment) - Number(row.createdAt)) / 3_600_000;
+    expect([row.remindAt, row.escalateAt, row.expiresAt].map(hoursTo)).toEqual([2, 12, 72]);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { DOMAINS, openedAfter, useTestDemo } from '../support/demo.ts';
+import { orderAfter } from '../support/orders.ts';
+import { fieldsOf, filledOf } from '../support/people.ts';
+
+/*
+ * The menu of tasks, from a message with names in it and from anywhere.
+ */
+
+const t = useTestDemo();
+
+it('offers the names that a message mentions, and fills the form with those that are ticked', async () => {
+  const message = t.alice.say(
+    DOMAINS,
+    'deli.rest and <http://bar.rest|bar.rest> run out, soup.rest does not',
+  );
+  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  expect(fieldsOf(menu)).toEqual(['task', 'names']);
+  const one = await t.alice.submit(menu, { task: 'restore' });
+  expect(one).toMatchObject({ outcome: 'errors', errors: { names: expect.stringContaining('Tick one') } });
+  const next = await t.alice.submit(menu, { task: 'renew', names: ['deli.rest', 'bar.rest'] });
+  if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
+  expect(filledOf(next.view)).toMatchObject({ names: 'deli.rest\nbar.rest', period: '1' });
+  const order = await orderAfter(t.workspace, () => t.alice.submit(next.view));
+  expect(order.card.thread_ts).toBe(message.ts);
+});
+
+it('opens from anywhere, and the card goes into the channel that is chosen, or into the direct message', async () => {
+  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
+  expect(fieldsOf(menu)).toEqual(['task', 'channel']);
+  const next = await t.alice.submit(menu, { task: 'renew', channel: DOMAINS });
+  if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
+  await orderAfter(t.workspace, () => t.alice.submit(next.view, { names: 'cafe.rest' }), DOMAINS);
+  const again = await openedAfter(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
+  const alone = await t.alice.submit(again, { task: 'renew' });
+  if (alone.outcome !== 'updated') throw new Error(JSON.stringify(alone));
+  await orderAfter(t.workspace, () => t.alice.submit(alone.view, { names: 'bistro.rest' }), 'D0ALICE');
+});

@@ -1,0 +1,115 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import { beforeAll, expect, test } from 'vitest';
+import { answerTo, buttonsOf, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+
+/*
+ * For 48 hours after nameservers were set the bot looks whether they answer, and sets them back with one click.
+ */
+
+const t = useTestDemo();
+const HOUR_MS = 3_600_000;
+const OLD = ['ns1.dns.example', 'ns2.dns.example'];
+const NEW = ['ns1.new.example', 'ns2.new.example'];
+const RECORDS = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
+let moved: SeenOrder;
+
+const dns = () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  return sandbox;
+};
+
+async function draftOf(line: string): Promise<Message> {
+  await answerTo(t.workspace, t.alice, `/domain ${line}`);
+  const draft = t.alice.ephemerals().at(-1);
+  if (draft === undefined) throw new Error('nothing was asked');
+  return draft;
+}
+
+const said = () => moved.replies().map(textOf).join('\n');
+
+/** Lets hours pass until the thread says something. */
+async function hoursUntil(hours: number, words: RegExp): Promise<void> {
+  await t.demo.moveTime(hours * HOUR_MS);
+  await until(`the thread says ${words}`, async () => {
+    await t.demo.bot.catchUp();
+    return words.test(said());
+  });
+}
+
+beforeAll(async () => {
+  for (const host of NEW) await dns().addNameserver(host);
+  dns().world.serve('bar.rest', NEW, RECORDS);
+  await answerTo(t.workspace, t.alice, '/domain watch bar.rest');
+  await until(
+    'it was looked at',
+    async () => {
+      await t.demo.bot.catchUp();
+      return (await answerTo(t.workspace, t.alice, '/domain name bar.rest')).includes('Nothing has changed');
+    },
+    25_000,
+  );
+}, 60_000);
+
+test('the card offers to undo it, with the nameservers as they were', async () => {
+  const draft = await draftOf(`nameservers bar.rest ${NEW.join(' ')}`);
+  moved = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+  await moved.ends('SUCCEEDED');
+  expect(textOf(moved.card)).toMatch(/Undo.*as they were: `ns1\.dns\.example`, `ns2\.dns\.example`/);
+  expect(buttonsOf(moved.card)).toContain('order_undo');
+});
+
+test('the thread says when the new ones answer, when they stop, and each once', async () => {
+  await hoursUntil(0.2, /all the new nameservers answer for \*bar\.rest\*/);
+  dns().world.drop('bar.rest', ['ns2.new.example']);
+  await hoursUntil(3, /3 hours after the change `ns2\.new\.example` does not answer for \*bar\.rest\*/);
+  const count = moved.replies().length;
+  await t.demo.moveTime(2 * HOUR_MS);
+  await t.demo.bot.catchUp();
+  expect(moved.replies()).toHaveLength(count);
+  dns().world.serve('bar.rest', NEW, RECORDS);
+  await hoursUntil(2, /does not answer.*all the new nameservers answer/s);
+});
+
+test('who neither asked nor approves cannot undo it', async () => {
+  expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(moved.card, 'order_undo'))).toMatch(
+    /Only the person who asked, or an approver, can undo this/,
+  );
+});
+
+test('an approver undoes it: a draft like any other, which sends the nameservers as they were', async () => {
+  await toldAfter(t.workspace, t.bob, () => t.bob.click(moved.card, 'order_undo'));
+  const draft = t.bob.ephemerals().at(-1);
+  if (draft === undefined) throw new Error('nothing was asked');
+  expect(buttonsOf(draft)).toEqual(['order_confirm']);
+  expect(textOf(draft)).toMatch(/ns1\.dns\.example/);
+  const undo = await orderAfter(t.workspace, () => t.bob.click(draft, 'order_confirm'));
+  await undo.ends('SUCCEEDED');
+  expect(textOf(undo.card)).toContain(`Undo of order ${moved.id}`);
+  const [request, ...others] = requestsOf(t.service, undo);
+  expect(others).toEqual([]);
+  expect(JSON.stringify(request)).toContain(OLD[0]);
+});
+
+test('after 48 hours the button is gone', async () => {
+  await t.demo.moveTime(48 * HOUR_MS);
+  await until('the card has no such button', async () => {
+    await t.demo.bot.catchUp();
+    return !buttonsOf(moved.card).includes('order_undo');
+  });
+});
+
+test('where nobody knows what they were it is said, and there is no button', async () => {
+  t.service.registry.show('deli.rest', { nameServers: [] });
+  dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
+  const draft = await draftOf('nameservers deli.rest ns1.new.example ns2.new.example');
+  const form = t.alice.openedViews().length;
+  await t.alice.click(draft, 'order_confirm');
+  const view = await t.workspace.waitFor(() => t.alice.openedViews()[form], { what: 'the form' });
+  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { name: 'deli.rest' }));
+  await order.ends('SUCCEEDED');
+  dns().faults.clear();
+  expect(textOf(order.card)).toContain('What the nameservers were before is not known');
+  expect(buttonsOf(order.card)).not.toContain('order_undo');
+});

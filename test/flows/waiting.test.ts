@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * What waiting costs, wherever somebody decides about a name: on its screen, in the digest, before it is let go.
+ */
+
+const EXPIRY = 'C0EXPIRY';
+const DAY_MS = 86_400_000;
+const t = useTestDemo();
+
+test('is said on the screen of a name, in the digest by what is at stake, and before a name is let go', async () => {
+  const price = { period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
+  const eur = (minor: number) => ({ currency: 'EUR', minor });
+  await t.demo.bot.prices.save(
+    [
+      { ...price, zone: 'rest', task: 'renew', amount: eur(1_800) },
+      { ...price, zone: 'rest', task: 'restore', amount: eur(8_000) },
+    ],
+    'U0ADA',
+    new Date(),
+  );
+  const noon = new Date(t.service.clock.registry() + 8 * DAY_MS).setUTCHours(12, 0, 0, 0);
+  for (const name of ['zebra.rest', 'aaa.example']) {
+    if (name.endsWith('.rest')) t.service.state.addDomain({ name, context: 4, expires: noon });
+    const day = name.endsWith('.rest') ? '' : ` ${new Date(noon).toISOString().slice(0, 10)}`;
+    await answerTo(t.workspace, t.alice, `/domain watch ${name}${day}`);
+  }
+  expect(await answerTo(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
+    /What waiting costs: renew until .* \(about €18\.00\); .*restore by hand until .* \(about €80\.00/,
+  );
+
+  await t.demo.moveTime(DAY_MS);
+  const digest = t.workspace.messages(EXPIRY).find((message) => textOf(message).includes('zebra.rest'));
+  if (digest === undefined) throw new Error('the morning brought no digest');
+  const said = textOf(digest);
+  expect(said.indexOf('zebra.rest'), 'the one that costs more goes first').toBeLessThan(
+    said.indexOf('aaa.example'),
+  );
+
+  const form = await openedAfter(t.workspace, t.alice, () =>
+    t.alice.click(digest, 'reminder_lapse', { value: 'zebra.rest' }),
+  );
+  expect(JSON.stringify(form.blocks[0])).toContain('What waiting costs: renew until');
+  await t.alice.submit(form, { reason: 'campaign is over' });
+  await t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(EXPIRY)
+        .some((message) => /let it lapse.*What waiting costs: renew until/s.test(textOf(message))) ||
+      undefined,
+    { what: 'the request to say what waiting costs' },
+  );
+});

@@ -1,0 +1,92 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { amountInAnswer } from '../../src/money/answered-amounts.ts';
+import { approveOrder } from '../../src/orders/decide.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createDirectory } from '../../src/slack/directory.ts';
+import { createSlackWeb } from '../../src/slack/platform/web.ts';
+import { tellPriceDifferences } from '../../src/slack/price-differences.ts';
+import { createMoneyReportStore } from '../../src/store/money-reports.ts';
+import { HOUR_MS } from '../orders/rig.ts';
+import { DONE } from '../orders/scripted-service.ts';
+import { textOf } from '../support/demo.ts';
+import { type MoneyRig, startRig } from './rig.ts';
+
+describe('the amount that an answer tells', () => {
+  const eur = (minor: number) => ({ currency: 'EUR', minor });
+
+  test.each([
+    [{ object: { data: { price: '18.50', currency: 'EUR' } } }, eur(1_850)],
+    [{ data: [{ amount: 18.5, currency: 'eur' }] }, eur(1_850)],
+    [{ data: [{ price: { value: '18.50', currency: 'EUR' } }] }, eur(1_850)],
+    [{ data: [{ price: 1850, currency: 'JPY' }] }, { currency: 'JPY', minor: 1_850 }],
+    [
+      {
+        data: [
+          { price: '18.50', currency: 'EUR' },
+          { price: '18.5', currency: 'EUR' },
+        ],
+      },
+      eur(1_850),
+    ],
+  ])('is taken where it is certain: %j', (answer, amount) => {
+    expect(amountInAnswer(answer)).toEqual(amount);
+  });
+
+  test.each([
+    [{ data: [{ price: '18.50' }] }],
+    [{ data: [{ price: 'EUR 18.50', currency: 'EUR' }] }],
+    [{ data: [{ price: '18.505', currency: 'EUR' }] }],
+    [{ data: [{ price: -18.5, currency: 'EUR' }] }],
+    [{ data: [{ price: '18.50', currency: 'euros' }] }],
+    [{ data: [{ price: '18.50', vat: '3.50', currency: 'EUR', amount: '22.00' }] }],
+    [{ messages: [{ price: '18.50', currency: 'EUR' }] }],
+    [{ status: { code: 'S0100' } }],
+    ['text'],
+    [null],
+    [undefined],
+  ])('is never made up: %j', (answer) => {
+    expect(amountInAnswer(answer)).toBeUndefined();
+  });
+});
+
+describe('amounts that differ from the list', () => {
+  let m: MoneyRig;
+  let workspace: Workspace;
+  beforeAll(async () => {
+    [m, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  });
+  afterAll(async () => {
+    await Promise.all([m.end(), workspace.close()]);
+  });
+
+  test('are told to admins on the next day, once', async () => {
+    m.rig.service.answer = async ({ ctid }) => ({
+      ...DONE,
+      data: [{ price: ctid.endsWith('.1') ? '10.00' : '12.50', currency: 'EUR' }],
+    });
+    const { id } = await m.ask('renew', { names: ['same.rest', 'dearer.rest'], period: 1 });
+    await approveOrder(m.orders, id, 'U0BOB');
+    await m.rig.runDue();
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    const deps = {
+      web,
+      directory: createDirectory(web, workspace.teamId),
+      admins: ['U0ADA'],
+      prices: m.prices,
+      reports: createMoneyReportStore(m.database, 'T0STEWARD'),
+      now: () => m.rig.now,
+      log: createLog('silent'),
+    };
+    const told = () => workspace.messages('D0ADA').map(textOf);
+    await tellPriceDifferences(deps);
+    expect(told()).toEqual([]);
+    m.rig.pass(24 * HOUR_MS);
+    await tellPriceDifferences(deps);
+    await tellPriceDifferences(deps);
+    expect(told()).toHaveLength(1);
+    expect(told()[0]).toContain(`dearer.rest, renew: €12.50 told, €10.00 on the list, order \`${id}\``);
+    expect(told()[0]).not.toContain('same.rest');
+  });
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createOrderPricer } from '../../src/money/order-cost.ts';
+import { approveOrder } from '../../src/orders/decide.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createPriceStore } from '../../src/store/prices.ts';
+import { type MoneyRig, startRig } from './rig.ts';
+
+/*
+ * Hundreds of approvals at once against one budget, through three replicas with connections of their own to one database.
+ */
+
+const ORDERS = 500;
+const REPLICAS = 3;
+const TEAM_ID = 'T0STEWARD';
+
+let m: MoneyRig;
+beforeAll(async () => {
+  m = await startRig();
+});
+afterAll(() => m.end());
+
+test('500 approvals at once on three replicas never overspend a budget by a cent', async () => {
+  // 123 renewals of €10.00 fit, and a cent less than one more.
+  await m.addBudget(123_999);
+  const ids: string[] = [];
+  for (let n = 0; n < ORDERS; n += 1)
+    ids.push((await m.ask('renew', { names: [`n${n}.rest`], period: 1 })).id);
+  const databases = Array.from({ length: REPLICAS }, () => openDatabase({ url: m.url }));
+  const now = () => m.rig.now;
+  const replicas = databases.map((database) => {
+    const budgets = createBudgetStore(database, TEAM_ID);
+    return {
+      ...m.orders,
+      store: createOrderStore(database),
+      priceOf: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
+      lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, tagsOf: async () => new Map(), now }),
+    };
+  });
+  const outcomes = await Promise.all(
+    ids.map((id, n) => {
+      const replica = replicas[n % REPLICAS];
+      if (replica === undefined) throw new Error('no replica');
+      return approveOrder(replica, id, 'U0BOB');
+    }),
+  );
+  expect(outcomes.filter(({ ok }) => !ok)).toEqual([]);
+  const states = await m.rig.sql('SELECT state, count(*)::int AS count FROM orders GROUP BY 1 ORDER BY 1');
+  expect(states).toEqual([
+    { state: 'APPROVED', count: 123 },
+    { state: 'PENDING', count: 377 },
+  ]);
+  const [sum] = await m.rig.sql(
+    'SELECT sum(amount_minor)::int AS minor, count(*)::int AS rows FROM budget_reservations',
+  );
+  expect(sum).toEqual({ minor: 123_000, rows: 123 });
+  await Promise.all(databases.map((database) => database.close()));
+}, 120_000);

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Budget,
+  type BudgetStanding,
+  exactNumber,
+  leftOf,
+  periodOf,
+  type Reservation,
+  reservationOf,
+  sharesOf,
+  shortfallsOf,
+  takenFrom,
+} from '../../src/money/budget.ts';
+import { costOf, type Price } from '../../src/money/prices.ts';
+import fc from '../support/properties.ts';
+
+const budget = (given: Partial<Budget> = {}): Budget => ({
+  id: 'b',
+  tag: undefined,
+  span: 'month',
+  amount: { currency: 'EUR', minor: 10_000 },
+  ...given,
+});
+const standing = (given: Partial<BudgetStanding> = {}): BudgetStanding => ({
+  budget: budget(),
+  period: '2026-11',
+  booked: 0n,
+  reserved: 0n,
+  ...given,
+});
+
+const reservations = fc.record({
+  teamId: fc.constant('T'),
+  day: fc.constant('2026-11-22'),
+  mayExceed: fc.boolean(),
+  items: fc
+    .array(
+      fc.record({
+        amount: fc.option(
+          fc.record({
+            currency: fc.constantFrom('EUR', 'JPY'),
+            minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
+          }),
+          { nil: undefined },
+        ),
+        tags: fc.subarray(['brand', 'shop', 'old']),
+      }),
+      { maxLength: 60 },
+    )
+    .map((items) => items.map((item, index) => ({ n: index + 1, ...item }))),
+});
+
+describe('what an order takes out of a budget', () => {
+  test('is the sum of its names of the tag and the currency, to the last unit', () => {
+    fc.assert(
+      fc.property(reservations, fc.constantFrom(undefined, 'brand', 'shop'), (reservation, tag) => {
+        let sum = 0n;
+        for (const { amount, tags } of reservation.items)
+          if (amount?.currency === 'EUR' && (tag === undefined || tags.some((each) => each === tag)))
+            sum += BigInt(amount.minor);
+        expect(takenFrom(budget({ tag }), reservation)).toBe(sum);
+      }),
+    );
+  });
+
+  test('never depends on the sequence of its names, nor on how they are split into orders', () => {
+    fc.assert(
+      fc.property(reservations, fc.nat(60), (reservation, cut) => {
+        const part = (items: Reservation['items']) => takenFrom(budget(), { ...reservation, items });
+        const { items } = reservation;
+        expect(part(items.toReversed())).toBe(part(items));
+        expect(part(items.slice(0, cut)) + part(items.slice(cut))).toBe(part(items));
+      }),
+    );
+  });
+
+  test('is nothing where no price is known', () => {
+    const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
+    const reservation = reservationOf(cost, { teamId: 'T', day: '2026-11-22', tagsOf: () => ['brand'] });
+    expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
+    const full = standing({ booked: 20_000n });
+    expect(sharesOf([full], reservation)).toEqual([]);
+  });
+
+  test('has the price and the tags of each name, in the sequence of the items', () => {
+    const price: Price = {
+      zone: 'rest',
+      task: 'renew',
+      period: 1,
+      amount: { currency: 'EUR', minor: 1_800 },
+      validFrom: '2026-01-01',
+      source: 'C',
+    };
+    const cost = costOf(
+      [price],
+      { task: 'renew', names: ['cafe.rest', 'b.example'], period: 2 },
+      '2026-11-22',
+    );
+    const tagsOf = (name: string) => (name === 'cafe.rest' ? ['brand'] : []);
+    expect(reservationOf(cost, { teamId: 'T', day: '2026-11-22', tagsOf }).items).toEqual([
+      { n: 1, amount: { currency: 'EUR', minor: 3_600 }, tags: ['brand'] },
+      { n: 2, amount: undefined, tags: [] },
+    ]);
+  });
+});
+
+describe('a budget', () => {
+  test('is exceeded exactly where booked, reserved and taken are together more than it has', () => {
+    const minor = fc.bigInt({ min: 0n, max: 2_000_000_000_000n });
+    fc.assert(
+      fc.property(reservations, minor, minor, fc.nat(1_000_000_000), (reservation, booked, reserved, has) => {
+        const one = standing({
+          budget: budget({ amount: { currency: 'EUR', minor: has } }),
+          booked,
+          reserved,
+        });
+        const shares = sharesOf([one], reservation);
+        const takes = takenFrom(one.budget, reservation);
+        const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
+        expect(shortfallsOf(shares)).toHaveLength(isOver ? 1 : 0);
+        for (const { leftMinor, takesMinor } of shortfallsOf(shares)) {
+          expect(BigInt(leftMinor)).toBe(leftOf(one));
+          expect(BigInt(takesMinor)).toBe(takes);
+        }
+      }),
+    );
+  });
+
+  test('that is used up to the last cent takes one more cent from nobody', () => {
+    const takes = (minor: number): Reservation => ({
+      teamId: 'T',
+      day: '2026-11-22',
+      mayExceed: false,
+      items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
+    });
+    const one = standing({ booked: 4_000n, reserved: 5_999n });
+    expect(shortfallsOf(sharesOf([one], takes(1)))).toEqual([]);
+    expect(shortfallsOf(sharesOf([one], takes(2)))).toMatchObject([{ leftMinor: 1, takesMinor: 2 }]);
+  });
+
+  test('counts by the month or the year of the day', () => {
+    expect([periodOf('month', '2026-11-30'), periodOf('year', '2026-11-30')]).toEqual(['2026-11', '2026']);
+  });
+
+  test('never has a sum that a number would round', () => {
+    expect(() => exactNumber(2n ** 53n)).toThrow(RangeError);
+    expect(exactNumber(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});

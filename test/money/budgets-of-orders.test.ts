@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { overBudgetInDetail } from '../../src/money/budget.ts';
+import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/orders/decide.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
+import { ALICE, HOUR_MS } from '../orders/rig.ts';
+import { DONE, fails } from '../orders/scripted-service.ts';
+import { type MoneyRig, startRig } from './rig.ts';
+
+/*
+ * Budgets and orders on a real database: what is reserved when, what becomes of it, and who has to agree when it is too much.
+ */
+
+let m: MoneyRig;
+beforeAll(async () => {
+  m = await startRig();
+});
+beforeEach(() => m.reset());
+afterAll(() => m.end());
+
+const renewal = (...names: string[]) => m.ask('renew', { names, period: 1 });
+const approve = (orderId: string, userId = 'U0BOB') => approveOrder(m.orders, orderId, userId);
+const stateOf = async (orderId: string) => (await m.rig.read(orderId)).state;
+/** How the only budget stands. */
+const stands = async () => (await m.stands())[0];
+
+async function lastDetail(orderId: string) {
+  return (await m.rig.store.history(orderId)).at(-1)?.detail;
+}
+
+describe('what an order costs', () => {
+  test('is reserved with the last approval, and booked when it was carried out', async () => {
+    await m.addBudget(2_500);
+    m.rig.setTeam({ approvalsRequired: 2 });
+    const { id } = await renewal('cafe.rest', 'bar.rest');
+    await approve(id);
+    expect(await stands()).toEqual([0n, 0n]);
+    await approve(id, 'U0CAROL');
+    expect(await stateOf(id)).toBe('APPROVED');
+    expect(await stands()).toEqual([0n, 2_000n]);
+    await m.rig.runDue();
+    expect(await stateOf(id)).toBe('SUCCEEDED');
+    expect(await stands()).toEqual([2_000n, 0n]);
+  });
+
+  test('is given back when it fails, name by name', async () => {
+    await m.addBudget(5_000);
+    m.rig.service.answer = async ({ ctid }) => {
+      if (ctid.endsWith('.2')) throw fails('refused');
+      if (ctid.endsWith('.3')) throw fails('unknown_outcome');
+      return DONE;
+    };
+    const { id } = await renewal('a.rest', 'b.rest', 'c.rest');
+    await approve(id);
+    expect(await stands()).toEqual([0n, 3_000n]);
+    await m.rig.runDue();
+    expect(await stands()).toEqual([1_000n, 1_000n]);
+  });
+
+  test('stays reserved while nobody knows the outcome, and follows what is settled', async () => {
+    await m.addBudget(5_000);
+    m.rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    const done = await renewal('a.rest');
+    const failed = await renewal('b.rest');
+    for (const { id } of [done, failed]) await approve(id);
+    await m.rig.runDue();
+    expect(await stands()).toEqual([0n, 2_000n]);
+    await resolveOrder(m.orders, done.id, 'U0BOB', 'SUCCEEDED', undefined);
+    expect(await stands()).toEqual([1_000n, 1_000n]);
+    await resolveOrder(m.orders, failed.id, 'U0BOB', 'FAILED', undefined);
+    expect(await stands()).toEqual([1_000n, 0n]);
+  });
+
+  test('is not reserved by what was never approved, and given back by what is stopped', async () => {
+    await m.addBudget(9_000);
+    const [denied, cancelled, expired, stopped] = [
+      await renewal('a.rest'),
+      await renewal('b.rest'),
+      await renewal('c.rest'),
+      await renewal('d.rest'),
+    ];
+    await denyOrder(m.orders, denied.id, 'U0BOB', undefined);
+    await cancelOrder(m.orders, cancelled.id, 'U0ALICE');
+    m.rig.pass(73 * HOUR_MS);
+    await expireOrder(m.orders, expired.id);
+    expect(await stands()).toEqual([0n, 0n]);
+    await m.rig.sql(
+      `UPDATE orders SET expires_at = $1 WHERE id = $2`,
+      new Date(m.rig.now.getTime() + HOUR_MS),
+      stopped.id,
+    );
+    await approve(stopped.id);
+    expect(await stands()).toEqual([0n, 1_000n]);
+    const outcome = await stopOrder(m.orders, stopped.id, 'U0ALICE');
+    expect(outcome.ok).toBe(true);
+    expect(await stateOf(stopped.id)).toBe('CANCELLED');
+    expect(await stands()).toEqual([0n, 0n]);
+  });
+
+  test('is counted in every budget of its tags, of the month and of the year', async () => {
+    m.tags.set('cafe.rest', ['brand']);
+    await m.addBudget(9_000);
+    await m.addBudget(9_000, { span: 'year' });
+    await m.addBudget(9_000, { tag: 'brand' });
+    await m.addBudget(9_000, { tag: 'shop' });
+    const { id } = await renewal('cafe.rest', 'bar.rest');
+    await approve(id);
+    expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([2_000n, 2_000n, 1_000n, 0n]);
+    m.rig.pass(31 * 24 * HOUR_MS);
+    expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([0n, 2_000n, 0n, 0n]);
+  });
+
+  test('is counted in a budget that is made afterwards', async () => {
+    const { id } = await renewal('cafe.rest');
+    await approve(id);
+    await m.addBudget(9_000);
+    expect(await stands()).toEqual([0n, 1_000n]);
+  });
+
+  test('is reserved at once where nobody has to approve', async () => {
+    m.rig.setTeam({ approvalTasks: [] });
+    await m.addBudget(1_500);
+    expect((await renewal('cafe.rest')).state).toBe('APPROVED');
+    expect(await stands()).toEqual([0n, 1_000n]);
+  });
+
+  test('is nothing on a test system, and where the price is not known', async () => {
+    await m.addBudget(500);
+    m.rig.accounts.set(ALICE.id, { ...ALICE, context: 1 });
+    const demo = await renewal('cafe.rest');
+    await approve(demo.id);
+    m.rig.accounts.set(ALICE.id, ALICE);
+    const unknown = await renewal('bar.example');
+    await approve(unknown.id);
+    expect([await stateOf(demo.id), await stateOf(unknown.id)]).toEqual(['APPROVED', 'APPROVED']);
+    expect(await stands()).toEqual([0n, 0n]);
+  });
+});
+
+describe('an order that exceeds a budget', () => {
+  test('goes on waiting after its approval, says by how much, and goes when an admin agrees who is no approver', async () => {
+    await m.addBudget(1_500);
+    const { id } = await renewal('cafe.rest', 'bar.rest');
+    expect((await approve(id)).ok).toBe(true);
+    expect(await stateOf(id)).toBe('PENDING');
+    expect(overBudgetInDetail(await lastDetail(id))).toEqual({
+      over: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, takesMinor: 2_000 }],
+      admins: [],
+    });
+    const again = await approve(id);
+    expect(again.ok ? '' : refusalText(again.refusal)).toContain(
+      'It exceeds the budget of all names for March 2026 by €5.00: it takes about €20.00, and €15.00 is left.',
+    );
+    expect(await stands()).toEqual([0n, 0n]);
+    expect((await approve(id, 'U0ADA')).ok).toBe(true);
+    expect(await stateOf(id)).toBe('APPROVED');
+    expect(await stands()).toEqual([0n, 2_000n]);
+    expect(overBudgetInDetail(await lastDetail(id))?.admins).toEqual(['U0ADA']);
+    expect(await lastDetail(id)).toMatchObject({ lapsed: [], standing: 1 });
+  });
+
+  test('goes with one click of an approver who is an admin', async () => {
+    await m.addBudget(500);
+    const { id } = await renewal('cafe.rest');
+    await approve(id, 'U0CAROL');
+    expect(await stateOf(id)).toBe('APPROVED');
+  });
+
+  test('does not go by an admin alone, nor by its requester', async () => {
+    await m.addBudget(500);
+    m.rig.setTeam({ allowSelfApproval: true, approvers: ['U0BOB', 'U0ALICE'] });
+    const { id } = await renewal('cafe.rest');
+    expect((await approve(id, 'U0ADA')).ok).toBe(true);
+    expect(await stateOf(id)).toBe('PENDING');
+    await approve(id, 'U0BOB');
+    expect(await stateOf(id)).toBe('APPROVED');
+    const own = await renewal('bar.rest');
+    await approve(own.id, 'U0ALICE');
+    expect(await stateOf(own.id)).toBe('PENDING');
+  });
+
+  test('is not approved by people who are neither admins nor approvers, nor by admins where it fits', async () => {
+    await m.addBudget(500);
+    const { id } = await renewal('cafe.rest');
+    expect(await approve(id, 'U0EVE')).toMatchObject({ ok: false, refusal: { code: 'not_an_approver' } });
+    await m.reset();
+    await m.addBudget(5_000);
+    const fitting = await renewal('bar.rest');
+    expect(await approve(fitting.id, 'U0ADA')).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_an_approver' },
+    });
+  });
+
+  test('goes by another press of its approver once the budget has enough', async () => {
+    await m.addBudget(500);
+    const { id } = await renewal('cafe.rest');
+    await approve(id);
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', 1_000, 'U0ADA', m.rig.now);
+    await approve(id);
+    expect(await stateOf(id)).toBe('APPROVED');
+  });
+
+  test('waits for an admin alone where nobody else has to approve', async () => {
+    m.rig.setTeam({ approvalTasks: [] });
+    await m.addBudget(1_500);
+    const { id, state } = await renewal('cafe.rest', 'bar.rest');
+    expect(state).toBe('PENDING');
+    expect(overBudgetInDetail(await lastDetail(id))?.over).toHaveLength(1);
+    await approve(id);
+    expect(await stateOf(id)).toBe('PENDING');
+    await approve(id, 'U0ADA');
+    expect(await stateOf(id)).toBe('APPROVED');
+  });
+});
+
+test('20 orders at once that nobody has to approve never overspend', async () => {
+  m.rig.setTeam({ approvalTasks: [] });
+  await m.addBudget(7_500);
+  const orders = await Promise.all(Array.from({ length: 20 }, (_, n) => renewal(`n${n}.rest`)));
+  expect(orders.filter(({ state }) => state === 'APPROVED')).toHaveLength(7);
+  expect(orders.filter(({ state }) => state === 'PENDING')).toHaveLength(13);
+  expect(await stands()).toEqual([0n, 7_000n]);
+});

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { type Amount, sumByCurrency } from '../../src/money/amount.ts';
+import { costOf, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
+import { spendOf, totalOf } from '../../src/money/spend.ts';
+import fc from '../support/properties.ts';
+
+/*
+ * No floating point is anywhere near an amount: not in the sources, and not in what comes out of them.
+ */
+
+const MONEY = fileURLToPath(new URL('../../src/money/', import.meta.url));
+const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/views/budget.ts'];
+const FLOATING =
+  /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
+/** Lines with a division of bigints, which leaves no fraction. */
+const EXACT = [
+  'const parts = currencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);',
+  'return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));',
+  'const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;',
+  'const filled = Number(percent > 100n ? 10n : percent / 10n);',
+];
+
+/** Code alone: no comments, no texts, no regular expressions. */
+function codeOf(source: string): string[] {
+  return source
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|\s)\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
+    .replace(/(?<=[(=,:[!]\s?)\/(?:[^/\\\n]|\\.)+\/[dgimsuy]*/g, 'RegExp')
+    .split('\n')
+    .map((line) => line.trim());
+}
+
+test('no source that works with amounts divides numbers, rounds, or has a fraction', () => {
+  const files = [...readdirSync(MONEY), ...RELATED];
+  const found = files.flatMap((file) =>
+    codeOf(readFileSync(new URL(file, `file://${MONEY}`), 'utf8')).filter(
+      (line) => FLOATING.test(line) && !EXACT.includes(line),
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+const amounts = fc.record({
+  currency: fc.constantFrom('EUR', 'JPY', 'KWD'),
+  minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
+});
+const expectExact = (sums: readonly Amount[], parts: readonly Amount[]) => {
+  for (const { currency, minor } of sums) {
+    expect(Number.isSafeInteger(minor)).toBe(true);
+    const own = parts.filter((part) => part.currency === currency);
+    expect(BigInt(minor)).toBe(own.reduce((sum, part) => sum + BigInt(part.minor), 0n));
+  }
+  expect(new Set(sums.map(({ currency }) => currency))).toEqual(
+    new Set(parts.map(({ currency }) => currency)),
+  );
+};
+
+test('every sum is the one that unbounded integers give, whatever is on the list', () => {
+  const lists = fc.array(
+    fc.record({
+      zone: fc.constantFrom('rest', 'cafe'),
+      task: fc.constantFrom(...PRICED_TASKS),
+      period: fc.constantFrom(1, 2, 5),
+      amount: amounts,
+      validFrom: fc.constantFrom('2026-01-01', '2026-06-01'),
+      source: fc.constant('C'),
+    }),
+    { maxLength: 30 },
+  );
+  const names = fc.array(fc.constantFrom('a.rest', 'b.cafe', 'c.example'), { maxLength: 50 });
+  fc.assert(
+    fc.property(lists, names, fc.integer({ min: 1, max: 10 }), (list: Price[], asked, period) => {
+      const cost = costOf(list, { task: 'renew', names: asked, period }, '2026-07-01');
+      const parts = cost.names.flatMap(({ quote }) => quote?.amount ?? []);
+      expectExact(cost.sums, parts);
+      const at = new Date('2026-07-01T12:00:00Z');
+      const bought = asked.map((name) => ({ name, task: 'renew' as const, period, requesterId: 'U', at }));
+      const spend = spendOf(list, bought);
+      expectExact(spend.total.sums, parts);
+      expectExact(totalOf(spend.byZone).sums, parts);
+    }),
+  );
+});
+
+test('a sum that a number would round is refused', () => {
+  const most = { currency: 'EUR', minor: Number.MAX_SAFE_INTEGER };
+  expect(sumByCurrency([most])).toEqual([most]);
+  expect(() => sumByCurrency([most, { currency: 'EUR', minor: 1 }])).toThrow(RangeError);
+});

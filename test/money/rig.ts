@@ -1,0 +1,92 @@
+import type { Amount } from '../../src/money/amount.ts';
+import type { BudgetSpan } from '../../src/money/budget.ts';
+import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createOrderPricer } from '../../src/money/order-cost.ts';
+import type { OrderRequest } from '../../src/orders/request.ts';
+import { requestOrder } from '../../src/orders/request.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createPriceStore } from '../../src/store/prices.ts';
+import { ALICE, startRig as startOrders } from '../orders/rig.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const TEAM_ID = 'T0STEWARD';
+const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL', 'U0ALICE']);
+
+const eur = (minor: number): Amount => ({ currency: 'EUR', minor });
+
+/** Orders on the real store, with a price list and budgets. A renewal of a year costs €10.00, a restore €80.00. */
+export async function startRig() {
+  const testDatabase = await createTestDatabase();
+  const rig = await startOrders({ database: testDatabase });
+  const database = openDatabase({ url: testDatabase.url });
+  const prices = createPriceStore(database, TEAM_ID);
+  const budgets = createBudgetStore(database, TEAM_ID);
+  const tags = new Map<string, readonly string[]>();
+  const now = () => rig.now;
+  await prices.save(
+    [
+      { zone: 'rest', task: 'renew', period: 1, amount: eur(1_000), validFrom: '2026-01-01', source: 'C' },
+      { zone: 'rest', task: 'restore', period: 1, amount: eur(8_000), validFrom: '2026-01-01', source: 'C' },
+    ],
+    'U0ADA',
+    rig.now,
+  );
+  const money = {
+    priceOf: createOrderPricer({ prices, now }),
+    lookAtBudgets: createBudgetLook({ teamId: TEAM_ID, budgets, tagsOf: async () => tags, now }),
+    isAdmin: async (userId: string) => ADMINS.has(userId),
+  };
+  const orders = { ...rig.orders, ...money };
+  let deliveries = 0;
+
+  return {
+    rig,
+    orders,
+    money,
+    prices,
+    budgets,
+    tags,
+    database,
+    url: testDatabase.url,
+    async reset() {
+      await rig.reset();
+      tags.clear();
+      await rig.sql('DELETE FROM budgets');
+      await rig.sql('DELETE FROM budget_reservations');
+    },
+    async addBudget(minor: number, given: { readonly tag?: string; readonly span?: BudgetSpan } = {}) {
+      const { tag, span = 'month' } = given;
+      await budgets.add({ tag, span, amount: eur(minor) }, 'U0ADA', rig.now);
+    },
+    /** Alice asks for something that must be taken. */
+    async ask(task: OrderRequest['task'], input: unknown, changes: Partial<OrderRequest> = {}) {
+      deliveries += 1;
+      const outcome = await requestOrder(orders, {
+        task,
+        input,
+        secret: undefined,
+        reason: undefined,
+        requesterId: 'U0ALICE',
+        account: rig.accounts.get(ALICE.id),
+        channelId: 'C0DOMAINS',
+        threadTs: undefined,
+        deliveryId: `money:${deliveries}`,
+        ...changes,
+      });
+      if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${outcome.kind}`);
+      return outcome.order;
+    },
+    /** How the budgets stand today: booked and reserved, in minor units. */
+    async stands(): Promise<[booked: bigint, reserved: bigint][]> {
+      const standings = await budgets.standings(rig.now.toISOString().slice(0, 10));
+      return standings.map(({ booked, reserved }) => [booked, reserved]);
+    },
+    async end() {
+      await database.close();
+      await rig.end();
+    },
+  };
+}
+
+export type MoneyRig = Awaited<ReturnType<typeof startRig>>;

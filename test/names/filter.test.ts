@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { EVERY_NAME, readFilter } from '../../src/names/filter.ts';
+
+describe('a filter', () => {
+  test.each([
+    ['', {}],
+    ['tag:brand tag:#Client,acme', { tags: ['brand', 'client', 'acme'] }],
+    ['owner:@ada owner:U0BOB', { owners: ['@ada', 'U0BOB'] }],
+    ['zone:.rest zone:*.example', { zones: ['rest', 'example'] }],
+    ['registrar:“Sandbox Registrar”', { registrars: ['Sandbox Registrar'] }],
+    ['expiring<60', { expiresWithin: 60 }],
+    ['expiring>10 expiring<90', { expiresAfter: 10, expiresWithin: 90 }],
+    ['expired unused', { expiresWithin: 0, unused: true }],
+    ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
+    ['"legal first"', { texts: ['legal first'] }],
+  ])('%s', (text, found) => {
+    expect(readFilter(text)).toEqual({ ok: true, filter: { ...EVERY_NAME, ...found } });
+  });
+
+  test.each([
+    ['tagg:brand', [{ code: 'unknown_filter', key: 'tagg', word: 'tagg:brand' }]],
+    [
+      'tag: zone:,',
+      [
+        { code: 'no_value', key: 'tag' },
+        { code: 'no_value', key: 'zone' },
+      ],
+    ],
+    ['expiring<soon', [{ code: 'not_days', word: 'expiring<soon' }]],
+    ['expiring<99999', [{ code: 'not_days', word: 'expiring<99999' }]],
+    ['sort:age', [{ code: 'unknown_sort', value: 'age' }]],
+    ['x'.repeat(801), [{ code: 'too_long' }]],
+  ])('%s is told what is wrong', (text, issues) => {
+    expect(readFilter(text)).toEqual({ ok: false, issues });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import type { NameOrder } from '../../src/names/alarms.ts';
+import { type Facts, seen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { type ProofInput, proofOf } from '../../src/names/order-evidence.ts';
+import type { RdapFound } from '../../src/rdap/client.ts';
+
+/*
+ * What looks before and after a request prove of it.
+ */
+
+const SENT = new Date('2027-06-14T12:00:00Z');
+const HOUR_MS = 3_600_000;
+const hours = (amount: number) => new Date(SENT.getTime() + amount * HOUR_MS);
+const OLD = ['ns1.old.example', 'ns2.old.example'];
+const NEW = ['ns1.new.example', 'ns2.new.example'];
+
+const record: RdapFound = {
+  kind: 'found',
+  expiresAt: hours(200 * 24),
+  registeredAt: hours(-900 * 24),
+  registrar: 'Ours Ltd',
+  nameServers: OLD,
+  statuses: ['active'],
+  server: 'rdap.example',
+  secure: true,
+};
+
+/** What one look showed some hours after the request. */
+function lookedAt(atHours: number, facts: Facts, history: NameHistory = {}): NameHistory {
+  return mergeObservation(history, { name: 'cafe.rest', at: hours(atHours), facts }).history;
+}
+
+const before = lookedAt(-20, {
+  registry_nameservers: seen(OLD),
+  registrar: seen(['name:Ours Ltd']),
+  statuses: seen(['active']),
+});
+const deletedBefore = lookedAt(-20, {
+  registrar: seen(['name:Ours Ltd']),
+  statuses: seen(['redemption period']),
+});
+
+function input(task: ProofInput['order']['task'], changes: Partial<ProofInput> = {}): ProofInput {
+  const order = { id: 'o1', task, input: { name: 'cafe.rest', nameServers: NEW } };
+  return { order, sentAt: SENT, record, history: before, orders: [], ...changes };
+}
+
+const other = (changes: Partial<NameOrder> = {}): NameOrder => ({
+  id: 'o2',
+  task: 'nameservers',
+  state: 'unknown',
+  sentAt: hours(-1),
+  ...changes,
+});
+
+describe('nameservers', () => {
+  const done = { ...record, nameServers: [...NEW].reverse() };
+
+  test('that are those asked for, and were others before, were set', () => {
+    expect(proofOf(input('nameservers', { record: done }))).toBe('nameservers_set');
+    const confirmed = lookedAt(
+      4,
+      { registry_nameservers: seen(NEW) },
+      lookedAt(2, { registry_nameservers: seen(NEW) }, before),
+    );
+    expect(proofOf(input('nameservers', { record: done, history: confirmed }))).toBe('nameservers_set');
+  });
+
+  test.each<[string, Partial<ProofInput>]>([
+    ['over plain http', { record: { ...done, secure: false } }],
+    ['of which one is missing', { record: { ...done, nameServers: NEW.slice(1) } }],
+    ['when nobody looked before', { record: done, history: {} }],
+    ['when the look before was weeks ago', { record: done, sentAt: hours(12 * 24) }],
+    [
+      'when they were those before',
+      { record: done, history: lookedAt(-20, { registry_nameservers: seen(NEW) }) },
+    ],
+    ['when another order was sent since the look before', { record: done, orders: [other()] }],
+  ])('%s prove nothing', (_what, changes) => {
+    expect(proofOf(input('nameservers', changes))).toBeUndefined();
+  });
+
+  test('another order that the service refused is no other cause', () => {
+    expect(proofOf(input('nameservers', { record: done, orders: [other({ state: 'refused' })] }))).toBe(
+      'nameservers_set',
+    );
+  });
+});
+
+describe('a transfer', () => {
+  const moved = { ...record, registrar: 'New Ltd', transferredAt: hours(30), nameServers: NEW };
+
+  test('to another registrar since then, with the nameservers asked for, is this one', () => {
+    expect(proofOf(input('transfer', { record: moved }))).toBe('transferred');
+  });
+
+  test.each<[string, RdapFound]>([
+    ['with other nameservers', { ...moved, nameServers: OLD }],
+    ['before it was sent', { ...moved, transferredAt: hours(-30) }],
+    ['of which no day is told', { ...record, registrar: 'New Ltd', nameServers: NEW }],
+    ['with the registrar as before', { ...moved, registrar: 'OURS LTD.' }],
+  ])('%s proves nothing', (_what, shown) => {
+    expect(proofOf(input('transfer', { record: shown }))).toBeUndefined();
+  });
+});
+
+describe('a deletion', () => {
+  const gone = { ...record, statuses: ['redemption period'], deletedAt: hours(0.01) };
+
+  test('of that hour, long before the end of the name, is this one', () => {
+    expect(proofOf(input('delete', { record: gone }))).toBe('deleted');
+  });
+
+  test.each<[string, Partial<ProofInput>]>([
+    ['of a later day', { record: { ...gone, deletedAt: hours(30) } }],
+    ['at the end of the name', { record: { ...gone, expiresAt: hours(-1) } }],
+    ['that was there before', { record: gone, history: deletedBefore }],
+  ])('%s proves nothing', (_what, changes) => {
+    expect(proofOf(input('delete', changes))).toBeUndefined();
+  });
+});
+
+describe('a restore', () => {
+  test('of what was deleted, and is the same registration, is this one', () => {
+    expect(proofOf(input('restore', { history: deletedBefore }))).toBe('restored');
+  });
+
+  test.each<[string, Partial<ProofInput>]>([
+    ['of what was not deleted', {}],
+    [
+      'of what is deleted still',
+      { history: deletedBefore, record: { ...record, statuses: ['redemption period'] } },
+    ],
+    [
+      'of what was registered anew',
+      { history: deletedBefore, record: { ...record, registeredAt: hours(1) } },
+    ],
+    ['at another registrar', { history: deletedBefore, record: { ...record, registrar: 'New Ltd' } }],
+  ])('%s proves nothing', (_what, changes) => {
+    expect(proofOf(input('restore', changes))).toBeUndefined();
+  });
+});
+
+test('a task of which no look can tell is not proven', () => {
+  expect(proofOf(input('owner-change'))).toBeUndefined();
+});

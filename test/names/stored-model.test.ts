@@ -1,0 +1,173 @@
+import { setMaxListeners } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { createLog } from '../../src/log.ts';
+import { newAlarms } from '../../src/names/alarm.ts';
+import { type LedgerEntry, type NameOrder, reconcile } from '../../src/names/alarms.ts';
+import { type Facts, seen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { lookAtName } from '../../src/names/look.ts';
+import { createAlarmStore } from '../../src/store/alarms.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import fc from '../support/properties.ts';
+
+/*
+ * Random histories through the database, by two processes at once: each change is explained by exactly one order or is
+ * one alarm, as the pure part has it.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const START = Date.UTC(2026, 10, 22);
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+let names = 0;
+
+/** A watched name, whose looks show what the test says. */
+async function arrange() {
+  names += 1;
+  const name = `n${names}.rest`;
+  let nowMs = START;
+  let facts: Facts = {};
+  const orders: NameOrder[] = [];
+  const now = () => new Date(nowMs);
+  const store = createObservationStore(db, 'T0TEAM');
+  const alarms = createAlarmStore(db, 'T0TEAM');
+  await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await store.followWatchList(now());
+  const pure: { history: NameHistory; ledger: readonly LedgerEntry[]; raised: string[] } = {
+    history: {},
+    ledger: [],
+    raised: [],
+  };
+  const deps = {
+    store: {
+      ...store,
+      find: async (which: string) => {
+        const found = await store.find(which);
+        // Every look is due, and none at the registry.
+        return found && { ...found, nextDnsAt: now(), nextRegistryAt: new Date(nowMs + DAY_MS) };
+      },
+    },
+    observer: { observe: async () => ({ name, at: now(), facts }) },
+    rdap: { fetchRecord: async () => ({ kind: 'unavailable', reason: 'not asked' }) as const },
+    planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
+    contextOf: async () => ({
+      endsAt: undefined,
+      orders,
+      hasOpenOrder: false,
+      isAlarmed: false,
+      isGuarded: false,
+    }),
+    now,
+    log: createLog('silent'),
+  };
+  return {
+    orders,
+    pure,
+    show(changes: Facts) {
+      facts = { ...facts, ...changes };
+    },
+    order(id: string, nameServers: readonly string[]) {
+      orders.push({ id, task: 'nameservers', state: 'succeeded', sentAt: now(), nameServers });
+    },
+    /** Two processes look at once; one look is kept. */
+    async look(afterMs: number) {
+      nowMs += afterMs;
+      await Promise.all([lookAtName(deps, name, never), lookAtName(deps, name, never)]);
+      const merged = mergeObservation(pure.history, { name, at: now(), facts });
+      const { changes, history } = merged;
+      const done = reconcile({ changes, history, orders, ledger: pure.ledger });
+      pure.history = history;
+      pure.ledger = done.ledger;
+      pure.raised.push(...newAlarms(name, done.raised, now()).map(keyOf));
+    },
+    stored: async () => (await alarms.ofName(name, 1_000)).map(keyOf),
+    explained: async () =>
+      ((await store.find(name))?.ledger ?? []).flatMap(({ kind, orderId }) =>
+        orderId === undefined ? [] : `${kind} ${orderId}`,
+      ),
+  };
+}
+
+function keyOf(alarm: {
+  readonly kind: string;
+  readonly after: readonly string[];
+  readonly firstSeenAfter: Date;
+}) {
+  return `${alarm.kind} ${alarm.after.join()} ${alarm.firstSeenAfter.toISOString()}`;
+}
+
+const LOCK = 'client transfer prohibited';
+const delegation = (n: number): Facts => ({
+  nameservers: seen([`ns1.n${n}.example`]),
+  parent_nameservers: seen([`ns1.n${n}.example`]),
+});
+
+test('each change is explained by exactly one order or is one alarm', async () => {
+  const step = fc.constantFrom('asked', 'stray', 'owner', 'registrar', 'lock', 'quiet');
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
+      const name = await arrange();
+      name.show({
+        ...delegation(0),
+        owner: seen(['fn:0']),
+        registrar: seen(['iana:1']),
+        statuses: seen(['active', LOCK]),
+      });
+      await name.look(HOUR_MS);
+      const wanted = { raised: 0, explained: 0 };
+      let isLocked = true;
+      for (const [index, what] of steps.entries()) {
+        const n = index + 1;
+        await name.look(25 * DAY_MS);
+        if (what === 'asked') name.order(`o${n}`, [`ns1.n${n}.example`]);
+        if (what === 'asked' || what === 'stray') name.show(delegation(n));
+        if (what === 'owner') name.show({ owner: seen([`fn:${n}`]) });
+        if (what === 'registrar') name.show({ registrar: seen([`iana:${1 + n}`]) });
+        if (what === 'lock') {
+          isLocked = !isLocked;
+          name.show({ statuses: seen(isLocked ? ['active', LOCK] : ['active']) });
+        }
+        if (what === 'asked') wanted.explained += 1;
+        else if (what !== 'quiet' && !(what === 'lock' && isLocked)) wanted.raised += 1;
+        for (let look = 0; look < 3; look += 1) await name.look(HOUR_MS);
+      }
+      const stored = await name.stored();
+      expect(stored.toSorted()).toEqual(name.pure.raised.toSorted());
+      expect(stored).toHaveLength(wanted.raised);
+      const explained = await name.explained();
+      expect(new Set(explained).size).toBe(explained.length);
+      expect(explained.length).toBeLessThanOrEqual(wanted.explained);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test('a year of renewals raises nothing', async () => {
+  const name = await arrange();
+  name.show({ ...delegation(0), registrar: seen(['iana:1']), statuses: seen(['active', LOCK]) });
+  for (let day = 0; day < 365; day += 1) {
+    if (day % 120 === 60)
+      name.show({ expires_at: seen([new Date(START + (day + 365) * DAY_MS).toISOString()]) });
+    if (day % 120 === 60) name.show({ statuses: seen(['active', LOCK, 'renew period']) });
+    if (day % 120 === 65) name.show({ statuses: seen(['active', LOCK]) });
+    await name.look(DAY_MS);
+  }
+  expect(await name.stored()).toEqual([]);
+}, 60_000);

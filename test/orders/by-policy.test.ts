@@ -1,0 +1,315 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ChangeOutcome } from '../../src/orders/change.ts';
+import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
+import { confirmOrder } from '../../src/orders/request.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { fails } from './scripted-service.ts';
+
+/*
+ * Orders whose rules name who decides.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(async () => {
+  await rig.reset();
+  rig.groups.set('S0FINANCE', ['U0FAY', 'U0FRED']);
+});
+afterAll(() => rig.end());
+
+const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
+const approve = (orderId: string, userId: string) => approveOrder(rig.orders, orderId, userId);
+const stateOf = async (orderId: string) => (await rig.read(orderId)).state;
+const standIn = (away: string, userId: string) =>
+  rig.standIns.begin(away, { userId, until: new Date(rig.now.getTime() + 48 * HOUR_MS) }, rig.now);
+
+const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FINANCE'] } as const;
+
+describe('asking', () => {
+  test('what a rule refuses is not taken, and the rule is named', async () => {
+    rig.setPolicy(3, { decision: 'refuse', name: 'no renewals', tasks: ['renew'] });
+    const outcome = await rig.request('renew', { names: ['cafe.rest'], period: 2 });
+    expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
+    if (outcome.kind !== 'refused') return;
+    expect(refusalText(outcome.refusal)).toContain(
+      'rule “no renewals” of policy version 3. Nothing was sent.',
+    );
+    expect(await rig.store.list({ limit: 10 })).toEqual([]);
+  });
+
+  test('what a rule makes free goes out at once', async () => {
+    rig.setPolicy(3, { decision: 'free', tasks: ['renew'] });
+    const order = await renewal();
+    expect(order).toMatchObject({ state: 'APPROVED', policyVersion: 3, demand: { outcome: 'free' } });
+    await rig.runDue();
+    expect(await stateOf(order.id)).toBe('SUCCEEDED');
+  });
+
+  test('what a rule asks for is kept with the order, with its own times', async () => {
+    rig.setPolicy(3, { ...FINANCE, needed: 2, ttlMs: 2 * HOUR_MS, remindAfterMs: 5 * MINUTE_MS });
+    const order = await renewal();
+    expect(await rig.read(order.id)).toEqual(order);
+    expect(order).toMatchObject({
+      state: 'PENDING',
+      policyVersion: 3,
+      approvalsRequired: 2,
+      expiresAt: new Date(rig.now.getTime() + 2 * HOUR_MS),
+      remindAt: new Date(rig.now.getTime() + 5 * MINUTE_MS),
+      demand: { requirements: [{ needed: 2, approvers: ['S0FINANCE'] }] },
+    });
+    rig.pass(2 * HOUR_MS);
+    await rig.runDue();
+    expect(await stateOf(order.id)).toBe('EXPIRED');
+  });
+
+  test('an amount, a tag and who asks are looked at', async () => {
+    rig.setPolicy(
+      1,
+      { ...FINANCE, over: { currency: 'EUR', minor: 50_000 } },
+      { decision: 'refuse', names: ['tag:brand'] },
+      { decision: 'refuse', by: ['S0INTERNS'] },
+      { decision: 'free' },
+    );
+    rig.groups.set('S0INTERNS', []);
+    const outcomeOf = async (name: string) => {
+      const outcome = await rig.request('renew', { names: [name], period: 1 });
+      return outcome.kind === 'accepted' ? outcome.order.state : outcome.kind;
+    };
+    rig.prices.set('cafe.rest', 50_001).set('bar.rest', 50_000).set('chef.rest', 1);
+    rig.tags.set('chef.rest', ['brand']);
+    expect(await outcomeOf('cafe.rest')).toBe('PENDING');
+    expect(await outcomeOf('bar.rest')).toBe('APPROVED');
+    expect(await outcomeOf('chef.rest')).toBe('refused');
+    expect(await outcomeOf('price-unknown.rest'), 'an unknown price counts as above').toBe('PENDING');
+    rig.prices.set('diner.rest', 1).set('grill.rest', 1);
+    rig.groups.set('S0INTERNS', ['U0ALICE']);
+    expect(await outcomeOf('diner.rest')).toBe('refused');
+    rig.groups.delete('S0INTERNS');
+    expect(await outcomeOf('grill.rest'), 'a group that cannot be read counts against it').toBe('refused');
+  });
+
+  test('a draft is decided when it is confirmed, by the policy of that moment', async () => {
+    rig.setPolicy(1, { ...FINANCE, name: 'first' });
+    const input = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
+    const draft = acceptedOf(await rig.request('nameservers', input));
+    expect(draft.state).toBe('DRAFT');
+    rig.setPolicy(2, { ...FINANCE, needed: 2, ttlMs: HOUR_MS });
+    const confirmed = await confirmOrder(rig.orders, draft.id, 'U0ALICE');
+    expect(confirmed).toMatchObject({ kind: 'confirmed', order: { state: 'PENDING' } });
+    expect(await rig.read(draft.id)).toMatchObject({
+      policyVersion: 2,
+      approvalsRequired: 2,
+      expiresAt: new Date(rig.now.getTime() + HOUR_MS),
+      demand: { requirements: [{ needed: 2 }] },
+    });
+    const other = acceptedOf(await rig.request('nameservers', { ...input, name: 'bar.rest' }));
+    rig.setPolicy(3, { decision: 'refuse' });
+    expect(await confirmOrder(rig.orders, other.id, 'U0ALICE')).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'policy_refuses' },
+    });
+  });
+});
+
+describe('deciding', () => {
+  test('those decide whom the rule names, and whoever else presses is told who', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    for (const outcome of [
+      await approve(order.id, 'U0BOB'),
+      await denyOrder(rig.orders, order.id, 'U0BOB', undefined),
+    ]) {
+      expect(refusal(outcome)).toContain('By the policy these can: <!subteam^S0FINANCE>.');
+    }
+    expect(refusal(await approve(order.id, 'U0FAY'))).toBe('it was done');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('everything that all names need is needed', async () => {
+    rig.setPolicy(
+      1,
+      { ...FINANCE, names: ['cafe.rest'] },
+      { decision: 'approve', approvers: ['U0LEA'], names: ['bar.rest'] },
+    );
+    const order = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+    await approve(order.id, 'U0FAY');
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id), 'two of finance are not one of legal').toBe('PENDING');
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('who asked never approves alone, nor who asked for it before', async () => {
+    rig.setPolicy(1, { ...FINANCE, approvers: ['U0ALICE', 'U0FAY'] });
+    const order = await renewal();
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/somebody else has to approve/);
+    rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    await approve(order.id, 'U0FAY');
+    await rig.runDue();
+    const again = acceptedOf(await retryOrder(rig.orders, order.id, 'U0FAY'));
+    for (const userId of ['U0ALICE', 'U0FAY'])
+      expect(refusal(await approve(again.id, userId)), userId).toMatch(/somebody else has to approve/);
+  });
+
+  test('a group that cannot be read counts as empty and is named; who is listed counts', async () => {
+    rig.setPolicy(1, { ...FINANCE, approvers: ['S0FINANCE', 'U0LEA'] });
+    const order = await renewal();
+    rig.groups.delete('S0FINANCE');
+    expect(refusal(await approve(order.id, 'U0FAY'))).toMatch(
+      /could not read the group <!subteam\^S0FINANCE>/,
+    );
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('an order from before there was a policy needs what the settings say', async () => {
+    const order = await renewal();
+    await rig.sql('UPDATE orders SET demand = NULL, policy_version = NULL, approvals_required = 2');
+    expect(await rig.read(order.id)).toMatchObject({ demand: undefined, policyVersion: undefined });
+    await approve(order.id, 'U0BOB');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await approve(order.id, 'U0CAROL');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+});
+
+test('an approval before anybody saw what hangs on the name says so', async () => {
+  rig.setPolicy(1, { ...FINANCE, needed: 2 });
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const seen: string[] = [];
+  const isImpactKnown = async ({ id }: { readonly id: string }) => {
+    seen.push(id);
+    return seen.length > 1;
+  };
+  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FAY');
+  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FRED');
+  const approved = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'approved');
+  expect(seen).toEqual([order.id, order.id]);
+  expect(approved.map(({ detail }) => detail['isImpactUnknown'])).toEqual([true, undefined]);
+  const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
+  expect(said[0]).toContain('What hangs on the name was not known yet at this approval.');
+  expect(said[1]).toBe('');
+});
+
+describe('a policy that changes while an order waits', () => {
+  test('asks for more: both are needed, and it is said', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    expect((await rig.store.history(order.id)).at(-1)?.detail).toMatchObject({
+      progress: { isStricter: true, policyVersion: 2 },
+    });
+    await approve(order.id, 'U0LEA');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('asks for less: what was needed is still needed', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    rig.setPolicy(2, { decision: 'free' });
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('refuses: nobody can approve it, and it can be denied', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    rig.setPolicy(2, { decision: 'refuse', name: 'stop' });
+    expect(refusal(await approve(order.id, 'U0FAY'))).toContain('rule “stop” of policy version 2');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    expect((await denyOrder(rig.orders, order.id, 'U0FAY', undefined)).ok).toBe(true);
+  });
+});
+
+describe('a stand-in', () => {
+  beforeEach(() => rig.setPolicy(1, { ...FINANCE, needed: 2 }));
+
+  test('approves in the place of a member of the group, and it is kept for whom', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0CAROL');
+    await approve(order.id, 'U0FRED');
+    await approve(order.id, 'U0CAROL');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+    expect((await rig.store.history(order.id)).at(-1)?.detail).toMatchObject({
+      progress: {
+        requirements: [{ given: [{ userId: 'U0FRED' }, { userId: 'U0CAROL', standsInFor: 'U0FAY' }] }],
+      },
+    });
+  });
+
+  test('never approves what they or who is away asked for', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0ALICE');
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You asked for this/);
+    rig.setTeam({ allowSelfApproval: true });
+    expect(refusal(await approve(order.id, 'U0ALICE'))).toMatch(/You cannot approve this/);
+    const own = await rig.ask('renew', { names: ['bar.rest'], period: 1 }, { requesterId: 'U0FAY' });
+    await standIn('U0FAY', 'U0CAROL');
+    expect(refusal(await approve(own.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+  });
+
+  test('adds nothing to the approval of who is away', async () => {
+    const order = await renewal();
+    await approve(order.id, 'U0FAY');
+    await standIn('U0FAY', 'U0CAROL');
+    expect(refusal(await approve(order.id, 'U0CAROL'))).toMatch(/is there already/);
+    expect(await stateOf(order.id)).toBe('PENDING');
+  });
+
+  test('no longer counts at the last click when their time is over or who is away is back', async () => {
+    const order = await renewal();
+    await standIn('U0FAY', 'U0CAROL');
+    await approve(order.id, 'U0CAROL');
+    await rig.standIns.end('U0FAY', rig.now);
+    await approve(order.id, 'U0FRED');
+    expect(await stateOf(order.id)).toBe('PENDING');
+    await approve(order.id, 'U0FAY');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+    const other = await rig.ask('renew', { names: ['bar.rest'], period: 1 });
+    await standIn('U0FAY', 'U0CAROL');
+    rig.pass(48 * HOUR_MS);
+    expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You cannot approve this/);
+  });
+
+  test('settles, stops and retries as who is away could', async () => {
+    rig.setPolicy(1, FINANCE);
+    await standIn('U0FAY', 'U0CAROL');
+    rig.setTeam({ approvers: ['U0BOB'] });
+    const first = await renewal();
+    await approve(first.id, 'U0FRED');
+    expect(refusal(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/By the policy these can/);
+    expect((await stopOrder(rig.orders, first.id, 'U0CAROL')).ok).toBe(true);
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    for (const [name, settler] of [
+      ['bar.rest', 'U0CAROL'],
+      ['chef.rest', 'U0BOB'],
+    ] as const) {
+      const order = await rig.ask('renew', { names: [name], period: 1 });
+      await approve(order.id, 'U0FRED');
+      await rig.runDue();
+      expect(refusal(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
+        /cannot settle this/,
+      );
+      expect((await resolveOrder(rig.orders, order.id, settler, 'FAILED', undefined)).ok, settler).toBe(true);
+      if (settler === 'U0BOB') continue;
+      expect(await retryOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
+      expect(await retryOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ kind: 'accepted' });
+    }
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { shortenedWait, waitingMoments } from '../../src/orders/deadlines.ts';
+
+const NOW = new Date('2026-11-22T09:00:00Z');
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+
+describe('a wait', () => {
+  test.each([
+    ['stays as it is while no expiry is known', 4 * HOUR_MS, undefined, 4 * HOUR_MS],
+    ['stays as it is for a name that expires later', 4 * HOUR_MS, later(7 * DAY_MS + 1), 4 * HOUR_MS],
+    ['is halved for a name that expires within 7 days', 4 * HOUR_MS, later(7 * DAY_MS), 2 * HOUR_MS],
+    ['is halved until 2 days before', 4 * HOUR_MS, later(2 * DAY_MS + 1), 2 * HOUR_MS],
+    ['is a quarter for a name that expires within 2 days', 4 * HOUR_MS, later(2 * DAY_MS), HOUR_MS],
+    ['is a quarter for a name that has expired', 4 * HOUR_MS, later(-DAY_MS), HOUR_MS],
+    ['is at least 15 minutes', 40 * MINUTE_MS, later(DAY_MS), 15 * MINUTE_MS],
+    ['that was set shorter than that stays as it is', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
+  ])('%s', (_, wait, expiry, expected) => {
+    expect(shortenedWait(wait, NOW, expiry)).toBe(expected);
+  });
+});
+
+test('a name that expires soon shortens the way to the reminder and to the call, not the time to decide', () => {
+  const waits = {
+    ttlMs: 72 * HOUR_MS,
+    remindAfterMs: 4 * HOUR_MS,
+    escalateAfterMs: 24 * HOUR_MS,
+  };
+  expect(waitingMoments(waits, NOW)).toEqual({
+    expiresAt: later(72 * HOUR_MS),
+    remindAt: later(4 * HOUR_MS),
+    escalateAt: later(24 * HOUR_MS),
+  });
+  expect(waitingMoments(waits, NOW, later(DAY_MS))).toEqual({
+    expiresAt: later(72 * HOUR_MS),
+    remindAt: later(HOUR_MS),
+    escalateAt: later(6 * HOUR_MS),
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../../src/policy/facts.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { rule } from './sample.ts';
+
+const ORDER: FactOrder = {
+  task: 'renew',
+  names: ['cafe.rest', 'bar.rest'],
+  requester: 'U0ANNA',
+  usesTeamAccount: false,
+  input: { period: 1 },
+  facts: { effect: 'charge', risk: 'none' },
+  isFree: () => false,
+};
+const SETTINGS: PolicySettings = {
+  approvalTasks: [],
+  approvers: ['U0BOSS'],
+  approvalsRequired: 1,
+  ttlMs: 1,
+  remindAfterMs: 1,
+  escalateAfterMs: 1,
+  escalateTo: [],
+};
+const EUR = (minor: number) => ({ currency: 'EUR', minor });
+const prices: PolicyFacts['prices'] = new Map([['cafe.rest', EUR(1_200)]]);
+
+/** Sources that note what they are asked for. */
+function sources(known: Partial<FactSources> = {}) {
+  const asked: string[] = [];
+  const from: FactSources = {
+    groupsOf: (id) => {
+      asked.push(id);
+      return known.groupsOf?.(id) ?? Promise.resolve(['U0ANNA']);
+    },
+    pricesOf: async (order) => {
+      asked.push('prices');
+      return known.pricesOf?.(order) ?? prices;
+    },
+    tagsOf: async (names) => {
+      asked.push('tags');
+      return known.tagsOf?.(names) ?? new Map();
+    },
+  };
+  return { from, asked };
+}
+
+const gather = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
+  gatherFacts(from, rules, order, 'EUR');
+
+test('only what a rule looks at is asked for, each group once', async () => {
+  const { from, asked } = sources();
+  await gather(from, [rule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
+  expect(asked).toEqual([]);
+  await gather(from, [
+    rule({ by: ['S0SALES', 'U0BOB'], names: ['tag:brand'] }),
+    rule({ by: ['S0SALES'], over: EUR(1) }),
+  ]);
+  expect(asked.sort()).toEqual(['S0SALES', 'prices', 'tags']);
+});
+
+test('what a source does not know is left out, and counts against the order', async () => {
+  const { from } = sources({ groupsOf: async () => undefined });
+  const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
+  const facts = await gather(from, rules);
+  expect(facts.groups.size).toBe(0);
+  expect(facts.tags.size).toBe(0);
+  expect([...facts.prices]).toEqual([['cafe.rest', EUR(1_200)]]);
+  const { demand, unknowns } = evaluate({ version: 1, rules }, SETTINGS, ORDER, facts);
+  expect(demand.outcome).toBe('approve');
+  expect(unknowns.map(({ kind }) => kind).sort()).toEqual(['group', 'price', 'tags', 'tags']);
+});
+
+test('what is known to cost nothing costs zero, so it is not over an amount', async () => {
+  const { from } = sources({ pricesOf: async () => new Map() });
+  const rules = [rule({ over: EUR(0) })];
+  const free = { ...ORDER, isFree: () => true };
+  const facts = await gather(from, rules, free);
+  expect([...facts.prices.values()]).toEqual([EUR(0), EUR(0)]);
+  expect(evaluate({ version: 1, rules }, SETTINGS, free, facts).demand.outcome).toBe('free');
+});

@@ -1,0 +1,240 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { TeamSettings } from '../../src/config.ts';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../src/names/alarm.ts';
+import type { AlarmStore, ObservationStore } from '../../src/names/ports.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from '../../src/slack/alarm-messages.ts';
+import { createDirectory } from '../../src/slack/directory.ts';
+import { createSlackWeb } from '../../src/slack/platform/web.ts';
+import { createAlarmStore } from '../../src/store/alarms.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { DOMAINS, textOf } from '../support/demo.ts';
+
+/*
+ * Alarms are kept with the look that raised them, and told whatever breaks in between.
+ */
+
+const T0 = new Date('2027-06-14T12:00:00Z');
+const HOUR_MS = 3_600_000;
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let alarms: AlarmStore;
+let observations: ObservationStore;
+let nowMs: number;
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  alarms = createAlarmStore(db, 'T0TEAM');
+  observations = createObservationStore(db, 'T0TEAM');
+});
+beforeEach(async () => {
+  nowMs = T0.getTime();
+  workspace.faults.clear();
+  await db.prisma.alarm.deleteMany();
+  await db.prisma.nameObservation.deleteMany();
+  await db.prisma.domain.deleteMany();
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const settings: TeamSettings = {
+    approvers: ['U0BOB'],
+    approvalsRequired: 1,
+    approvalTasks: ['renew'],
+    approvalTtl: 1,
+    approvalRemindAfter: 1,
+    allowSelfApproval: false,
+    approvalChannel: undefined,
+    approvalEscalateAfter: 1,
+    approvalEscalateTo: [],
+    alertChannel: DOMAINS,
+    reminderChannel: undefined,
+    reminderDays: [],
+    reminderCron: '0 9 * * *',
+    reminderTimezone: 'UTC',
+  };
+  return {
+    alarms,
+    web,
+    directory: createDirectory(web, workspace.teamId),
+    settings: async () => settings,
+    admins: ['U0ADA'],
+    placeOf: async () => ({ owner: 'U0ALICE', channel: undefined }),
+    now,
+    log: pino({ level: 'silent' }),
+    ...changes,
+  };
+}
+
+/** An alarm as a look has raised it, kept with that look. */
+async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): Promise<NewAlarm> {
+  await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await observations.followWatchList(now());
+  const known = await observations.find(name);
+  const [alarm] = newAlarms(
+    name,
+    [
+      {
+        event: {
+          kind,
+          fact: kind === 'registrar' ? 'registrar' : 'statuses',
+          before: kind === 'registrar' ? ['name:Ours'] : [],
+          after: kind === 'registrar' ? ['name:Theirs'] : ['pending transfer'],
+          lastSeenBefore: new Date(nowMs - 2 * HOUR_MS),
+          firstSeenAfter: new Date(nowMs - HOUR_MS),
+          ...(kind === 'registrar' ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
+        },
+        orders: [{ id: 'o1', task: 'renew', why: 'other_task' }],
+      },
+    ],
+    now(),
+  );
+  if (known === undefined || alarm === undefined) throw new Error('nothing was raised');
+  expect(await observations.save(known, known, [alarm])).toBe(true);
+  expect(await observations.save(known, known, [{ ...alarm, id: 'late' }]), 'a look that comes late').toBe(
+    false,
+  );
+  return alarm;
+}
+
+/** What is due is told, as the loop does it. */
+async function tellDue(changes: Partial<AlarmTellerDeps> = {}): Promise<readonly string[]> {
+  const ids = await alarms.claimTelling(now(), ALARM_LEASE_MS, 10);
+  for (const id of ids) await tellAlarm(deps(changes), id).catch(() => undefined);
+  return ids;
+}
+
+/** The process that told has died: its lease ends. */
+const leaseEnds = () => db.prisma.alarm.updateMany({ data: { notificationLeaseUntil: new Date(0) } });
+
+const messagesOf = ({ id }: NewAlarm) =>
+  workspace.messages(DOMAINS).filter(({ metadata }) => metadata?.event_payload['alarm_id'] === id);
+const headsOf = (alarm: NewAlarm) => messagesOf(alarm).filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (alarm: NewAlarm) => messagesOf(alarm).filter(({ thread_ts }) => thread_ts !== undefined);
+
+test('an alarm comes back as it was kept, and one of a look that came late was not kept', async () => {
+  const alarm = await raise();
+  expect(await alarms.find(alarm.id)).toMatchObject({ ...alarm, state: 'raised', version: 0, told: [] });
+  expect(await alarms.find('late')).toBeUndefined();
+  expect(await alarms.ofName('cafe.rest', 5)).toHaveLength(1);
+  expect(await createAlarmStore(db, 'T0OTHER').find(alarm.id), 'another team').toBeUndefined();
+});
+
+test('it is told once, by one process', async () => {
+  const alarm = await raise();
+  const claims = await Promise.all([1, 2, 3].map(() => alarms.claimTelling(now(), ALARM_LEASE_MS, 10)));
+  expect(claims.flat()).toEqual([alarm.id]);
+  await tellAlarm(deps(), alarm.id);
+  expect(headsOf(alarm)).toHaveLength(1);
+  expect(repliesOf(alarm).map(textOf)).toEqual([expect.stringContaining('What not to do')]);
+  nowMs += 24 * HOUR_MS;
+  expect(await tellDue()).toEqual([]);
+  expect(messagesOf(alarm)).toHaveLength(2);
+});
+
+test('a process that dies before Slack is told leaves it to the next', async () => {
+  const alarm = await raise();
+  expect(await alarms.claimTelling(now(), ALARM_LEASE_MS, 10)).toEqual([alarm.id]);
+  expect(await tellDue(), 'while its lease lasts').toEqual([]);
+  await leaseEnds();
+  await tellDue();
+  expect(headsOf(alarm)).toHaveLength(1);
+});
+
+test('a process that dies between the message and its note tells twice at most', async () => {
+  const alarm = await raise();
+  const dying: AlarmStore = {
+    ...alarms,
+    recordMessage: async () => {
+      throw new Error('the process has died');
+    },
+    postponeTelling: async () => undefined,
+  };
+  await tellDue({ alarms: dying });
+  await leaseEnds();
+  await tellDue();
+  await leaseEnds();
+  await tellDue();
+  expect(headsOf(alarm)).toHaveLength(2);
+  expect(repliesOf(alarm)).toHaveLength(1);
+});
+
+test('where Slack is away it is told later, and holds up no look', async () => {
+  const alarm = await raise();
+  workspace.faults.set({ kind: 'http_500', method: 'chat.postMessage' });
+  await tellDue();
+  expect(messagesOf(alarm)).toEqual([]);
+  expect(await tellDue(), 'it waits').toEqual([]);
+  workspace.faults.clear();
+  nowMs += HOUR_MS;
+  await tellDue();
+  expect(headsOf(alarm)).toHaveLength(1);
+});
+
+test('without a channel an admin hears of it', async () => {
+  const alarm = await raise();
+  const { settings } = deps();
+  await tellDue({ settings: async () => ({ ...(await settings()), alertChannel: undefined }) });
+  const { message } = (await alarms.find(alarm.id)) ?? {};
+  expect(message?.channelId).toMatch(/^D/);
+});
+
+test('what a person did while it was told is told too', async () => {
+  const alarm = await raise();
+  let isPressed = false;
+  const pressing: AlarmStore = {
+    ...alarms,
+    async recordTold(id, what) {
+      await alarms.recordTold(id, what);
+      if (isPressed) return;
+      isPressed = true;
+      const standing = await alarms.find(id);
+      const pressed = standing && escalate(standing, 'U0ALICE');
+      if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
+      expect(await alarms.change(standing, pressed.alarm, now())).toBe(true);
+      expect(await alarms.change(standing, pressed.alarm, now()), 'who is slower').toBe(false);
+    },
+  };
+  await tellDue({ alarms: pressing });
+  expect(repliesOf(alarm).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I told/);
+  expect((await alarms.find(alarm.id))?.told).toEqual([
+    'runbook',
+    'dm:U0ALICE',
+    'dm:U0ADA',
+    'dm:U0BOB',
+    'escalated',
+  ]);
+});
+
+test('the countdown of a transfer goes on until somebody says whose it is', async () => {
+  const alarm = await raise('pending_transfer');
+  await tellDue();
+  expect(textOf(headsOf(alarm)[0] ?? { blocks: [] })).toMatch(/4 days and 22 hours left/);
+  nowMs += 30 * HOUR_MS;
+  await tellDue();
+  expect(textOf(headsOf(alarm)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
+  const standing = await alarms.find(alarm.id);
+  const said = standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours' }, false);
+  if (standing === undefined || !said?.ok) throw new Error('it was refused');
+  await alarms.change(standing, said.alarm, now());
+  await tellDue();
+  expect(textOf(headsOf(alarm)[0] ?? { blocks: [] })).not.toMatch(/left/);
+  nowMs += 30 * HOUR_MS;
+  expect(await tellDue()).toEqual([]);
+  expect(headsOf(alarm)).toHaveLength(1);
+});

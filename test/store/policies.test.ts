@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { draftBase } from '../../src/policy/drafts.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import type { PolicyDraft, PolicyLogEntry, PolicyStore } from '../../src/policy/ports.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { rule } from '../policy/sample.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+let store: PolicyStore;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  store = createPolicyStore(database, 'T1');
+});
+beforeEach(async () => {
+  await database.prisma.policyVersion.deleteMany();
+  await database.prisma.policyDraft.deleteMany();
+  await database.prisma.policyChange.deleteMany();
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const AT = new Date('2026-11-22T08:00:00Z');
+const LATER = new Date('2026-11-22T09:00:00Z');
+
+const large = rule({
+  name: 'large renewals',
+  tasks: ['renew'],
+  names: ['*.rest', 'tag:brand'],
+  by: ['S0MARKETING'],
+  over: { currency: 'JPY', minor: 900_719_925_474 },
+  approvers: ['S0MANAGERS', 'U0CFO'],
+  needed: 2,
+  ttlMs: 172_800_000,
+  remindAfterMs: 3_600_000,
+  escalateAfterMs: 7_200_000,
+  escalateTo: ['U0BOSS'],
+  breakGlass: true,
+});
+const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
+
+async function drafted(rules: readonly PolicyRule[]): Promise<PolicyDraft> {
+  const { revision } = draftBase(await store.current(), await store.draft());
+  const saved = await store.saveDraft(rules, revision, 'U0ADA', AT);
+  if (saved === undefined) throw new Error('the draft was not saved');
+  return saved;
+}
+
+async function inForce(rules: readonly PolicyRule[]): Promise<void> {
+  const { revision } = await drafted(rules);
+  await store.publish(revision, 'U0ADA', AT);
+  await store.confirm(revision, 'U0BOB', LATER);
+}
+
+async function logged(of = store): Promise<PolicyLogEntry[]> {
+  const found: PolicyLogEntry[] = [];
+  for await (const each of of.changes(new Date(0), new Date('2027-01-01'))) found.push(each);
+  return found;
+}
+
+test('before anything was published there is version 0 without rules, and no draft', async () => {
+  expect(await store.current()).toEqual({ version: 0, rules: [] });
+  expect(await store.published()).toBeUndefined();
+  expect(await store.draft()).toBeUndefined();
+});
+
+test('a draft comes back with every field of its rules, in their order', async () => {
+  const saved = await drafted([large, free]);
+  expect(await store.draft()).toEqual({
+    revision: saved.revision,
+    rules: [large, free],
+    changedBy: 'U0ADA',
+    changedAt: AT,
+    published: undefined,
+  });
+  expect(await store.current()).toEqual({ version: 0, rules: [] });
+});
+
+test('of two changes made on the same draft the second is not saved', async () => {
+  const { revision } = await drafted([large]);
+  const both = await Promise.all([
+    store.saveDraft([large, free], revision, 'U0ADA', AT),
+    store.saveDraft([free], revision, 'U0BOB', AT),
+  ]);
+  expect(both.filter((saved) => saved === undefined)).toHaveLength(1);
+  expect(await store.saveDraft([], 'version 0', 'U0BOB', AT)).toBeUndefined();
+  expect((await logged()).map(({ kind }) => kind)).toEqual(['draft_changed', 'draft_changed']);
+});
+
+test('a change that was made on a version is not saved over a newer one', async () => {
+  await inForce([large]);
+  expect(await store.saveDraft([free], 'version 0', 'U0BOB', AT)).toBeUndefined();
+  expect(await store.saveDraft([free], 'version 1', 'U0BOB', AT)).toMatchObject({ rules: [free] });
+});
+
+describe('publishing', () => {
+  test('takes effect with the confirmation of another admin, as the next version', async () => {
+    const { revision } = await drafted([large]);
+    expect(await store.publish(revision, 'U0ADA', AT)).toMatchObject({ kind: 'published' });
+    expect((await store.current()).version).toBe(0);
+    expect(await store.confirm(revision, 'U0ADA', LATER)).toEqual({ kind: 'own' });
+    expect((await store.current()).version).toBe(0);
+    expect(await store.confirm(revision, 'U0BOB', LATER)).toMatchObject({
+      kind: 'confirmed',
+      before: { version: 0, rules: [] },
+    });
+    expect(await store.published()).toEqual({
+      version: 1,
+      rules: [large],
+      publishedBy: 'U0ADA',
+      confirmedBy: 'U0BOB',
+      confirmedAt: LATER,
+    });
+    expect(await store.current()).toEqual({ version: 1, rules: [large] });
+    expect(await store.draft()).toBeUndefined();
+  });
+
+  test('keeps every version, and the newest is in force', async () => {
+    await inForce([large]);
+    await inForce([large, free]);
+    expect(await store.current()).toEqual({ version: 2, rules: [large, free] });
+    expect(await database.prisma.policyVersion.count()).toBe(2);
+  });
+
+  test('is taken back by any change: that draft has to be published again', async () => {
+    const { revision } = await drafted([large]);
+    await store.publish(revision, 'U0ADA', AT);
+    const changed = await drafted([large, free]);
+    expect(await store.confirm(revision, 'U0BOB', LATER)).toEqual({ kind: 'stale' });
+    expect(await store.confirm(changed.revision, 'U0BOB', LATER)).toEqual({ kind: 'not_published' });
+    expect(await store.publish(revision, 'U0ADA', LATER)).toEqual({ kind: 'stale' });
+    expect((await store.current()).version).toBe(0);
+  });
+
+  test('happens once, however many confirm at one moment', async () => {
+    const { revision } = await drafted([large]);
+    await store.publish(revision, 'U0ADA', AT);
+    const all = await Promise.all(
+      ['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => store.confirm(revision, by, LATER)),
+    );
+    expect(all.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'stale', 'stale']);
+    expect((await store.current()).version).toBe(1);
+  });
+
+  test('is refused for what is in force already, and said to whoever publishes second', async () => {
+    await inForce([large]);
+    const same = await drafted([large]);
+    expect(await store.publish(same.revision, 'U0ADA', AT)).toEqual({ kind: 'no_difference' });
+    const other = await drafted([free]);
+    await store.publish(other.revision, 'U0ADA', AT);
+    expect(await store.publish(other.revision, 'U0BOB', AT)).toEqual({
+      kind: 'published_already',
+      by: 'U0ADA',
+    });
+  });
+});
+
+test('a draft that somebody changed is not discarded by a click on the former one', async () => {
+  const { revision } = await drafted([large]);
+  const changed = await drafted([free]);
+  expect(await store.discardDraft(revision, 'U0BOB', AT)).toBe(false);
+  expect(await store.discardDraft(changed.revision, 'U0BOB', AT)).toBe(true);
+  expect(await store.draft()).toBeUndefined();
+});
+
+test('the audit log has who did what, rule by rule, with amounts that keep their currency', async () => {
+  await inForce([large]);
+  await drafted([free]);
+  const { revision = '' } = (await store.draft()) ?? {};
+  await store.discardDraft(revision, 'U0BOB', LATER);
+  const lines = await logged();
+  expect(lines.map(({ kind, by, version }) => [kind, by, version])).toEqual([
+    ['draft_changed', 'U0ADA', undefined],
+    ['published', 'U0ADA', undefined],
+    ['confirmed', 'U0BOB', 1],
+    ['draft_changed', 'U0ADA', undefined],
+    ['draft_discarded', 'U0BOB', undefined],
+  ]);
+  expect(lines[2]?.changes).toMatchObject([{ kind: 'added', rule: 'large renewals', to: 1 }]);
+  expect(lines[2]?.changes[0]?.fields).toContainEqual({
+    field: 'over',
+    before: [],
+    after: ['900719925474 JPY'],
+  });
+  expect(lines[4]?.changes.map(({ kind, rule: name }) => [kind, name])).toEqual([
+    ['removed', 'large renewals'],
+    ['added', 'redirects'],
+  ]);
+});
+
+test('a team sees its own policy alone', async () => {
+  await inForce([large]);
+  const other = createPolicyStore(database, 'T2');
+  expect(await other.current()).toEqual({ version: 0, rules: [] });
+  expect(await logged(other)).toEqual([]);
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readFilter } from '../../src/names/filter.ts';
+import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
+import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
+import { namesPage } from '../../src/store/portfolio-statements.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/*
+ * A portfolio of 100,000 names: no page of it reads the table from one end to the other, the last one neither.
+ */
+
+const NOW = new Date('2027-06-15T09:00:00Z');
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  await database.run(Prisma.sql`
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, tags, owner_id)
+    SELECT 'name' || n || '.rest', ${NOW}::timestamptz + interval '5 minutes' * n, 'rdap', 'U0ALICE', ${NOW}, ${NOW},
+      CASE WHEN n % 1000 = 0 THEN ARRAY['brand'] ELSE ARRAY['t' || n % 100] END, 'U' || n % 500
+    FROM generate_series(1, 100000) n`);
+  await database.run(Prisma.sql`VACUUM ANALYZE domains`);
+}, 60_000);
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const last: NameCursor = { name: 'name99900.rest', expiresAt: new Date(NOW.getTime() + 99_900 * 300_000) };
+
+test.each<[string, Partial<NameQuery>]>([
+  ['', {}],
+  ['', { cursor: last }],
+  ['', { cursor: last, isBackward: true }],
+  ['sort:-expiry', {}],
+  ['sort:name', { cursor: last }],
+  ['tag:brand', {}],
+  ['owner:U7', {}],
+  ['expiring<60 tag:brand', {}],
+])('%s %j', async (text, more) => {
+  const read = readFilter(text);
+  if (!read.ok) throw new Error('no filter');
+  const query: NameQuery = {
+    filter: read.filter,
+    owners: read.filter.owners,
+    now: NOW,
+    cursor: undefined,
+    isBackward: false,
+    limit: 51,
+    ...more,
+  };
+  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${namesPage(query, 'T0TEAM')}`));
+  expect(plan).toContain('Index');
+  expect(plan).not.toContain('Seq Scan on domains');
+});

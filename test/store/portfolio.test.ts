@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../src/expiry/change.ts';
+import { readImport } from '../../src/names/details-import.ts';
+import { readFilter } from '../../src/names/filter.ts';
+import type { FoundName, NameCursor, PortfolioChange, PortfolioStore } from '../../src/names/ports.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const NOW = new Date('2027-06-14T12:00:00Z');
+let testDatabase: TestDatabase;
+let database: Database;
+let store: PortfolioStore;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ url: testDatabase.url });
+  store = createPortfolioStore(database, 'T0TEAM');
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+async function watch(...names: string[]): Promise<void> {
+  const list = createWatchListStore(database);
+  for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', NOW));
+}
+
+async function changesOf(name: string): Promise<PortfolioChange[]> {
+  const found: PortfolioChange[] = [];
+  for await (const change of store.changes(NOW, new Date(NOW.getTime() + 1))) {
+    if (change.subject === name) found.push(change);
+  }
+  return found;
+}
+
+test('tells the tags of every name that is asked for, watched or not', async () => {
+  await watch('tagged.rest', 'plain.rest');
+  await store.change(new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
+  expect(await store.tagsOf(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
+    new Map([
+      ['tagged.rest', ['brand', 'guarded']],
+      ['plain.rest', []],
+      ['unwatched.rest', []],
+    ]),
+  );
+});
+
+test('sets, keeps and clears, with what stood there before in the audit log', async () => {
+  await watch('cafe.rest');
+  const change = (
+    given: Parameters<typeof store.change>[0] extends ReadonlyMap<string, infer T> ? T : never,
+  ) => store.change(new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
+  await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
+  await change({ addTags: ['client'], removeTags: ['brand'], channel: null });
+  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual({ changed: [] });
+  expect(await store.find('cafe.rest')).toEqual({
+    owner: 'U0BOB',
+    tags: ['client'],
+    channel: undefined,
+    note: 'Ask “legal”',
+  });
+  const set = { owner: 'U0BOB', tags: 'brand', channel: 'C0BRAND', note: 'Ask “legal”' };
+  expect((await changesOf('cafe.rest')).map(({ before, after, by }) => ({ before, after, by }))).toEqual([
+    { before: {}, after: set, by: 'U0ALICE' },
+    { before: set, after: { owner: 'U0BOB', tags: 'client', note: 'Ask “legal”' }, by: 'U0ALICE' },
+  ]);
+});
+
+test('changes nothing at all when one of the changes is not allowed', async () => {
+  await watch('one.rest', 'two.rest');
+  await store.change(new Map([['two.rest', { tags: ['guarded'] }]]), 'U0BOB', NOW);
+  const both = new Map([
+    ['one.rest', { tags: ['x'] }],
+    ['two.rest', { tags: [] }],
+  ]);
+  const outcome = await store.change(both, 'U0ALICE', NOW, (before) => !before.tags.includes('guarded'));
+  expect(outcome).toEqual({ refused: 'two.rest' });
+  expect([...(await store.tagsOf(['one.rest', 'two.rest'])).values()]).toEqual([[], ['guarded']]);
+});
+
+test('does not know what is not watched', async () => {
+  expect(await store.find('nobody.rest')).toBeUndefined();
+  expect(await store.change(new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual({
+    changed: [],
+  });
+});
+
+describe('the names that a filter finds', () => {
+  const DAY_MS = 86_400_000;
+  const rows = [
+    { name: 'a.page', days: 10, tags: ['brand'], owner: 'U0ADA', registrar: 'Sandbox Registrar Ltd' },
+    { name: 'b.page', days: 70, tags: ['brand', 'client'], owner: 'U0BOB', registrar: '100% Names' },
+    { name: 'c.page', days: 70, tags: [], owner: 'U0ADA', registrar: undefined },
+    { name: 'd.sub.page', days: -5, tags: ['client'], owner: undefined, registrar: 'Sandbox Registrar Ltd' },
+    { name: 'e.page', days: undefined, tags: [], owner: undefined, registrar: undefined },
+    { name: 'f.page', days: undefined, tags: ['brand'], owner: undefined, registrar: undefined },
+  ] as const;
+
+  beforeAll(async () => {
+    const list = createWatchListStore(database);
+    for (const { name, days, tags, owner, registrar } of rows) {
+      const at = days === undefined ? undefined : new Date(NOW.getTime() + days * DAY_MS);
+      await list.add({
+        ...newlyWatched(name, 'U0ALICE', NOW),
+        expiry: at && { at, source: 'rdap' },
+        record: at && registrar ? { expiresAt: at, registrar, secure: true, seenAt: NOW } : undefined,
+      });
+      const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
+      await store.change(new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
+    }
+    const observations = createObservationStore(database, 'T0TEAM');
+    await observations.followWatchList(NOW);
+    for (const [name, addresses] of [
+      ['a.page', []],
+      ['b.page', ['198.51.100.8']],
+    ] as const) {
+      const known = await observations.find(name);
+      if (known === undefined) throw new Error('it is not observed');
+      const seen = (value: readonly string[]) => ({
+        current: { value, firstSeen: NOW, lastSeen: NOW },
+        candidate: undefined,
+        past: [],
+        unseen: undefined,
+      });
+      const none = seen([]);
+      await observations.save(known, {
+        ...known,
+        history: { a: seen(addresses), aaaa: none, www_a: none, www_aaaa: none, mx: seen(['0 .']) },
+      });
+    }
+  });
+
+  function query(text: string, more: { cursor?: NameCursor; isBackward?: boolean; limit?: number } = {}) {
+    const read = readFilter(`zone:page ${text}`);
+    if (!read.ok) throw new Error(JSON.stringify(read.issues));
+    const { cursor, isBackward = false, limit = 100 } = more;
+    return { filter: read.filter, owners: read.filter.owners, now: NOW, cursor, isBackward, limit };
+  }
+
+  const letters = (names: readonly FoundName[]) => names.map(({ name }) => name[0]).join('');
+
+  test.each([
+    ['', 'dabcef'],
+    ['sort:-expiry', 'cbadfe'],
+    ['sort:name', 'abcdef'],
+    ['sort:-name', 'fedcba'],
+    ['tag:brand', 'abf'],
+    ['tag:brand tag:client', 'dabf'],
+    ['tag:none', 'ce'],
+    ['owner:U0ADA', 'ac'],
+    ['owner:U0ADA owner:none', 'dacef'],
+    ['owner:U0ADA tag:brand', 'a'],
+    ['expiring<60', 'da'],
+    ['expiring>0 expiring<60', 'a'],
+    ['expiring<0', 'd'],
+    ['registrar:sandbox', 'da'],
+    ['registrar:100%', 'b'],
+    ['registrar:1%n', ''],
+    ['unused', 'a'],
+    ['acme', 'c'],
+    ['50%', 'c'],
+    ['sub', 'd'],
+    ['tag:brand expiring<90 owner:U0BOB', 'b'],
+  ])('by %s', async (text, found) => {
+    expect(letters(await store.page(query(text)))).toBe(found);
+    const zones = await store.zones(query(text));
+    expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(found.length);
+  });
+
+  test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
+    'come page by page, forwards and backwards: %s',
+    async (text) => {
+      const all = await store.page(query(text));
+      const turned: FoundName[][] = [];
+      for (let cursor: NameCursor | undefined; ; ) {
+        const page = await store.page(query(text, { limit: 2, ...(cursor && { cursor }) }));
+        if (page.length === 0) break;
+        turned.push([...page]);
+        cursor = page.at(-1);
+      }
+      expect(letters(turned.flat())).toBe(letters(all));
+      for (const [index, page] of turned.entries()) {
+        const [cursor] = page;
+        if (cursor === undefined) throw new Error('an empty page');
+        const before = await store.page(query(text, { limit: 2, cursor, isBackward: true }));
+        expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(turned[index - 1] ?? []));
+      }
+    },
+  );
+
+  test('tell their zones, for what they cost', async () => {
+    expect(await store.zones(query(''))).toEqual([
+      { zone: 'page', count: 5 },
+      { zone: 'sub.page', count: 1 },
+    ]);
+  });
+});
+
+describe('an import', () => {
+  const rowsOf = (text: string) => {
+    const read = readImport(text);
+    if (!read.ok) throw new Error(JSON.stringify(read.issues));
+    return read.rows;
+  };
+  const plan = (text: string) => store.planImport(rowsOf(text), 'U0ALICE', NOW);
+
+  test('shows what would change and changes nothing, then applies exactly that, once', async () => {
+    await watch('i1.rest', 'i2.rest');
+    await store.change(new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
+    const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
+    expect(planned).toMatchObject({ same: 1, unwatched: ['nobody.rest'] });
+    expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
+      ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
+    ]);
+    expect((await store.find('i1.rest'))?.tags).toEqual([]);
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toEqual({ changed: 1 });
+    expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toBe('gone');
+    expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ by: 'U0BOB', after: { tags: 'a b' } });
+  });
+
+  test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {
+    await watch('i3.rest', 'i4.rest');
+    const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
+    await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
+    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW);
+    if (outcome === 'gone' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
+    expect((await store.find('i3.rest'))?.tags).toEqual([]);
+    expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
+    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW)).toEqual({ changed: 2 });
+  });
+
+  test('is refused whole where one change is not allowed', async () => {
+    await watch('i5.rest', 'i6.rest');
+    const planned = await plan('name,tags\ni5.rest,x\ni6.rest,guarded');
+    const outcome = await store.applyImport(
+      planned.hash,
+      'U0ALICE',
+      NOW,
+      (_, { tags }) => !tags.includes('guarded'),
+    );
+    expect(outcome).toEqual({ refused: 'i6.rest' });
+    expect((await store.find('i5.rest'))?.tags).toEqual([]);
+  });
+
+  test.each([
+    ['tags\nx', 'no_name_column'],
+    ['name,colour\ncafe.rest,red', 'unknown_column'],
+    ['name,owner\ncafe.rest,Ada', 'not_a_person'],
+    ['name,channel\ncafe.rest,#brand', 'not_a_channel'],
+    ['name,tags\ncafe.rest,a/b', 'tags'],
+    ['name,tags\ncafe.rest,a\nCAFE.rest,b', 'repeated'],
+    ['name\nno name at all', 'invalid_name'],
+    ['name', 'empty'],
+    ['name,note\ncafe.rest,"open', 'not_csv'],
+  ])('of %j is told what is wrong: %s', (text, code) => {
+    expect(readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
+  });
+});
