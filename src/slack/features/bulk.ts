@@ -5,12 +5,12 @@ import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
 import { type BulkRow, decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
-import { requestOrder } from '../../orders/request.ts';
+import { refusedNames } from '../../orders/demand.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { RuleReference } from '../../policy/policy.ts';
 import {
   type ActionCall,
-  activeAccount,
   type CommandCall,
   type Feature,
   type FormFeature,
@@ -25,10 +25,11 @@ import { csvFile } from '../platform/csv.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
+import { ruleNames } from '../views/decision.ts';
 import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
-import { approverList, orderTitle } from '../views/order.ts';
+import { orderTitle } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
-import { openForm, outcomeMessage, refusalOfAccount } from './ordering.ts';
+import { openForm, outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -154,16 +155,18 @@ const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
 /** What is known of the names of a file, read in a few questions however many they are. */
 async function factsOf(
-  { deps }: Interaction,
+  { deps, person }: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
   const names = rows.map(({ name }) => name);
-  const [open, watched, inUse, cost] = await Promise.all([
+  const order = { task, names, requesterId: person.id, input: bulkInput(rows) };
+  const [open, watched, inUse, cost, refused] = await Promise.all([
     deps.orders.store.openOrders(task, names),
     deps.expiry.findMany(names),
     impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
     costOfRows(deps, task, rows),
+    refusedNames(deps.orders, order),
   ]);
   const known = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
@@ -174,6 +177,7 @@ async function factsOf(
         name,
         {
           openOrderId: open.get(name),
+          refusedBy: rulesText(refused.get(name)),
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
           deletedAt: domain?.deletedAt,
@@ -184,6 +188,10 @@ async function factsOf(
       ];
     }),
   );
+}
+
+function rulesText(rules: readonly RuleReference[] | undefined): string | undefined {
+  return rules && ruleNames(rules);
 }
 
 async function costOfRows(
@@ -197,7 +205,7 @@ async function costOfRows(
 
 /** Keeps what is fine as a draft, hands over what is not, and says both. */
 async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
-  const { deps, person, origin, deliveryId } = call;
+  const { deps } = call;
   if (plan.leftOut.length > 0) {
     await sendFile(call, {
       text: csvFile(leftOutCells(plan.leftOut)),
@@ -205,22 +213,13 @@ async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
       what: 'The rows that are not asked for',
     });
   }
-  const shown = {
-    cost: await costOfRows(deps, plan.task, plan.rows),
-    needs: await whoDecides(call, plan.task),
-  };
-  if (plan.rows.length === 0) return planMessage(plan, undefined, shown);
-  const outcome = await requestOrder(deps.orders, {
+  const cost = await costOfRows(deps, plan.task, plan.rows);
+  if (plan.rows.length === 0) return planMessage(plan, undefined, cost);
+  const outcome = await placeOrder(call, call.origin, {
     task: plan.task,
     input: {},
     bulk: { rows: plan.rows, findings: plan.findings, leftOut: plan.leftOut.length },
-    secret: undefined,
     reason: reasonOf(call.values),
-    requesterId: person.id,
-    account: await activeAccount(call),
-    channelId: origin.channelId,
-    threadTs: origin.threadTs,
-    deliveryId,
   });
   if (outcome.kind !== 'accepted' || outcome.order.state !== 'DRAFT') {
     return (
@@ -228,15 +227,7 @@ async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
       textMessage('This was asked for already. Its card says how it stands.')
     );
   }
-  return planMessage(plan, outcome.order, shown);
-}
-
-async function whoDecides({ deps }: Interaction, task: BulkTask): Promise<string> {
-  const { approvalTasks, approvers, approvalsRequired } = await deps.settings();
-  if (!approvalTasks.includes(task)) return 'Nobody has to approve it.';
-  return approvalsRequired === 1
-    ? `One of ${approverList(approvers)}`
-    : `${approvalsRequired} of ${approverList(approvers)}`;
+  return planMessage(plan, outcome.order, cost);
 }
 
 async function runBulk(call: CommandCall): Promise<void> {

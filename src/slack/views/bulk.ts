@@ -24,6 +24,7 @@ import {
   table,
   utcMinute,
 } from './blocks.ts';
+import { requirementLines } from './decision.ts';
 import { issueText } from './input-issue.ts';
 import { costFact } from './price.ts';
 
@@ -121,11 +122,7 @@ function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[]
 }
 
 /** What the person who gave a file hears: what can be asked for, what not, and the buttons. */
-export function planMessage(
-  plan: BulkPlan,
-  order: Order | undefined,
-  shown: { readonly cost: OrderCost | undefined; readonly needs: string },
-): Message {
+export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
   const { words } = taskNamed(plan.task);
   const total = plan.rows.length + plan.leftOut.length;
   const lead = `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
@@ -144,8 +141,8 @@ export function planMessage(
       ? []
       : [
           ...facts([
-            ...(shown.cost === undefined ? [] : [['Price', costFact(shown.cost, undefined)] as const]),
-            ['Who decides', shown.needs],
+            ...(cost === undefined ? [] : [['Price', costFact(cost, undefined)] as const]),
+            ['Who decides', whoDecides(order)],
           ]),
           ...findingBlocks(plan),
         ]),
@@ -165,6 +162,12 @@ export function planMessage(
           context(`Plan ${code(plan.hash)}. It is forgotten after 15 minutes.`),
         ]),
   ]);
+}
+
+function whoDecides({ demand }: Order): string {
+  return demand === undefined || demand.outcome === 'free'
+    ? 'Nobody has to approve it.'
+    : requirementLines(demand, []).join('\n');
 }
 
 const SHOWN_ROWS = 10;
