@@ -17,6 +17,7 @@ import { createObservers } from './names/observers.ts';
 import { GUARDED } from './names/portfolio.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
+import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
@@ -53,6 +54,7 @@ import {
   notifyOrder,
   refreshWaitingCards,
 } from './slack/order-messages.ts';
+import { createFileReader } from './slack/platform/download.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
@@ -515,7 +517,6 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     publicUrl: config.publicUrl ?? `http://localhost:${port}`,
     formatEvent: formatCalendarEvent,
     settings: stores.settings,
-    loadOrder: stores.orders.load,
     requestRefresh: () => {
       void late.refreshing?.now();
       void late.reconciler?.askRecords();
@@ -822,6 +823,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     directory: slack.directory,
     offboard: people.offboard,
     web: slack.web,
+    readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
     settings: stores.settings,
     settingsStore: stores.saved,

@@ -11,6 +11,8 @@ export { CsvError };
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
+  /** The cells as they are written, with what keeps a spreadsheet from reading one as a formula. */
+  readonly raw: readonly string[];
 }
 
 /** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
@@ -23,7 +25,7 @@ const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), rec
  * @throws {CsvError} where the text is no CSV
  */
 export function parseCsv(text: string): CsvRecord[] {
-  const [firstLine = ''] = text.split(/[\r\n]/, 1);
+  const firstLine = text.split(/[\r\n]/).find((line) => line.trim() !== '') ?? '';
   const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
   const records = parse(text, {
     bom: true,
@@ -36,5 +38,6 @@ export function parseCsv(text: string): CsvRecord[] {
   return csvRecords.parse(records).map(({ info, record }) => ({
     line: info.lines,
     cells: record.map((cell) => cell.replace(FORMULA_GUARD, '')),
+    raw: record,
   }));
 }

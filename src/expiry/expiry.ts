@@ -42,7 +42,6 @@ export interface ExpiryParts {
   /** The words of the calendar's events. */
   readonly formatEvent: CalendarOptions['formatEvent'];
   readonly settings: () => Promise<TeamSettings>;
-  readonly loadOrder: (orderId: string) => Promise<Order | undefined>;
   /** Has due look-ups made soon. */
   readonly requestRefresh: () => void;
   readonly now: () => Date;
@@ -88,6 +87,8 @@ export interface Expiry {
   trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
+  /** Those of many names that are watched. */
+  findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** The same as lists show it. */
   findListed(name: string): Promise<ListedName | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
@@ -104,7 +105,7 @@ export interface Expiry {
   /** @returns undefined when nobody has this token */
   openFeed(token: string): Promise<AsyncIterable<string> | undefined>;
   /** Takes the success of an order into the list. */
-  follow(orderId: string, n: number): Promise<void>;
+  follow(order: Order, n: number): Promise<void>;
   /** Looks due names up. */
   refresh(): Promise<void>;
   /** Posts the digest if it is due. */
@@ -126,7 +127,6 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   setMaxListeners(0, signal);
   const timeZone = async () => (await parts.settings()).reminderTimezone;
   const lookUps = { store, rdap: parts.rdap, now, log };
-  const following = { store, load: parts.loadOrder, now };
   const feed = { ...parts, timeZone };
   /** One digest at a time in a process, however the clock jumps. */
   let lastDigest: Promise<unknown> = Promise.resolve();
@@ -149,8 +149,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     };
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
 
-  async function follow(orderId: string, n: number): Promise<void> {
-    const name = await followOrder(following, orderId, n);
+  async function follow(order: Order, n: number): Promise<void> {
+    // What has succeeded stays so: an order of thousands of names is not read again for each of them.
+    const name = await followOrder({ store, load: async () => order, now }, order.id, n);
     // At once, not behind the many that a list may have had imported before.
     if (name !== undefined) await refreshName(lookUps, name, signal);
   }
@@ -175,6 +176,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       parts.requestRefresh();
     },
     find: (name) => store.find(name),
+    findMany: (names) => store.findMany(names),
     async findListed(name) {
       const [domain, zone] = await Promise.all([store.find(name), timeZone()]);
       return domain && listed(zone)(domain);

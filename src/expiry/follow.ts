@@ -1,5 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { Order, OrderItem } from '../orders/order.ts';
+import { inputOfItem, type Order, type OrderItem } from '../orders/order.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { newlyWatched } from './change.ts';
 import { addYears, periodOf } from './expiry-date.ts';
@@ -40,7 +40,7 @@ export async function followOrder(deps: FollowDeps, orderId: string, n: number):
  */
 export function afterSuccess(
   order: Pick<Order, 'task' | 'input' | 'account' | 'requesterId'>,
-  item: Pick<OrderItem, 'name' | 'answeredAt'>,
+  item: Pick<OrderItem, 'name' | 'answeredAt' | 'input'>,
   known: WatchedDomain | undefined,
   now: Date,
 ): WatchedDomain | undefined {
@@ -49,7 +49,7 @@ export function afterSuccess(
   const domain = { ...(known ?? newlyWatched(item.name, order.requesterId, now)), nextCheckAt: now };
   const mine = { registeredBy: order.requesterId, checkProblem: undefined };
   const undecided = { snooze: undefined, lapse: undefined };
-  const years = periodOf(order.input) ?? 1;
+  const years = periodOf(inputOfItem(order, item)) ?? 1;
 
   switch (order.task) {
     case 'create': {

@@ -16,7 +16,10 @@ export interface PricedOrder {
   readonly input: unknown;
 }
 
-const periodOf = z.object({ period: z.number().optional() }).catch({});
+/** Of one period for all names, or of a period for each. */
+const periodOf = z
+  .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
+  .catch({});
 
 /**
  * What an order costs on a day.
@@ -24,13 +27,14 @@ const periodOf = z.object({ period: z.number().optional() }).catch({});
  * @param day YYYY-MM-DD
  * @returns undefined for a task that has no price, and for one that need not have one and has none on the list
  */
-function costOfOrder(
+export function costOfOrder(
   list: readonly Price[],
   { task, names, input }: PricedOrder,
   day: string,
 ): OrderCost | undefined {
   if (!isPricedTask(task)) return undefined;
-  const cost = costOf(list, { task, names, period: periodOf.parse(input).period }, day);
+  const { period, periods } = periodOf.parse(input);
+  const cost = costOf(list, { task, names, period, ...(periods === undefined ? {} : { periods }) }, day);
   return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
 }
 

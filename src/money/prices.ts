@@ -149,11 +149,16 @@ export function costOf(
     readonly task: PricedTask;
     readonly names: readonly string[];
     readonly period?: number | undefined;
+    /** Where each name has its own: those by name. */
+    readonly periods?: Readonly<Record<string, number>>;
   },
   day: string,
 ): OrderCost {
-  const { task, period } = order;
-  const names = order.names.map((name) => ({ name, quote: quoteOn(list, { name, task, period }, day) }));
+  const { task, period, periods } = order;
+  const names = order.names.map((name) => ({
+    name,
+    quote: quoteOn(list, { name, task, period: periods?.[name] ?? period }, day),
+  }));
   const quotes = names.flatMap(({ quote }) => quote ?? []);
   return {
     names,

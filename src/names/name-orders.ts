@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
-import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
+import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
 import { idOfAlarm, type NameOrder, type NameTask } from './alarms.ts';
 import type { ImpactTask } from './impact.ts';
@@ -53,7 +53,7 @@ export function ordersOfName(
     const task = NAME_TASKS[order.task];
     const item = order.items.find((each) => each.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
-    const nameServers = askedNameServers(order);
+    const nameServers = askedNameServers({ task: order.task, input: inputOfItem(order, item) });
     return [
       {
         id: order.id,

@@ -9,14 +9,14 @@ import type { FormerNameServers } from '../orders/undo.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { currentFacts, type NameHistory } from './history.ts';
-import { type Impact, type ImpactTask, impactOf } from './impact.ts';
+import { type Certainty, type Impact, type ImpactTask, impactOf } from './impact.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
 
 /** What finding out works with. */
 export interface ImpactDeps {
-  readonly store: Pick<ObservationStore, 'mentioning'>;
+  readonly store: Pick<ObservationStore, 'mentioning' | 'findMany'>;
   readonly impacts: ImpactStore;
   readonly dns: DnsClient;
   /** The same for a person who waits. */
@@ -36,6 +36,8 @@ export interface Impacts {
   atAsking(order: Order): Promise<Impact | undefined>;
   /** Of a decision that is no order. */
   ofName(name: string, task: ImpactTask): Promise<Impact>;
+  /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
+  inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
   /** The nameservers that a name had before an order changed them. */
   former(order: Order): Promise<FormerNameServers>;
   /** Whether the nameservers that an order has set answer for its name. */
@@ -174,6 +176,16 @@ export function createImpacts(deps: ImpactDeps): Impacts {
 
     ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
 
+    async inUse(names) {
+      const observed = await deps.store.findMany(names);
+      return new Map(
+        observed.map(({ name, history }) => {
+          const facts = currentFacts(history, now(), MAX_AGE_MS);
+          return [name, impactOf({ task: 'delete', facts, dependents: findDependents(name, []) }).isInUse];
+        }),
+      );
+    },
+
     asked: async (order) => (await impacts.impactOf(order.id))?.asked,
 
     async forCard(order) {
@@ -212,6 +224,7 @@ function delegationOf(checks: readonly NameserverCheck[] | undefined): Delegatio
 function questionOf(order: Order): Question | undefined {
   const task = impactTaskOf(order.task);
   const [item, ...others] = order.items;
-  if (task === undefined || item === undefined || others.length > 0) return undefined;
+  if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
+    return undefined;
   return { name: item.name, task, newNameServers: askedNameServers(order) };
 }

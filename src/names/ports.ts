@@ -28,6 +28,8 @@ export interface ObservedName {
 export interface ObservationStore {
   /** @returns undefined when nobody has looked at it yet, or it is not watched */
   find(name: string): Promise<ObservedName | undefined>;
+  /** Those of many names of which something is known. */
+  findMany(names: readonly string[]): Promise<readonly ObservedName[]>;
   /** Has every watched name looked at, and forgets what is known of those that are watched no more. */
   followWatchList(now: Date): Promise<void>;
   /** Has a watched name looked at as soon as possible. */

@@ -12,7 +12,7 @@ import type { Directory } from './ports.ts';
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly directory: Directory;
   /** Takes the success of an item into the watch list, once however often it is asked to. */
-  readonly follow: (orderId: string, n: number) => Promise<void>;
+  readonly follow: (order: Order, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
   readonly lookWhetherShown: IsShownByRegistry;
   readonly lookAtDelegation: LookAtDelegation;
@@ -57,7 +57,7 @@ async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
 /** Takes successes into the watch list; where all are, looks for what public records show. */
 async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
   const followed = new Set(unfollowedItems(order).map(({ n }) => n));
-  for (const n of followed) await deps.follow(order.id, n);
+  for (const n of followed) await deps.follow(order, n);
   if (followed.size === 0) {
     const looking = { ...deps, signal: deps.stopLooking };
     await resolveByEvidence({ ...looking, look: deps.lookForEvidence }, order);

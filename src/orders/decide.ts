@@ -3,10 +3,11 @@ import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
 import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
+import { isAsPlanned } from './bulk.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import type { Order } from './order.ts';
+import { inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
@@ -252,8 +253,17 @@ async function unmetPrecondition(
     : undefined;
 }
 
-/** Why what was asked for is no longer allowed; undefined when it is. */
-export function rulesChanged(order: Order): PlainSummary | undefined {
-  const checked = taskNamed(order.task).check(order.input);
-  return checked.ok ? undefined : { code: 'rules_changed', issues: [...checked.issues] };
+/**
+ * Why what was asked for is no longer allowed, or not what is kept any more; undefined when all is well.
+ * @param items those to check of an order made from a file; those that wait when left out
+ */
+export function rulesChanged(
+  order: Order,
+  items: readonly OrderItem[] = waitingItems(order),
+): PlainSummary | undefined {
+  if (!isAsPlanned(order)) return { code: 'plan_changed' };
+  const task = taskNamed(order.task);
+  const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
+  const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
+  return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
 }

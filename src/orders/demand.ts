@@ -80,6 +80,24 @@ export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Prom
   };
 }
 
+/** The names of an order that the policy refuses at this moment, each with the rules that do. */
+export async function refusedNames(
+  deps: DemandDeps,
+  order: DecidedOrder,
+): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
+  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
+  const asked = factOrderOf(order);
+  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
+  const { demand, names } = evaluate(policy, policySettings(settings), asked, facts);
+  const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
+  return new Map(
+    names.flatMap(({ name, decidedBy }) => {
+      const rules = decidedBy.map(({ rule }) => rule).filter((rule) => refusing.has(JSON.stringify(rule)));
+      return rules.length === 0 ? [] : [[name, rules] as const];
+    }),
+  );
+}
+
 /** What rules look at of an order. */
 export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;

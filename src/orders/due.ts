@@ -6,10 +6,10 @@ import {
   type OrderState,
   UNDO_HOURS,
   undoableUntil,
-  waitingItems,
 } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
+import { nextItems } from './waves.ts';
 
 /*
  * When something has to be done about an order next. Pure: the store writes both moments with every change of an order.
@@ -34,6 +34,8 @@ const EVIDENCE_MS = 3 * DAY_MS;
 const CONFIRMATION_MS = 30 * DAY_MS;
 /** Slack is told that an order is under way when it takes longer than this; most outcomes are known before. */
 const UNDER_WAY_MS = 1_000;
+/** An order in waves changes all the time. */
+const WAVES_UNDER_WAY_MS = 3_000;
 /** Slack is told that an order was approved when no worker has claimed it for this long. */
 const APPROVED_MS = 3_000;
 
@@ -49,7 +51,9 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'PENDING':
       return earliest([order.remindAt, order.escalateAt, order.expiresAt]);
     case 'APPROVED':
-      return earliest(waitingItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
+      // It waits for a person.
+      if (order.bulk?.pause !== undefined) return undefined;
+      return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
     case 'EXECUTING':
       // Its lease, which goes by the database's clock, keeps others away while its worker lives.
       return at;
@@ -70,7 +74,8 @@ export function dueAt(order: Order, at: Date): Date | undefined {
  */
 export function tellDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
-  if (order.state === 'EXECUTING') return new Date(at.getTime() + UNDER_WAY_MS);
+  if (order.state === 'EXECUTING')
+    return new Date(at.getTime() + (order.bulk === undefined ? UNDER_WAY_MS : WAVES_UNDER_WAY_MS));
   const isUntried = order.items.every(({ attempts }) => attempts === 0);
   const beginsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried;
   return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { unknownItems } from './due.ts';
-import { EVIDENCE, type Hint, type Order, type OrderItem } from './order.ts';
+import { EVIDENCE, type Hint, inputOfItem, type Order, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
 
 /** What public records tell of a request whose answer was lost. */
@@ -32,10 +32,12 @@ export async function resolveByEvidence(deps: EvidenceDeps, order: Order): Promi
   const { look, log, signal } = deps;
   for (const item of unknownItems(order)) {
     if (signal.aborted) return;
-    const found = await look(order, item).catch((err: unknown): Evidence => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
-      return { kind: 'nothing' };
-    });
+    const found = await look({ ...order, input: inputOfItem(order, item) }, item).catch(
+      (err: unknown): Evidence => {
+        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for what became of a request');
+        return { kind: 'nothing' };
+      },
+    );
     if (found.kind === 'hint') await keepHint(deps, order, item, found);
     if (found.kind === 'done') await resolveAsDone(deps, order, item, found.seen);
   }

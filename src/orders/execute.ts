@@ -8,13 +8,19 @@ import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { isOver } from './clock.ts';
-import { rulesChanged } from './decide.ts';
-import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import {
+  type ItemResult,
+  inputOfItem,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+  waitingItems,
+} from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
-import { inputOwner, resultOwner } from './request.ts';
+import { inputOwner, itemInputOwner, resultOwner } from './request.ts';
 import {
   decideRetry,
   fullResponse,
@@ -23,9 +29,11 @@ import {
   resultOfResponse,
   SuspendedError,
 } from './result.ts';
+import { beforeWave, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
 import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
+import { nextItems, reasonToPause } from './waves.ts';
 
 export interface ExecuteDeps {
   readonly store: OrderStore;
@@ -68,6 +76,8 @@ const REVEAL_MS = 60 * 60_000;
 interface Worker extends ExecuteDeps {
   /** The order as this worker's last change left it. */
   latest: Order;
+  /** Ends when the last change that was begun has ended: the items of an order are sent side by side, and changed in turn. */
+  turn: Promise<unknown>;
   readonly people: readonly Party[];
 }
 
@@ -81,8 +91,9 @@ async function change(worker: Worker, decide: (order: Order) => Decision): Promi
     const decision = decide(order);
     return 'refusal' in decision ? decision : { ...decision, extra: { ...decision.extra, leaseMs } };
   };
-  const outcome = await changeOrder(worker, worker.latest.id, alive, worker.latest);
-  // Items are sent side by side, so changes may return in another sequence than they were committed.
+  const changing = worker.turn.then(() => changeOrder(worker, worker.latest.id, alive, worker.latest));
+  worker.turn = changing.catch(() => undefined);
+  const outcome = await changing;
   if (outcome.order !== undefined && outcome.order.version > worker.latest.version)
     worker.latest = outcome.order;
   return outcome;
@@ -120,10 +131,10 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   const claim = async (order: Order): Promise<Decision> => {
     isPutOff = false;
     if (order.state !== 'APPROVED') return NOT_DUE;
-    const waiting = waitingItems(order);
+    const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
-    const changed = rulesChanged(order);
-    if (changed !== undefined) return { event: { type: 'stopped', summary: changed } };
+    const blocked = beforeWave(order);
+    if (blocked !== undefined) return blocked;
     ({ people } = await partiesOf(deps.findAccount, order));
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
@@ -145,7 +156,7 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
-  const worker: Worker = { ...deps, workerId, latest: claimed.order, people };
+  const worker: Worker = { ...deps, workerId, latest: claimed.order, turn: Promise.resolve(), people };
   const heartbeat = setInterval(() => {
     deps.store
       .extendLease(orderId, workerId, leaseMs)
@@ -170,7 +181,8 @@ async function sendItems(
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
-  const due = order.items.filter((item) => isDue(item, worker.now()));
+  const dueIn = (current: Order) => nextItems(current).filter((item) => isDue(item, worker.now()));
+  const due = dueIn(order);
   if (error !== undefined) {
     worker.log.error({ err: error, orderId: order.id }, 'preparing the requests of an order');
     for (const item of due) {
@@ -185,14 +197,26 @@ async function sendItems(
     );
     return;
   }
-  const next = due.values();
-  const sendInTurn = async () => {
-    for (const item of next) {
-      if (signal.aborted || !(await areMembersPresent(worker, signal))) return;
-      await sendItem({ worker, task, order, item, signal }, context);
-    }
+  const send = async (items: readonly OrderItem[]) => {
+    const next = items.values();
+    const sendInTurn = async () => {
+      for (const item of next) {
+        if (signal.aborted || reasonToPause(worker.latest) !== undefined) return;
+        if (!(await areMembersPresent(worker, signal))) return;
+        await sendItem({ worker, task, order, item, signal }, context);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, due.length) }, sendInTurn));
+  if (order.bulk === undefined) return send(due);
+  await sendWaves({
+    workerId: worker.workerId,
+    order: () => worker.latest,
+    dueIn,
+    send,
+    change: (decide) => retryUntilCommitted(worker, signal, () => change(worker, decide)),
+    signal,
+  });
 }
 
 /**
@@ -224,6 +248,12 @@ interface ItemExecution {
 interface ExecutionContext {
   readonly client: ServiceClient;
   readonly secret: Secret | undefined;
+  /** Of an order whose items have inputs of their own: their secrets by number. */
+  readonly secrets: ReadonlyMap<number, Secret>;
+}
+
+function secretOf({ secret, secrets }: ExecutionContext, item: OrderItem): Secret | undefined {
+  return secrets.get(item.n) ?? secret;
 }
 
 /** The context, or why there is none. Neither of the two: the account is gone. */
@@ -248,7 +278,22 @@ async function executionContext(deps: ExecuteDeps, order: Order): Promise<Execut
   const client = await deps.clientFor(order.account.id);
   if (client === undefined) return undefined;
   const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
-  return { client, secret: sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order)) };
+  const secret = sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order));
+  return { client, secret, secrets: await itemSecrets(deps, order) };
+}
+
+/** @throws when one of them cannot be opened */
+async function itemSecrets(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap<number, Secret>> {
+  if (order.bulk === undefined || !order.hasSecretInput) return new Map();
+  const sealed = await deps.store.sealedItemInputs(order.id);
+  return new Map(
+    waitingItems(order).flatMap((item) => {
+      const kept = sealed.get(item.n);
+      return kept === undefined
+        ? []
+        : [[item.n, deps.vault.open(kept, itemInputOwner(order, item))] as const];
+    }),
+  );
 }
 
 async function sendItem(execution: ItemExecution, context: ExecutionContext): Promise<void> {
@@ -264,15 +309,15 @@ async function sendItem(execution: ItemExecution, context: ExecutionContext): Pr
 /** @returns undefined when the claim was lost before the request left: another worker speaks for the item. */
 async function requestItem(
   execution: ItemExecution,
-  { client, secret }: ExecutionContext,
+  context: ExecutionContext,
 ): Promise<Outcome | undefined> {
   const { worker, task, order, item, signal } = execution;
   const progress: SendProgress = { sent: undefined, mayBeDone: false };
   try {
-    const answer = await task.send(client, {
-      input: order.input,
+    const answer = await task.send(context.client, {
+      input: inputOfItem(order, item),
       name: item.name,
-      secret,
+      secret: secretOf(context, item),
       ctid: item.ctid,
       signal,
       ...markSending(execution, progress),

@@ -4,6 +4,7 @@ import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
+import type { Bulk, PauseReason } from './waves.ts';
 
 /**
  * What an order is, and what may happen to it; `state-machine.ts` says what each event makes of it.
@@ -127,6 +128,8 @@ export interface OrderItem {
   /** A domain in ASCII form, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
   readonly ctid: string;
+  /** What it asks of the service, where each item of the order asks for something of its own. */
+  readonly input?: unknown;
   readonly state: ItemState;
   /** How often a request for it has left or tried to. */
   readonly attempts: number;
@@ -154,8 +157,11 @@ export interface Order {
   readonly requesterId: string;
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
-  /** What the task asks of the service, without secrets; its shape is the task's own. */
+  /** What the task asks of the service, without secrets; its shape is the task's own. Where
+   * {@link bulk} is set, only the periods by name. */
   readonly input: unknown;
+  /** Set for an order made from a file of rows: each of its items has an input of its own. */
+  readonly bulk?: Bulk | undefined;
   /** The input has secret parts (an auth code, a password), kept sealed beside it until the order closes. */
   readonly hasSecretInput: boolean;
   readonly reason: string | undefined;
@@ -333,6 +339,9 @@ export type OrderEvent =
       /** A request that left, of which the database knows nothing, and what became of it. */
       readonly known?: LostRequest;
     }
+  /** Too much went wrong: nothing more of a bulk order is sent until a person resumes it. */
+  | { readonly type: 'paused'; readonly reason: PauseReason; readonly workerId?: string }
+  | { readonly type: 'resumed'; readonly by: string }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
@@ -407,9 +416,11 @@ export const UNDO_HOURS = 48;
 
 /** Until when the nameservers that an item has set can be undone; undefined for everything else. */
 export function undoableUntil(
-  { task, closedAt }: Pick<Order, 'task' | 'closedAt'>,
+  { task, closedAt, bulk }: Pick<Order, 'task' | 'closedAt' | 'bulk'>,
   { state, answeredAt }: Pick<OrderItem, 'state' | 'answeredAt'>,
 ): Date | undefined {
+  // Of hundreds of names each had others before: a new file sets them back.
+  if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
   return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
@@ -434,6 +445,11 @@ export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequeste
 /** The items that wait to be sent, or sent again. */
 export function waitingItems(order: Pick<Order, 'items'>): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
+}
+
+/** What an item asks of the service, without secrets. */
+export function inputOfItem(order: Pick<Order, 'input'>, item: Pick<OrderItem, 'input'>): unknown {
+  return item.input ?? order.input;
 }
 
 /** `ctid` of an item: the order's id, with the item's number when there are several. */

@@ -100,6 +100,8 @@ export interface OrderStore {
     sealedInput: Sealed | undefined,
     log: readonly OrderLogEntry[],
     reservation?: Reservation,
+    /** The secret inputs of items that have inputs of their own, by their number. */
+    sealedItems?: ReadonlyMap<number, Sealed>,
   ): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
@@ -115,6 +117,10 @@ export interface OrderStore {
   /** The worker is alive. @returns false when the claim is no longer its own */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   sealedInput(id: string): Promise<Sealed | undefined>;
+  /** The secret inputs of the items that have not ended, by their number. */
+  sealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
+  /** The open orders that hold some names for a task: ids by name. */
+  openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
   /** Everything that the service answered, item by item, oldest first. */
@@ -193,6 +199,8 @@ export interface MessageStore {
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
   /** Slack is away or limits us: nobody tries before `until`. */
   postponeNotification(orderId: string, until: Date): Promise<void>;
+  /** What changes all the time is shown again at a moment of its own, and not before. */
+  deferNotification(orderId: string, until: Date): Promise<void>;
   messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
   unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;

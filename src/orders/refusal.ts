@@ -4,7 +4,7 @@ import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
-export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop' | 'undo';
+export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop' | 'resume' | 'undo';
 
 /** Why something is not done for a person. */
 export type Refusal =
@@ -57,6 +57,10 @@ export type Refusal =
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'stop_unapproved' }
+  /** A bulk order goes on already, or has ended. */
+  | { readonly code: 'not_paused' }
+  /** An order of many rows is asked for again as a file. */
+  | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
   | { readonly code: 'outcome_known' }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
-import type { Vault } from '../accounts/vault.ts';
+import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { type BudgetDeps, checkBudgets } from './budget.ts';
+import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
 import { approvalsRequiredBy, decidedOrder, type EvaluatedOrder, evaluateOrder } from './demand.ts';
@@ -18,6 +19,7 @@ import {
   isOpen,
   type Order,
   type OrderAccount,
+  type OrderItem,
   type OrderLogEntry,
   type OrderTaskName,
 } from './order.ts';
@@ -47,6 +49,8 @@ export interface RequestDeps extends BudgetDeps {
 export interface OrderRequest {
   readonly task: OrderTaskName;
   readonly input: unknown;
+  /** The rows of a file, each with an input of its own; `input` is empty then. */
+  readonly bulk?: BulkRequest;
   /** Auth code or password typed into the form. */
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
@@ -89,7 +93,8 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const client = await deps.clientFor(account.id);
   const issue = client === undefined ? undefined : task.unsupported(client);
   if (issue !== undefined) return { kind: 'unsupported', issue };
-  const checked = task.check(request.input);
+  const { bulk } = request;
+  const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
   if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
@@ -115,10 +120,11 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
   };
   const isFree = demand.outcome === 'free';
-  const goesAtOnce = isFree && !task.confirmFirst;
+  const isDraft = task.confirmFirst || bulk !== undefined;
+  const goesAtOnce = isFree && !isDraft;
   const { over, reservation } = await checkBudgets(deps, parties, goesAtOnce ? price : undefined, []);
   const waits = !isFree || over.length > 0;
-  const state = task.confirmFirst ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
+  const state = isDraft ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
   const moments =
     state === 'PENDING' ? waitingMoments(demand, now, await deps.firstExpiry?.(checked.names)) : undefined;
   const order: Order = {
@@ -132,6 +138,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       n: index + 1,
       name,
       ctid: ctidOf(id, index + 1, checked.names.length),
+      input: bulk?.rows[index]?.input,
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,
@@ -141,7 +148,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       isFollowed: false,
     })),
     input: checked.input,
-    hasSecretInput: request.secret !== undefined,
+    bulk: bulk && newBulk(task.name, bulk),
+    hasSecretInput:
+      request.secret !== undefined || bulk?.rows.some(({ secret }) => secret !== undefined) === true,
     reason: request.reason,
     channelId: request.channelId,
     threadTs: request.threadTs,
@@ -169,8 +178,9 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     at: now,
     detail: {
       task: order.task,
-      names: checked.names,
-      input: order.input,
+      ...(order.bulk === undefined
+        ? { names: checked.names, input: order.input }
+        : { plan: order.bulk.hash, rows: order.items.length }),
       account: accountName(account),
       ...(isTeamAccount(account) ? { usesTeamAccount: true } : {}),
       reason: request.reason ?? null,
@@ -188,6 +198,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     sealed,
     [log],
     order.state === 'APPROVED' ? reservation : undefined,
+    bulk && sealRows(deps.vault, order, bulk.rows),
   );
   if (conflict === undefined) return { kind: 'accepted', order };
   // Others were faster: the budgets no longer have what this takes.
@@ -204,6 +215,23 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
 function orderAccount(account: Account): OrderAccount {
   const { id, login, method, context } = account;
   return { id, login, method, context, ...(isTeamAccount(account) ? { isTeamAccount: true } : {}) };
+}
+
+/** What the sealed input of one item is bound to. */
+export function itemInputOwner(
+  order: Pick<Order, 'id' | 'requesterId'>,
+  item: Pick<OrderItem, 'n' | 'name'>,
+): readonly string[] {
+  return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
+}
+
+function sealRows(vault: Vault, order: Order, rows: BulkRequest['rows']): ReadonlyMap<number, Sealed> {
+  return new Map(
+    order.items.flatMap((item, index) => {
+      const secret = rows[index]?.secret;
+      return secret === undefined ? [] : [[item.n, vault.seal(secret, itemInputOwner(order, item))] as const];
+    }),
+  );
 }
 
 function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {

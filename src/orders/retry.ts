@@ -74,6 +74,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
 }
 
 async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
+  if (order.bulk !== undefined) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
   // The card still has its button from when there was time; telling takes it off.

@@ -10,9 +10,11 @@ import {
   type OrderLogEntry,
   type OrderState,
   outcomeOf,
+  waitingItems,
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
+import { mayBeSentNext, resumedBulk } from './waves.ts';
 
 /*
  * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
@@ -57,6 +59,8 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   retry_scheduled: { from: ['EXECUTING'], apply: retryScheduled },
   released: { from: ['EXECUTING'], apply: released },
   stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], apply: stopped },
+  paused: { from: ['APPROVED', 'EXECUTING'], apply: paused },
+  resumed: { from: ['APPROVED'], apply: resumed },
   answered: { from: NOT_FINAL, apply: answered },
   invalidated: { from: NOT_FINAL, apply: invalidated },
   hinted: { from: NOT_FINAL, apply: hinted },
@@ -136,6 +140,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
+    ...(order.bulk === undefined ? {} : { plan: order.bulk.hash }),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(progress === undefined ? {} : { progress }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
@@ -191,8 +196,9 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
   );
 }
 
-function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition {
+function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition | undefined {
   const { workerId } = event;
+  if (order.bulk?.pause !== undefined) return undefined;
   return changedOrder(
     order,
     now,
@@ -210,6 +216,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
       : // Somebody may have stopped the order while the request whose session had ended was out.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
+  if (event.again === undefined && !mayBeSentNext(order, item)) return undefined;
   const why = event.again === undefined ? {} : { why: { code: event.again } };
   return changedOrder(
     order,
@@ -318,6 +325,35 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
       : item;
   });
   return finishIfComplete(changedOrder(order, now, entry, { items }), now);
+}
+
+/** Nothing more of a bulk order is sent until a person says so. What its worker has out has ended by then. */
+function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
+  const { bulk } = order;
+  const isWorkers =
+    order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
+  if (!isWorkers || bulk === undefined || bulk.pause !== undefined) return undefined;
+  const isQuiet = order.items.every(({ state }) => state !== 'SENT');
+  if (!isQuiet || waitingItems(order).length === 0) return undefined;
+  const { reason } = event;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, detail: { reason, waiting: waitingItems(order).length } },
+    { state: 'APPROVED', claim: undefined, bulk: { ...bulk, pause: reason } },
+  );
+}
+
+/** What went wrong before counts no more: a person has looked at it. */
+function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
+  const { bulk } = order;
+  if (bulk?.pause === undefined) return undefined;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: event.by, detail: { waiting: waitingItems(order).length } },
+    { bulk: resumedBulk(order.items, bulk) },
+  );
 }
 
 /** Of a request that may have been carried out nobody can say that it was not. */
@@ -539,8 +575,8 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
   );
 }
 
-function isClaimedBy(order: Order, workerId: string): boolean {
-  return order.state === 'EXECUTING' && order.claim?.workerId === workerId;
+function isClaimedBy(order: Order, workerId: string | undefined): boolean {
+  return order.state === 'EXECUTING' && workerId !== undefined && order.claim?.workerId === workerId;
 }
 
 function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): readonly OrderItem[] {

@@ -16,6 +16,7 @@ import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
+import type { ReadFile } from './platform/download.ts';
 import type { Limiter } from './platform/limiter.ts';
 import type { SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
@@ -63,6 +64,8 @@ export interface SlackDeps {
   /** Wipes and stops what a person leaves behind who is no longer a member. */
   readonly offboard: (userId: string) => Promise<void>;
   readonly web: SlackWeb;
+  /** Reads a file that somebody attached to a form. */
+  readonly readFile: ReadFile;
   /** Whether answers may be posted to an address that a delivery names. */
   readonly isSlackAddress: (address: string) => boolean;
   readonly settings: () => Promise<TeamSettings>;

@@ -6,7 +6,7 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
-import { accountOwner, type Order, undoableUntil } from '../orders/order.ts';
+import { accountOwner, isFinal, type Order, undoableUntil } from '../orders/order.ts';
 import type {
   FirstExpiry,
   HistoryEntry,
@@ -15,6 +15,7 @@ import type {
   OrderStore,
   UnnotifiedOrder,
 } from '../orders/ports.ts';
+import { shareFiles, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { withPlainFallback } from './fallback.ts';
 import { cannotPost, metadataOf, post } from './order-posts.ts';
@@ -73,6 +74,8 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
   while (known !== undefined) {
     const shown = known;
+    const pause = pauseBefore(shown.order, deps.now());
+    if (pause !== undefined) return messages.deferNotification(orderId, pause);
     let updated: Updated;
     try {
       updated = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
@@ -86,6 +89,23 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     if (await messages.releaseNotification(shown, last === undefined ? [] : [last], again)) return;
     known = await messages.unnotified(orderId);
   }
+}
+
+/** Between two updates of the messages of an order that changes all the time: Slack allows about one a second a channel. */
+const BULK_UPDATE_MS = 3_000;
+
+/** When the messages of bulk orders were shown last by this process. */
+const shownAt = new Map<string, number>();
+
+/** Until when an order's messages stay as they are; undefined when they may be shown now, which is noted. */
+function pauseBefore({ id, bulk, state }: Order, now: Date): Date | undefined {
+  if (bulk === undefined) return undefined;
+  const since = now.getTime() - (shownAt.get(id) ?? Number.NEGATIVE_INFINITY);
+  // A clock that was put back does not hold them up.
+  if (since >= 0 && since < BULK_UPDATE_MS) return new Date(now.getTime() + BULK_UPDATE_MS - since);
+  if (isFinal(state)) shownAt.delete(id);
+  else shownAt.set(id, now.getTime());
+  return undefined;
 }
 
 async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
@@ -198,6 +218,12 @@ async function updateMessages(
     since,
   });
   let last: MessageRef | undefined;
+  const thread = {
+    channelId: card.channelId,
+    threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
+  };
+  const bulk = { ...deps, thread };
+  await updateProgress(bulk, order, history, known);
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
@@ -219,6 +245,9 @@ async function updateMessages(
     const at = await postReply(deps, shown, to, reply, since);
     last = { purpose, ...at };
   }
+  // A file may have to be tried again, and the reply before it not.
+  if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
+  await shareFiles(bulk, order, history, known);
   const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
   const problem = updated.problem ?? copies.problem ?? people.problem;
   if (problem === undefined) return { last, again: people.again };

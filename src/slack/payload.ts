@@ -28,6 +28,7 @@ const inputState = z.object({
   selected_channels: z.array(z.string()).nullish(),
   selected_conversation: z.string().nullish(),
   selected_conversations: z.array(z.string()).nullish(),
+  files: z.array(z.object({ url_private: z.string() })).nullish(),
 });
 const view = z.object({
   id: z.string(),
@@ -101,6 +102,8 @@ export function valuesOf(payload: ViewPayload): FormValues {
       values[block] =
         input.selected_options?.map((each) => each.value) ??
         input.selected_users ??
+        // Where they can be read.
+        input.files?.map((file) => file.url_private) ??
         input.selected_channels ??
         input.selected_conversations ??
         input.selected_option?.value ??

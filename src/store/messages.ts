@@ -50,6 +50,14 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
         });
       }),
 
+    deferNotification: (id, until) =>
+      withStoreError(`deferring the messages of order ${id}`, async () => {
+        await prisma.order.updateMany({
+          where: { id },
+          data: { notificationLeaseUntil: null, tellDueAt: until, tellFailedAttempts: 0 },
+        });
+      }),
+
     messages: (orderId) =>
       withStoreError(`reading where the messages of order ${orderId} stand`, () =>
         prisma.messageRef.findMany({

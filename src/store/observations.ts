@@ -42,6 +42,15 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
         return rows.parse(found)[0];
       }),
 
+    findMany: (wanted) =>
+      withStoreError('reading what is known of names', async () =>
+        rows.parse(
+          await run(
+            Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ANY(${[...wanted]})`,
+          ),
+        ),
+      ),
+
     followWatchList: (now) =>
       withStoreError('following the watch list', async () => {
         await run(Prisma.sql`

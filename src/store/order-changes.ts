@@ -31,11 +31,12 @@ export function createOrderChanges(
   };
 
   return {
-    create: (order, sealedInput, log, reservation) =>
+    create: (order, sealedInput, log, reservation, sealedItems) =>
       withStoreError(`keeping the new order ${order.id}`, async () => {
         let isReserved = true;
         const conflictingOrderId = await insert(database, order, async () => {
-          if (reservation === undefined) await database.run(insertOrder(order, sealedInput, log));
+          if (reservation === undefined)
+            await database.run(insertOrder(order, sealedInput, log, sealedItems));
           else isReserved = await createReserving({ order, sealedInput, log, reservation });
         });
         if (conflictingOrderId !== undefined || !isReserved) return { conflictingOrderId };

@@ -12,10 +12,20 @@ import {
   selectUnsent,
   whereFilter,
 } from './rows.ts';
+import { openKey } from './statements.ts';
 
 type OrderReads = Pick<
   OrderStore,
-  'load' | 'sealedInput' | 'list' | 'history' | 'answers' | 'latest' | 'unsent' | 'unfinishedOf'
+  | 'load'
+  | 'sealedInput'
+  | 'sealedItemInputs'
+  | 'openOrders'
+  | 'list'
+  | 'history'
+  | 'answers'
+  | 'latest'
+  | 'unsent'
+  | 'unfinishedOf'
 >;
 
 /** Reading orders. */
@@ -41,6 +51,30 @@ export function createOrderReads({ prisma, run }: Database): OrderReads {
           : { bytes: row.sealedInput, keyId: row.sealedInputKeyId };
       }),
 
+    sealedItemInputs: (id) =>
+      withStoreError(`reading the sealed inputs of the items of order ${id}`, async () => {
+        const rows = await prisma.orderItem.findMany({
+          where: { orderId: id, NOT: { sealedInput: null } },
+          select: { n: true, sealedInput: true, sealedInputKeyId: true },
+        });
+        return new Map(
+          rows.flatMap(({ n, sealedInput, sealedInputKeyId }) =>
+            sealedInput === null || sealedInputKeyId === null
+              ? []
+              : [[n, { bytes: sealedInput, keyId: sealedInputKeyId }] as const],
+          ),
+        );
+      }),
+
+    openOrders: (task, names) =>
+      withStoreError('looking for the open orders of names', async () => {
+        const rows = await prisma.orderItem.findMany({
+          where: { openKey: { in: names.map((name) => openKey({ task }, { name })) } },
+          select: { name: true, orderId: true },
+        });
+        return new Map(rows.map(({ name, orderId }) => [name, orderId]));
+      }),
+
     list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
 
     history: (orderId) =>
@@ -60,7 +94,7 @@ export function createOrderReads({ prisma, run }: Database): OrderReads {
     latest: (task, requesterId, context) =>
       withStoreError('looking for the latest order of a task', async () => {
         const found = await select(Prisma.sql`
-          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT'
+          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
             AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
           ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
         return found[0];

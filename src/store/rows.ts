@@ -4,6 +4,7 @@ import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../or
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
 import { named, Prisma, type Statement } from './database.ts';
 
@@ -67,6 +68,10 @@ const item = z.object({
   n: z.number(),
   name: z.string(),
   ctid: z.string(),
+  input: z
+    .unknown()
+    .transform((input) => input ?? undefined)
+    .optional(),
   state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
   attempts: z.number(),
   notBefore: optionalMoment,
@@ -92,6 +97,7 @@ export const orderColumns = z.object({
   uses_team_account: z.boolean(),
   context: optionalNumber,
   input: z.unknown(),
+  bulk: storedBulk.nullable().transform((bulk) => bulk ?? undefined),
   has_secret_input: z.boolean(),
   reason: optionalText,
   channel_id: z.string(),
@@ -130,6 +136,7 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     },
     items: row.items,
     input: row.input,
+    bulk: row.bulk,
     hasSecretInput: row.has_secret_input,
     reason: row.reason,
     channelId: row.channel_id,
@@ -160,14 +167,14 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
-  o.uses_team_account, o.context,
-  o.input, o.has_secret_input, o.reason, o.channel_id, o.thread_ts, o.approvals_required, o.policy_version,
+  o.uses_team_account, o.context, o.input, o.bulk, o.has_secret_input, o.reason, o.channel_id, o.thread_ts,
+  o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
   o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
-      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'state', i.state, 'attempts', i.attempts,
+      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'state', i.state, 'attempts', i.attempts,
       'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result,
       'isFollowed', i.followed_at IS NOT NULL
     ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id
@@ -243,6 +250,8 @@ const KINDS = {
   shown: 'shown',
   delegation_seen: 'delegation_seen',
   stopped: 'stopped',
+  paused: 'paused',
+  resumed: 'resumed',
   hinted: 'hinted',
   invalidated: 'invalidated',
   released: 'released',

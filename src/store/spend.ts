@@ -25,6 +25,7 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
           },
           select: {
             name: true,
+            input: true,
             answeredAt: true,
             order: {
               select: { task: true, requesterId: true, input: true, context: true, closedAt: true },
@@ -32,10 +33,10 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
           },
           orderBy: [{ orderId: 'asc' }, { n: 'asc' }],
         });
-        return items.flatMap(({ name, answeredAt, order }): Purchase[] => {
+        return items.flatMap(({ name, input, answeredAt, order }): Purchase[] => {
           const at = answeredAt ?? order.closedAt;
           if (at === null || isDemoContext(order.context ?? undefined)) return [];
-          const { period } = periodOf.parse(order.input);
+          const { period } = periodOf.parse(input ?? order.input);
           return [{ name, task: task.parse(order.task), period, requesterId: order.requesterId, at }];
         });
       }),

@@ -32,6 +32,7 @@ export function insertOrder(
   order: Order,
   sealedInput: Sealed | undefined,
   log: readonly OrderLogEntry[],
+  sealedItems: ReadonlyMap<number, Sealed> = new Map(),
 ): Prisma.Sql {
   const names = order.items.map((item) => item.name);
   const at = log.at(-1)?.at ?? order.createdAt;
@@ -41,7 +42,7 @@ export function insertOrder(
         id, task, state, version, requester_id, account_id, account_login, account_method,
         uses_team_account, context, names, input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
-        escalate_at, is_private, created_at, updated_at, due_at, tell_due_at
+        escalate_at, is_private, created_at, updated_at, due_at, tell_due_at, bulk
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
@@ -51,16 +52,20 @@ export function insertOrder(
         ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,
         ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
         ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.createdAt},
-        ${order.createdAt}, ${dueAt(order, at) ?? null}, ${tellDueAt(order, at) ?? null}
+        ${order.createdAt}, ${dueAt(order, at) ?? null}, ${tellDueAt(order, at) ?? null},
+        ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
       ) RETURNING id
     ), kept_items AS (
       INSERT INTO order_items (
-        order_id, n, name, client_tid, state, open_key, attempts, not_before, sent_at, answered_at, result
+        order_id, n, name, client_tid, state, open_key, attempts, not_before, sent_at, answered_at, result, input,
+        sealed_input, sealed_input_key_id
       )
       SELECT changed.id, i.n, i.name, i.ctid, i.state, ${OPEN_KEY}, i.attempts, i.not_before, i.sent_at,
-        i.answered_at, i.result
+        i.answered_at, i.result, own.input, decode(own.sealed, 'base64'), own.key_id
       FROM changed JOIN ${asItems(itemRows(order, order.items))}
         ON i.order_id = changed.id
+      LEFT JOIN jsonb_to_recordset(${storableJson(ownInputRows(order, sealedItems))}::jsonb)
+        AS own (n int, input jsonb, sealed text, key_id text) ON own.n = i.n
       ORDER BY i.open_key
     ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))},
     ${insertApprovals(approvalRows(order.id, order.approvals))}
@@ -100,18 +105,21 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           lease_until = CASE WHEN c.worker_id IS NOT NULL
             THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
-          sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END
+          sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END,
+          bulk = COALESCE(c.bulk, orders.bulk)
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
           remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
           closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
-          tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean)
+          tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
         RETURNING orders.id
       ), ${insertEvents(events)}, kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = ${OPEN_KEY}, attempts = i.attempts,
-          not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result
+          not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result,
+          sealed_input = CASE WHEN i.keeps_input THEN kept.sealed_input END,
+          sealed_input_key_id = CASE WHEN i.keeps_input THEN kept.sealed_input_key_id END
         FROM changed JOIN ${asItems(items)} ON i.order_id = changed.id
         WHERE kept.order_id = i.order_id AND kept.n = i.n
       ), ${insertApprovals(approvals)}, kept_answers AS (
@@ -163,13 +171,17 @@ function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
     due_at: dueAt(after, at),
     tell_due_at: tellDueAt(after, at),
     keeps_input: STATES_WITH_INPUT.has(after.state),
+    bulk: after.bulk === before.bulk ? undefined : after.bulk,
   };
 }
 
 /** The items that a change has to write: all of them when the order opens or closes, because of their open keys. */
 function changedItems(before: Order, after: Order): readonly OrderItem[] {
   const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-  return after.items.filter((item, index) => opensOrCloses || item !== before.items[index]);
+  // A draft that ends has items with secrets that nothing else changes.
+  const wipes =
+    after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
+  return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
 }
 
 function secretRows({ after, revealable }: OrderCommit) {
@@ -318,7 +330,22 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
     open_key: holdsKey(order, item) ? openKey(order, item) : undefined,
     // A draft, or an order that was lost, may turn out to have been sent. Another order may hold the name by then.
     yields: order.state === 'UNKNOWN',
+    keeps_input: STATES_WITH_INPUT.has(order.state) && (item.state === 'WAITING' || item.state === 'SENT'),
   }));
+}
+
+/** What items ask for themselves, and their secrets: written once, with the order. */
+function ownInputRows(order: Order, sealed: ReadonlyMap<number, Sealed>) {
+  return order.items.flatMap(({ n, input }) => {
+    const secret = sealed.get(n);
+    if (input === undefined && secret === undefined) return [];
+    return {
+      n,
+      input,
+      sealed: secret && Buffer.from(secret.bytes).toString('base64'),
+      key_id: secret?.keyId,
+    };
+  });
 }
 
 /** The open key of an item of {@link asItems}; none when it yields to another order that holds it. */
@@ -344,7 +371,7 @@ function insertApprovals(approvals: ReturnType<typeof approvalRows>): Prisma.Sql
 function asItems(items: ReturnType<typeof itemRows>): Prisma.Sql {
   return Prisma.sql`jsonb_to_recordset(${storableJson(items)}::jsonb) AS i(
     order_id text, n int, name text, ctid text, state text, attempts int, not_before timestamptz,
-    sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text, yields boolean
+    sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text, yields boolean, keeps_input boolean
   )`;
 }
 

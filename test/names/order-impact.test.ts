@@ -21,7 +21,7 @@ function impactsWith() {
   // An auth code changes no nameservers, so the DNS is not asked.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
   const impacts = createImpacts({
-    store: { mentioning: async () => [] },
+    store: { findMany: async () => [], mentioning: async () => [] },
     impacts: {
       impactOf: async (orderId) => kept.get(orderId),
       saveImpact: async (orderId, latest, seenAt) => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
+import { refusedNames } from '../../src/orders/demand.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
@@ -43,6 +44,28 @@ describe('asking', () => {
       'rule “no renewals” of policy version 3. Nothing was sent.',
     );
     expect(await rig.store.list({ limit: 10 })).toEqual([]);
+  });
+
+  test('of many names those are told that a rule refuses, each with its rule', async () => {
+    rig.setPolicy(3, {
+      decision: 'refuse',
+      name: 'not these',
+      tasks: ['renew'],
+      names: ['bar.rest', '*.bar.rest'],
+    });
+    const names = ['cafe.rest', 'bar.rest', 'tea.bar.rest'];
+    const refused = await refusedNames(rig.orders, {
+      task: 'renew',
+      names,
+      requesterId: 'U0ALICE',
+      input: {},
+    });
+    expect([...refused.keys()]).toEqual(['bar.rest', 'tea.bar.rest']);
+    expect(refused.get('bar.rest')).toMatchObject([{ kind: 'rule', name: 'not these' }]);
+    rig.setPolicy(4);
+    expect(
+      await refusedNames(rig.orders, { task: 'renew', names, requesterId: 'U0ALICE', input: {} }),
+    ).toEqual(new Map());
   });
 
   test('what a rule makes free goes out at once', async () => {

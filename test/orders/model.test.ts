@@ -8,8 +8,9 @@ import {
   outcomeOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
+import type { PauseReason } from '../../src/orders/waves.ts';
 import fc from '../support/properties.ts';
-import { hoursLater, newOrder, START } from './sample.ts';
+import { hoursLater, newBulk, newOrder, START } from './sample.ts';
 
 /*
  * Everything that may happen to an order, in any sequence, with anybody and at any time.
@@ -91,6 +92,14 @@ const eventOf = {
       ...(by === undefined ? {} : { by }),
       ...(only === undefined ? {} : { only }),
     })),
+  paused: fc
+    .record({
+      type: fc.constant('paused' as const),
+      reason: fc.constant<PauseReason>({ code: 'refusals', names: ['name0.rest'] }),
+      workerId: fc.option(worker, { nil: undefined }),
+    })
+    .map(({ workerId, ...event }) => (workerId === undefined ? event : { ...event, workerId })),
+  resumed: fc.record({ type: fc.constant('resumed' as const), by: person }),
   hinted: fc.record({
     type: fc.constant('hinted' as const),
     n: item,
@@ -156,6 +165,7 @@ const anyStart: fc.Arbitrary<Order> = fc
     count: fc.integer({ min: 1, max: 4 }),
     state: fc.constantFrom('DRAFT' as const, 'PENDING' as const, 'APPROVED' as const),
     approvalsRequired: fc.integer({ min: 1, max: 3 }),
+    bulk: fc.option(fc.constant(newBulk(2)), { nil: undefined }),
   })
   .map(({ count, ...rest }) =>
     newOrder(
@@ -246,6 +256,18 @@ describe('whatever happens to an order', () => {
         if (isStopped) expect(event.type, 'after it was stopped').not.toBe('sending');
       };
     }, 1_000);
+  });
+
+  it('what is paused is not claimed or sent until a person resumes it', () => {
+    always(
+      () =>
+        ({ before, event, after }) => {
+          if (before.bulk?.pause === undefined) return;
+          expect(['claimed', 'sending'], 'while it is paused').not.toContain(event.type);
+          if (after.bulk?.pause === undefined) expect(event.type).toBe('resumed');
+        },
+      1_000,
+    );
   });
 
   it('sentAt is set while and after an item is sent, and the try is counted', () => {

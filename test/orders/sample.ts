@@ -1,4 +1,5 @@
 import { ctidOf, type Order } from '../../src/orders/order.ts';
+import type { Bulk } from '../../src/orders/waves.ts';
 
 /** The moment at which sample orders are asked for. */
 export const START = new Date('2026-03-01T09:00:00Z');
@@ -7,6 +8,11 @@ const HOUR_MS = 3_600_000;
 /** `hours` after {@link START}. */
 export function hoursLater(hours: number): Date {
   return new Date(START.getTime() + hours * HOUR_MS);
+}
+
+/** What an order in waves of so many rows keeps. */
+export function newBulk(waveSize: number): Bulk {
+  return { hash: 'a'.repeat(64), waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
 }
 
 /** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */

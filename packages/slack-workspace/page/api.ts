@@ -19,6 +19,7 @@ interface Answers {
   act: ActResult;
   input: Partial<ActResult>;
   submit: SubmitResult;
+  upload: { id: string };
   close: Partial<ActResult>;
   shortcut: ActResult;
   home: ActResult;

@@ -48,6 +48,7 @@ export function stateValue(values: StateValues, { blockId, actionId }: Placed): 
   if (Array.isArray(state['selected_users'])) {
     return state['selected_users'].filter((id) => typeof id === 'string');
   }
+  if (Array.isArray(state['files'])) return objectsOf(state, 'files').map((file) => textOf(file, 'id') ?? '');
   const conversation = textOf(state, 'selected_conversation');
   if (conversation !== undefined) return conversation;
   return textOf(state, 'value') ?? null;

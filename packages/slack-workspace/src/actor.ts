@@ -1,3 +1,4 @@
+import { addPrivateFile, privateFile } from './api/files.ts';
 import { changeView, pushView } from './api/views.ts';
 import type { Core } from './core.ts';
 import type { DeliveryAnswer } from './deliver.ts';
@@ -127,7 +128,7 @@ export class Actor {
       { ...(blockId !== undefined && { blockId }) },
       `view ${view.id}`,
     );
-    const state = filled(placed, value);
+    const state = filled(placed, value, this.#fileOf);
     const changed = withValue(view, placed, state);
     this.#core.state.show(this.user.id, changed);
     if (placed.block['dispatch_action'] !== true) return undefined;
@@ -148,7 +149,7 @@ export class Actor {
       );
       if (!placed)
         throw new Error(`view ${view.callback_id || view.id} has no input ${name}; ${listed(view.blocks)}`);
-      view = withValue(view, placed, filled(placed, value));
+      view = withValue(view, placed, filled(placed, value, this.#fileOf));
     }
     core.state.show(this.user.id, view);
     const errors = inputErrors(view.blocks, view.state.values);
@@ -158,6 +159,17 @@ export class Actor {
     const answer = await core.deliverer.deliver('interactive', payload);
     return this.#afterSubmission(view, answer);
   }
+
+  /**
+   * Uploads a file, for a file input to be filled with.
+   *
+   * @returns its id
+   */
+  upload(name: string, content: Uint8Array | string): string {
+    return addPrivateFile(this.#core, name, Buffer.from(content));
+  }
+
+  readonly #fileOf = (id: string): JsonObject => privateFile(this.#core, id);
 
   /** Closes a dialog by its cross. */
   close(target: View | string): void {

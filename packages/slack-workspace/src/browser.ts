@@ -204,6 +204,9 @@ const PERFORM: Record<RequestName, Performer> = {
     actor.changeInput(body.view, body.action_id, body.value, body.block_id),
   ),
   submit: performer(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
+  upload: performer(requestSchemas.upload, (actor, { name, content }) => ({
+    id: actor.upload(name, Buffer.from(content, 'base64')),
+  })),
   close: performer(requestSchemas.close, (actor, body) => actor.close(body.view)),
   shortcut: performer(requestSchemas.shortcut, (actor, body, core) =>
     actor.shortcut(body.callback_id, messageAt(core, actor, body)),

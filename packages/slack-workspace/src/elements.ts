@@ -105,6 +105,15 @@ const KINDS: Readonly<Record<string, Kind>> = {
       }
     },
   },
+  file_input: {
+    places: ['input'],
+    fields: ['filetypes', 'max_files'],
+    check: (check, input, at) => {
+      check.integer(input, 'max_files', at, 1, 10);
+      const types = check.list(input, 'filetypes', at, { max: Number.MAX_SAFE_INTEGER });
+      if (types.some((type) => typeof type !== 'string')) check.add('must be file types', `${at}/filetypes`);
+    },
+  },
   checkboxes: {
     places: ['input'],
     fields: ['options', 'initial_options'],

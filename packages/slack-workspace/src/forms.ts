@@ -23,7 +23,7 @@ export function placedElements(blocks: JsonObject[]): Placed[] {
 
 interface StateRule {
   /** One text, one of the options or several of them, the id of something in the workspace or several. */
-  shape: 'text' | 'option' | 'options' | 'id' | 'ids';
+  shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
   /** Field of the state that carries the value. */
   field: string;
   /** Field of the element that carries the value it starts with. */
@@ -43,12 +43,13 @@ const STATE: Readonly<Record<string, StateRule>> = {
   checkboxes: OPTIONS,
   multi_static_select: OPTIONS,
   multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
+  file_input: { shape: 'files', field: 'files', initial: '' },
   users_select: { shape: 'id', field: 'selected_user', initial: 'initial_user' },
   conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
 };
 
 function takesSeveral({ shape }: StateRule): boolean {
-  return shape === 'options' || shape === 'ids';
+  return shape === 'options' || shape === 'ids' || shape === 'files';
 }
 
 function ruleOf(element: JsonObject): StateRule | undefined {
@@ -87,15 +88,21 @@ export function keepValues(fresh: StateValues, before: StateValues): StateValues
 /**
  * The state after a person has put something into an element.
  *
+ * @param fileOf gives an uploaded file by its id, as payloads show it
  * @throws Error when the element does not offer it, naming what it offers.
  */
-export function filled(placed: Placed, input: InputValue): JsonObject {
+export function filled(
+  placed: Placed,
+  input: InputValue,
+  fileOf: (id: string) => JsonObject = (id) => ({ id }),
+): JsonObject {
   const { element, actionId } = placed;
   const rule = ruleOf(element);
   const type = textOf(element, 'type') ?? '';
   if (!rule) throw new Error(`the element ${actionId} (${type}) takes no value`);
   const list = input === null ? [] : Array.isArray(input) ? input : [input];
   const pick = (value: string): Json => {
+    if (rule.shape === 'files') return fileOf(value);
     if (rule.shape !== 'option' && rule.shape !== 'options') return value;
     const options = objectsOf(element, 'options');
     const option = options.find((candidate) => textOf(candidate, 'value') === value);

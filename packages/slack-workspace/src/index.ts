@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
-import { receiveUpload } from './api/files.ts';
+import { readPrivateFile, receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
 import { type Browser, createBrowser, type ExtraRoutes } from './browser.ts';
 import type { ApiCall, Core } from './core.ts';
@@ -274,6 +274,11 @@ async function route(
     const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
     const taken = receiveUpload(core, second, bytes);
     sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
+  } else if (first === 'files-pri') {
+    const content = readPrivateFile(core, second, request.headers.authorization);
+    // Slack leads whoever may not read a file to its page.
+    if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
+    else response.writeHead(302, { location: core.origin }).end();
   } else if (open()) {
     await browser.handle(request, response, url);
   } else {

@@ -182,6 +182,8 @@ export const requestSchemas = {
     value: inputValue,
   }),
   submit: z.object({ user: z.string(), view: z.string(), values: z.record(z.string(), inputValue) }),
+  /** Uploads a file for a file input; `content` is base64. */
+  upload: z.object({ user: z.string(), name: z.string(), content: z.string() }),
   close: z.object({ user: z.string(), view: z.string() }),
   shortcut: z.object({ user: z.string(), callback_id: z.string(), channel: z.string(), ts: z.string() }),
   home: z.object({ user: z.string() }),

@@ -58,6 +58,15 @@ describe('what Slack tells a person before it asks the app', () => {
     expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
+  test('keeps the files that were given, as payloads show them', () => {
+    const blocks = [input({ type: 'file_input', filetypes: ['csv'], max_files: 1 }, { optional: true })];
+    expect(initialValues(blocks)).toEqual({ b: { a: { type: 'file_input', files: [] } } });
+    const [placed] = placedElements(blocks);
+    if (!placed) throw new Error('no element found');
+    const file = { id: 'F1', name: 'names.csv' };
+    expect(filled(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
+  });
+
   test('refuses an option that is not offered', () => {
     const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
     if (!placed) throw new Error('no element found');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EVIDENCE } from '../../orders/order.ts';
+import { createNamer } from '../actor-names.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
@@ -14,7 +14,7 @@ import {
   AUDIT_COLUMNS,
   budgetRow,
   type NameOf,
-  orderRow,
+  orderLines,
   policyRow,
   portfolioRow,
   priceRow,
@@ -58,34 +58,17 @@ function isDay(word: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(word);
 }
 
-/** Names each person once an export; a person whom Slack does not name is their id. */
-function namer({ directory }: SlackDeps): NameOf {
-  const names = new Map<string, Promise<string>>();
-  return (userId) => {
-    if (userId === EVIDENCE) return Promise.resolve('Registry record (RDAP)');
-    if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
-    const known =
-      names.get(userId) ??
-      directory.nameOf(userId).then(
-        (name) => (name === undefined ? userId : `${name} (${userId})`),
-        () => userId,
-      );
-    names.set(userId, known);
-    return known;
-  };
-}
-
 async function* csvOf(
   deps: SlackDeps,
   from: Date,
   to: Date,
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
-  const nameOf = namer(deps);
+  const nameOf = createNamer(deps.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
   for await (const { order, entry } of deps.audit.auditTrail(from, to)) {
     onRow(entry.at);
-    yield csvLine(await orderRow(order, entry, nameOf));
+    for (const { cells } of await orderLines(order, entry, nameOf)) yield csvLine(cells);
   }
   const changes = [
     rowsOf(deps.settingsStore.changes(from, to), settingRow),

@@ -4,6 +4,7 @@ import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
 import { budgets } from './budgets.ts';
+import { bulk } from './bulk.ts';
 import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
 import { expiring } from './expiring.ts';
@@ -49,6 +50,7 @@ const SUBJECTS: readonly Feature[] = [
   rules,
   orders,
   approvals,
+  bulk,
   away,
   watch,
   importing,

@@ -1,4 +1,5 @@
 import { type Account, accountName } from '../../accounts/account.ts';
+import type { BulkRequest } from '../../orders/bulk-request.ts';
 import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
 import { requestOrder, refusalOfAccount as unsupportedBy } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
@@ -25,6 +26,8 @@ export interface OrderInput {
   readonly input: unknown;
   readonly secret?: Secret;
   readonly reason: string | undefined;
+  /** The rows of a file; `input` is empty then. */
+  readonly bulk?: BulkRequest;
 }
 
 /** Slack’s ids of direct messages begin with a D. */
@@ -48,6 +51,7 @@ export async function placeOrder(
   return origin.retryOf === undefined
     ? requestOrder(call.deps.orders, {
         ...content,
+        ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
         task: wish.task,
         requesterId: call.person.id,
         channelId: origin.channelId,

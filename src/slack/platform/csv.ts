@@ -15,3 +15,8 @@ export function csvLine(cells: readonly string[]): string {
   // Some spreadsheets split columns at these, whatever separator the file has.
   return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
+
+/** A whole file of lines. */
+export function csvFile(lines: readonly (readonly string[])[]): string {
+  return BYTE_ORDER_MARK + lines.map(csvLine).join('');
+}

@@ -7,7 +7,9 @@ export const BOT_SCOPES = [
   'chat:write',
   // The slash command and the message shortcut.
   'commands',
-  // The audit log.
+  // What is attached to a form for many names. Optional: without it the rows are pasted.
+  'files:read',
+  // The audit log, and the files of orders of many rows.
   'files:write',
   // A person's direct message, where the bot cannot post in the channel.
   'im:write',

@@ -19,6 +19,8 @@ export interface Upload {
   /** How people see it. */
   readonly filename: string;
   readonly channelId: string;
+  /** The thread that it is shared in. */
+  readonly threadTs?: string;
   /** The text of the message, mrkdwn. */
   readonly comment: string;
 }
@@ -40,6 +42,7 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
     {
       files: [{ id: place.file_id, title: upload.filename }],
       channel_id: upload.channelId,
+      ...(upload.threadTs === undefined ? {} : { thread_ts: upload.threadTs }),
       initial_comment: upload.comment,
     },
     okResponse,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { PortfolioChange } from '../../names/ports.ts';
-import type { Order } from '../../orders/order.ts';
+import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -78,8 +78,73 @@ const SENT: ReadonlySet<HistoryEntry['kind']> = new Set(['requested', 'sending']
 /** Events that are a person's decision about the order. */
 const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set(['approved', 'denied', 'resolved']);
 
-/** An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none. */
-export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<string[]> {
+/** A line of the audit log. */
+export interface OrderLine {
+  readonly cells: string[];
+  /** The item that it is about, where it is about one. */
+  readonly n: number | undefined;
+}
+
+/**
+ * The lines of an event of an order: one, but for an event that concerns several rows of a bulk order, which has one a row.
+ */
+export async function orderLines(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<OrderLine[]> {
+  const items = order.bulk === undefined ? [] : itemsOf(order, entry);
+  if (items.length === 0) {
+    const n = itemDetail.safeParse(entry.detail).data?.n;
+    return [
+      {
+        cells: await orderRow(
+          order,
+          entry,
+          nameOf,
+          order.items.find((item) => item.n === n),
+        ),
+        n,
+      },
+    ];
+  }
+  return Promise.all(
+    items.map(async (item) => ({ cells: await orderRow(order, entry, nameOf, item), n: item.n })),
+  );
+}
+
+const itemDetail = z.object({ n: z.number() });
+const itemsDetail = z.object({
+  names: z.array(z.string()).optional(),
+  lost: z.array(z.string()).optional(),
+  ctids: z.array(z.string()).optional(),
+});
+/** Events that say something of several items at once. */
+const JOINT: ReadonlySet<HistoryEntry['kind']> = new Set(['stopped', 'released', 'resolved', 'invalidated']);
+
+/** What such an event makes of a row, where it does not say it itself. */
+const JOINT_OUTCOMES: Readonly<Partial<Record<HistoryEntry['kind'], string>>> = {
+  stopped: 'FAILED',
+  released: 'UNKNOWN',
+  invalidated: 'UNKNOWN',
+};
+
+function itemsOf({ items }: Order, { kind, detail }: HistoryEntry): readonly OrderItem[] {
+  if (!JOINT.has(kind)) return [];
+  if (kind === 'invalidated')
+    return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
+  const { names = [], lost = [], ctids = [] } = itemsDetail.safeParse(detail).data ?? {};
+  const named = new Set(names);
+  const sent = new Set([...lost, ...ctids]);
+  return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
+}
+
+/**
+ * An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none.
+ * @param item the one that it is about
+ */
+export async function orderRow(
+  order: Order,
+  entry: HistoryEntry,
+  nameOf: NameOf,
+  item?: OrderItem,
+): Promise<string[]> {
   const detail = detailOf.parse(entry.detail);
   const { result } = detail;
   const approvers = order.approvals.filter(({ at }) => at <= entry.at).map(({ userId }) => userId);
@@ -91,15 +156,17 @@ export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf
     order: order.id,
     state: entry.state,
     task: order.task,
-    names: detail.name ?? order.items.map(({ name }) => name).join(' '),
+    names: detail.name ?? namesOf(order, item),
     asked_by: await nameOf(order.requesterId),
     account: `${accountName(order.account)}${order.account.isTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: order.reason ?? '',
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: (DECISIONS.has(entry.kind) ? detail.reason : detail.question) ?? '',
-    ctid: detail.ctid ?? '',
-    sent: SENT.has(entry.kind) ? sentInput(order) : '',
-    outcome: detail.outcome ?? '',
+    ctid: detail.ctid ?? (order.bulk === undefined ? '' : (item?.ctid ?? '')),
+    sent: SENT.has(entry.kind) ? sentInput(order, item) : '',
+    outcome:
+      detail.outcome ??
+      (order.bulk === undefined || item === undefined ? '' : (JOINT_OUTCOMES[entry.kind] ?? '')),
     service_code: result?.code ?? '',
     service_text: result?.text ?? '',
     service_messages: (result?.messages ?? [])
@@ -240,9 +307,17 @@ function cells(row: Row): string[] {
   return AUDIT_COLUMNS.map((column) => row[column] ?? '');
 }
 
-function sentInput(order: Order): string {
+function namesOf({ bulk, items }: Order, item: OrderItem | undefined): string {
+  if (bulk === undefined) return items.map(({ name }) => name).join(' ');
+  return item?.name ?? `${items.length} names`;
+}
+
+function sentInput(order: Order, item: OrderItem | undefined): string {
+  if (order.bulk !== undefined && item === undefined)
+    return JSON.stringify({ plan: order.bulk.hash, rows: order.items.length });
   const { secretField } = taskNamed(order.task);
   const secret = order.hasSecretInput && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  const input = typeof order.input === 'object' && order.input !== null ? order.input : {};
+  const asked = item === undefined ? order.input : inputOfItem(order, item);
+  const input = typeof asked === 'object' && asked !== null ? asked : {};
   return JSON.stringify({ ...input, ...secret });
 }

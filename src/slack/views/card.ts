@@ -33,6 +33,7 @@ import {
   truncate,
 } from './blocks.ts';
 import { budgetFact, exceededFact } from './budget.ts';
+import { bulkBlocks, pauseButtons, pausedText } from './bulk.ts';
 import {
   approvalsNeeded,
   approverName,
@@ -134,11 +135,11 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       ...ruleFacts(extras),
       ...inputsShown(order, title),
     ]),
-    ...(order.items.length > 1 ? itemTable(order, extras.cost) : []),
+    ...rowsShown(order, extras.cost),
     ...(pending ? lines(changedDemand(extras)) : []),
     ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order) : []),
-    ...(order.items.length === 1 ? resultLines(order) : []),
+    ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending ? [context(formatSending(order, extras))] : []),
     ...undoLines(extras),
@@ -183,10 +184,11 @@ function impactOf({ impact }: CardExtras): AnyBlock[] {
 function formatSending(order: Order, { decision }: CardExtras): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+  const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
   const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
   const { context: number } = order.account;
   const live = number !== undefined && !isDemoContext(number);
-  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} at once${over}. What is shown here is all that is sent.`;
+  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${order.bulk === undefined ? 'What is shown here is all that is sent.' : 'The rows of this plan are all that is sent.'}`;
 }
 
 /** What it costs, and where. That it costs nothing is no news. */
@@ -306,6 +308,8 @@ function stateLine(
 }
 
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
+  const paused = pausedText(order);
+  if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
   // What the service refused for load was sent.
@@ -361,6 +365,12 @@ function formatApprovals(
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
   if (needed === 1 && order.approvals.length === 0) return [];
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
+}
+
+/** What an order is about, where its title does not say it all. */
+function rowsShown(order: Order, cost: OrderCost | undefined): AnyBlock[] {
+  if (order.bulk !== undefined) return bulkBlocks(order, order.bulk);
+  return order.items.length > 1 ? itemTable(order, cost) : [];
 }
 
 /** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */
@@ -439,5 +449,10 @@ function cardButtons(order: Order, extras: CardExtras) {
     ];
   }
   if (order.state === 'UNKNOWN') return resolveButtons(order);
-  return [...stopButtons(order), ...retryButtons(order, extras.now), ...undoButtons(order, extras)];
+  return [
+    ...pauseButtons(order),
+    ...stopButtons(order),
+    ...retryButtons(order, extras.now),
+    ...undoButtons(order, extras),
+  ];
 }

@@ -20,12 +20,15 @@ export interface Field {
     | 'person'
     | 'people'
     | 'channel'
+    | 'file'
     | 'secret';
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
   /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): value and what is read. */
   readonly options?: readonly { readonly value: string; readonly text: string }[];
+  /** For `file`: the endings that are taken. */
+  readonly fileTypes?: readonly string[];
   /** For `number`: what Slack takes before it asks the bot. */
   readonly range?: { readonly min: number; readonly max: number };
   /** Changing it asks the bot for another form. */
@@ -144,6 +147,13 @@ function element(field: Field, value: string | readonly string[] | undefined): I
     case 'secret':
       // Never prefilled: a secret that was typed is not shown again.
       return { type: 'plain_text_input', ...shared };
+    case 'file':
+      return {
+        type: 'file_input',
+        action_id: field.name,
+        max_files: 1,
+        ...(field.fileTypes === undefined ? {} : { filetypes: [...field.fileTypes] }),
+      };
     case 'lines':
       return { type: 'plain_text_input', multiline: true, ...shared, ...initial };
     case 'number':

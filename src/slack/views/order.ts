@@ -201,7 +201,8 @@ function formatValue(field: string, value: unknown): string {
 /** Everything that goes out, so that the approver sees what the click does. */
 export function inputFacts(order: Order): (readonly [string, string])[] {
   const input = inputOf(order);
-  const pairs = Object.entries(input)
+  // The rows of a file stand in a table of their own.
+  const pairs = (order.bulk === undefined ? Object.entries(input) : [])
     .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
     // The user's name is the order's name already.
     .filter(([field]) => !(order.task === 'user' && field === 'user'))
@@ -398,7 +399,7 @@ export function stopButtons(order: Order): Button[] {
  * @param now when it is shown; without it, it is not too late
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
-  if (order.state !== 'FAILED' || retryableItems(order).length === 0) return [];
+  if (order.state !== 'FAILED' || order.bulk !== undefined || retryableItems(order).length === 0) return [];
   if (now !== undefined && isRetryOver(order, now)) return [];
   return [
     button({

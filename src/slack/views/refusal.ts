@@ -42,6 +42,8 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   retry_scheduled: 'held back',
   released: 'released',
   stopped: 'stopped',
+  paused: 'paused',
+  resumed: 'resumed',
   answered: 'answered',
   invalidated: 'invalidated',
   hinted: 'given a hint',
@@ -74,6 +76,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   retry:
     'Only the person who asked, or an approver, can retry. Ask one of them, or ask for it yourself with `/domain`.',
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
+  resume: 'Only the person who asked, or an approver, can let this go on. Ask one of them.',
   undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
 };
 
@@ -85,6 +88,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   resolve: 'You cannot settle this. By the policy these can:',
   retry: 'Only the person who asked, or who could approve it, can retry. By the policy these can:',
   stop: 'Only the person who asked, or who could approve it, can stop this. By the policy these can:',
+  resume: 'Only the person who asked, or who could approve it, can let this go on. By the policy these can:',
   undo: 'Only the person who asked, or who could approve it, can undo this. By the policy these can:',
 };
 
@@ -115,6 +119,9 @@ const PLAIN = {
   undo_unknown:
     'What the nameservers were before is not known, so I cannot set them back. `/domain nameservers` sets those that you name.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
+  not_paused: 'It is not paused. Its thread says how it stands.',
+  retry_bulk:
+    'An order made from a file is not retried as a whole. Take the failed rows out of its result file and ask with `/domain bulk`.',
   sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
   outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
   nothing_to_reveal: 'This order has nothing to show. Ask for it again with `/domain`.',

@@ -28,6 +28,8 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   not_reached: 'The service could not be reached, so nothing was sent.',
   owner_left:
     'The person whose account it uses is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, ask again with your own account.',
+  plan_changed:
+    'Its rows are not those that were approved, so nothing more was sent. Ask again with `/domain bulk`.',
   refused: 'The service refused.',
   requester_left:
     'The person who asked is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, somebody else has to ask.',

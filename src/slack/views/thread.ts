@@ -3,6 +3,7 @@ import { accountName } from '../../accounts/account.ts';
 import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
+import { storedPauseReason } from '../../orders/waves.ts';
 import { answerButtons } from './answer.ts';
 import {
   type AnyBlock,
@@ -22,6 +23,7 @@ import {
   section,
   truncateMarkup,
 } from './blocks.ts';
+import { pausedReply, tallyText } from './bulk.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
 import { formatList } from './facts.ts';
 import {
@@ -83,6 +85,12 @@ export function orderReply(
       );
     case 'stopped':
       return stoppedReply(order, event);
+    case 'paused': {
+      const reason = storedPauseReason.safeParse(event.detail['reason']).data;
+      return reason && pausedReply(order, reason, orderTitle(order), approverList(approvers));
+    }
+    case 'resumed':
+      return sentence(`:arrow_forward: ${mention(event.actor)} lets *${title}* go on.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -397,7 +405,9 @@ function outcomeReply(
   const retry = retryButtons(order, now);
   return message(lead, [
     section(lead),
-    ...lines(order.items.flatMap((item) => itemLines(order, item))),
+    ...(order.bulk === undefined
+      ? lines(order.items.flatMap((item) => itemLines(order, item)))
+      : [section(`${tallyText(order)}. What became of each row stands in a file in this thread.`)]),
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
       ...(secret ? [revealButton(order)] : []),
@@ -468,6 +478,8 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   shown: 'seen at the registry',
   delegation_seen: 'looked whether the new nameservers answer',
   stopped: 'stopped: what was not sent is not sent any more',
+  paused: 'paused: nothing more is sent until somebody resumes it',
+  resumed: 'resumed',
   hinted: 'public records show, as a hint:',
   invalidated: 'stopped, because the database was put back or had slept',
   released: 'given back',

@@ -1,5 +1,6 @@
 import type { TargetedEvent } from 'preact';
 import type { InputValue } from '../../src/protocol.ts';
+import { perform } from '../api.ts';
 import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
 import { choicesOf, type Placed } from '../forms.ts';
@@ -27,6 +28,8 @@ export function Control(props: ControlProps) {
     case 'users_select':
     case 'conversations_select':
       return <Select {...props} />;
+    case 'file_input':
+      return <FileField {...props} />;
     default:
       return <TextField {...props} />;
   }
@@ -83,6 +86,28 @@ function TextField(props: ControlProps) {
     default:
       return <input {...own} type="text" />;
   }
+}
+
+/** Uploads what is chosen at once; the form holds its id. */
+function FileField(props: ControlProps) {
+  const surface = useSurface();
+  const { me } = useChat();
+  const { place } = props;
+  const choose = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return surface.change(place, []);
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const content = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+    const { id } = await perform('upload', { user: me.id, name: file.name, content });
+    surface.change(place, [id]);
+  };
+  return (
+    <input
+      {...attributes(props)}
+      class="file-field"
+      type="file"
+      onChange={({ currentTarget }) => void choose(currentTarget.files?.[0])}
+    />
+  );
 }
 
 function Select(props: ControlProps) {

@@ -73,6 +73,38 @@ function finish(core: Core, id: string, title: string | undefined): FileInfo {
   return info;
 }
 
+/** Keeps a file that a person uploads into a form. @returns its id */
+export function addPrivateFile(core: Core, name: string, content: Buffer): string {
+  const id = core.state.id('F');
+  core.state.uploads.set(id, { name, length: content.length, content });
+  finish(core, id, undefined);
+  return id;
+}
+
+/**
+ * A file as payloads show it.
+ *
+ * @throws Error when there is none
+ */
+export function privateFile(core: Core, id: string): JsonObject {
+  const file = core.state.files.get(id);
+  if (!file) throw new Error(`there is no file ${id}`);
+  const address = `${core.origin}/files-pri/${id}/${encodeURIComponent(file.info.name)}`;
+  return { ...file.info, url_private: address, url_private_download: address };
+}
+
+/** The bytes behind a private address, for a token that may read files; undefined for anybody else. */
+export function readPrivateFile(
+  core: Core,
+  id: string,
+  authorization: string | undefined,
+): Buffer | undefined {
+  const mayRead = core.scopes === undefined || core.scopes.includes('files:read');
+  return mayRead && authorization === `Bearer ${core.botToken}`
+    ? core.state.files.get(id)?.content
+    : undefined;
+}
+
 function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
   // Ids of people are refused here: open the direct message first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');

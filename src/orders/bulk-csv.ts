@@ -1,0 +1,227 @@
+import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
+import { Secret } from '../service/secret.ts';
+import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
+import type { InputIssue } from './input-issue.ts';
+import { taskNamed } from './tasks.ts';
+
+/*
+ * A file of rows, each of which asks for one task for one name. What is wrong is told with its line, as a code.
+ */
+
+/** The most rows of one file. */
+export const MAX_ROWS = 2_000;
+/** The longest file that is read. */
+export const MAX_FILE_BYTES = 1_000_000;
+
+/** May be missing: a renewal without a period is for a year. */
+const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
+
+/** What keeps a whole file from being read. */
+export type FileIssue =
+  | { readonly code: 'not_text'; readonly line: number }
+  | { readonly code: 'too_large'; readonly maxBytes: number }
+  | { readonly code: 'empty' }
+  /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
+  | { readonly code: 'not_csv'; readonly line: number }
+  /** The first line looks like a row. */
+  | { readonly code: 'no_header'; readonly line: number }
+  | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
+  | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'repeated_column'; readonly line: number; readonly column: BulkColumn }
+  | { readonly code: 'too_many_rows'; readonly rows: number; readonly max: number };
+
+/** What is wrong with one row. */
+export type RowIssue =
+  | InputIssue
+  | { readonly code: 'too_many_cells' }
+  | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
+  /** The same as on an earlier line, which counts. */
+  | { readonly code: 'repeated'; readonly line: number }
+  /** The same name with something else on another line: neither counts. */
+  | { readonly code: 'contradicts'; readonly line: number };
+
+/** A row that can be carried out as far as the file alone tells. */
+export interface BulkRow {
+  readonly line: number;
+  /** In ASCII. */
+  readonly name: string;
+  /** The task's input for this one name, without secrets. */
+  readonly input: unknown;
+  readonly secret: Secret | undefined;
+}
+
+export interface BadRow {
+  readonly line: number;
+  /** As typed. */
+  readonly name: string;
+  readonly issues: readonly RowIssue[];
+}
+
+export type ReadFile =
+  | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
+  | { readonly ok: false; readonly issues: readonly FileIssue[] };
+
+/** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
+export function decodeFile(
+  bytes: Uint8Array,
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: FileIssue } {
+  if (bytes.length > MAX_FILE_BYTES)
+    return { ok: false, issue: { code: 'too_large', maxBytes: MAX_FILE_BYTES } };
+  const [first, second] = bytes;
+  const label =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  // UTF-16 without its mark is full of NUL.
+  const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
+  const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
+  try {
+    const text = new TextDecoder(label, { fatal: true }).decode(readable);
+    return nul === -1 ? { ok: true, text } : { ok: false, issue: notText(text) };
+  } catch {
+    return { ok: false, issue: notText(readableStart(readable)) };
+  }
+}
+
+function notText(before: string): FileIssue {
+  return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
+}
+
+/** What comes before the first byte that is no UTF-8: that much is replaced there. */
+function readableStart(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  const at = text.indexOf('\ufffd');
+  return at === -1 ? text : text.slice(0, at);
+}
+
+/**
+ * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in
+ * their cell.
+ */
+export function readBulkFile(task: BulkTask, text: string): ReadFile {
+  let records: readonly CsvRecord[];
+  try {
+    // Spreadsheets leave rows of empty cells behind.
+    records = parseCsv(text).filter(({ cells }) => cells.some((cell) => cell !== ''));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error;
+    return refused({ code: 'not_csv', line: typeof lines === 'number' ? lines : 1 });
+  }
+  const [header, ...rows] = records;
+  if (header === undefined) return refused({ code: 'empty' });
+  const columns = header.cells.map(columnOf);
+  const issues = issuesOfHeader(task, header, columns);
+  if (issues.length > 0) return { ok: false, issues };
+  if (rows.length === 0) return refused({ code: 'empty' });
+  if (rows.length > MAX_ROWS) return refused({ code: 'too_many_rows', rows: rows.length, max: MAX_ROWS });
+  const read = rows.map((row) => readRow(task, columns, row));
+  return withoutRepeated(read);
+}
+
+function refused(issue: FileIssue): ReadFile {
+  return { ok: false, issues: [issue] };
+}
+
+/** A heading as the column it means: `Name Servers` is `nameservers`. */
+function columnOf(heading: string): string {
+  return heading.toLowerCase().replace(/[\s_-]+/g, '');
+}
+
+function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {
+  const wanted = BULK_COLUMNS[task];
+  if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
+  const known = columns.filter(isBulkColumn);
+  return [
+    ...columns.flatMap((column, at): FileIssue[] => {
+      if (isBulkColumn(column))
+        return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
+      return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
+    }),
+    ...known
+      .filter((column, at) => known.indexOf(column) !== at)
+      .map((column): FileIssue => ({ code: 'repeated_column', line, column })),
+    ...wanted
+      .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
+      .map((column): FileIssue => ({ code: 'missing_column', line, column })),
+  ];
+}
+
+type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
+interface ReadRow {
+  readonly row: BulkRow | BadRow;
+  /** What the row asks for, to tell rows apart. */
+  readonly said: string;
+}
+
+function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
+  const given: Cells = Object.fromEntries(
+    // An auth code may begin with any character.
+    columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
+  );
+  const name = given.name ?? '';
+  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });
+  if (cells.slice(columns.length).some((cell) => cell !== '')) return badRow([{ code: 'too_many_cells' }]);
+  const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
+  const checked = taskNamed(task).check(inputOf(task, given));
+  if (!checked.ok || 'issue' in auth)
+    return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
+  const { input } = checked;
+  const [ascii = name] = checked.names;
+  return {
+    row: { line, name: ascii, input, secret: auth.secret },
+    said: JSON.stringify([input, given.auth]),
+  };
+}
+
+/** The input of a task as a person would type it for one name. */
+function inputOf(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
+  const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
+  switch (task) {
+    case 'renew':
+      return { names: [name], period: period === undefined || period === '' ? 1 : period };
+    case 'delete':
+      return { name };
+    case 'nameservers':
+      return { name, nameServers };
+    case 'create':
+    case 'transfer':
+      return { name, ownerc, adminc, techc, nameServers };
+  }
+}
+
+/** As long as the form of a transfer takes. */
+const MAX_AUTH = 255;
+
+function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
+  if (text === '') return { issue: { code: 'no_auth_code' } };
+  if (text.length > MAX_AUTH) return { issue: { code: 'auth_code_too_long' } };
+  return /[\p{Cc}\p{Cs}]/u.test(text)
+    ? { issue: { code: 'auth_code_unseen' } }
+    : { secret: new Secret(text) };
+}
+
+/** Of rows for one name that say the same the first counts; where they contradict each other, none. */
+function withoutRepeated(read: readonly ReadRow[]): ReadFile {
+  const byName = new Map<string, ReadRow[]>();
+  for (const each of read)
+    if (!('issues' in each.row)) byName.set(each.row.name, [...(byName.get(each.row.name) ?? []), each]);
+  const rows: BulkRow[] = [];
+  const bad: BadRow[] = [];
+  for (const { row, said } of read) {
+    if ('issues' in row) {
+      bad.push(row);
+      continue;
+    }
+    const same = byName.get(row.name) ?? [];
+    const contrary = same.find((other) => other.said !== said)?.row;
+    const first = same[0]?.row ?? row;
+    if (contrary !== undefined) bad.push(issueOf(row, { code: 'contradicts', line: contrary.line }));
+    else if (first !== row) bad.push(issueOf(row, { code: 'repeated', line: first.line }));
+    else rows.push(row);
+  }
+  return { ok: true, rows, bad };
+}
+
+function issueOf({ line, name }: BulkRow, issue: RowIssue): BadRow {
+  return { line, name, issues: [issue] };
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import type { BulkTask } from './bulk-columns.ts';
+import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
+import { inputOfItem, type Order, type OrderTaskName } from './order.ts';
+import type { PlanFinding } from './waves.ts';
+
+/*
+ * The plan of a file: what of it can be asked for, what cannot and why, and what people should look at first. Pure: what is
+ * known of the names is given.
+ */
+
+/** What is known of a name beside its row. */
+export interface RowFacts {
+  /** An order for the same task and name is open. */
+  readonly openOrderId?: string | undefined;
+  /** A rule of the policy refuses it: the rule's name. */
+  readonly refusedBy?: string | undefined;
+  readonly isWatched: boolean;
+  readonly expiresAt?: Date | undefined;
+  readonly deletedAt?: Date | undefined;
+  /** Somebody decided to let it go. */
+  readonly isLetGo: boolean;
+  /** Undefined where the list does not tell, or the task has no price. */
+  readonly price?: { readonly currency: string; readonly minor: number } | undefined;
+  /** Whether anything lives on it; undefined where the task takes nothing away. */
+  readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
+}
+
+/** Why a row of a file cannot be asked for. */
+export type PlanIssue =
+  | RowIssue
+  | { readonly code: 'open_order'; readonly orderId: string }
+  | { readonly code: 'refused_by_policy'; readonly rule: string }
+  | { readonly code: 'deleted_already'; readonly deletedAt: Date };
+
+export interface LeftOutRow {
+  readonly line: number;
+  readonly name: string;
+  readonly issues: readonly (PlanIssue | RowIssue)[];
+}
+
+export interface BulkPlan {
+  readonly task: BulkTask;
+  /** What is fine, in the sequence of the file. */
+  readonly rows: readonly BulkRow[];
+  /** What is not, by line. */
+  readonly leftOut: readonly LeftOutRow[];
+  readonly findings: readonly PlanFinding[];
+  readonly hash: string;
+}
+
+/** Tasks for names that the team has already. */
+const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
+const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
+const SOON_MS = 30 * 86_400_000;
+/** A value that so small a share of the rows has may be a slip. */
+const RARE_SHARE = 0.1;
+const FAR_FACTOR = 2;
+const FAR_YEARS = 2;
+const FAR_PRICE_FACTOR = 3;
+/** Names that stand with a finding. */
+const SHOWN_NAMES = 10;
+
+/** Checks the rows that were read against what is known. */
+export function planBulk(
+  task: BulkTask,
+  read: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
+  factsOf: (name: string) => RowFacts,
+  now: Date,
+): BulkPlan {
+  const rows: BulkRow[] = [];
+  const leftOut: LeftOutRow[] = [...read.bad];
+  for (const row of read.rows) {
+    const issues = issuesOf(task, factsOf(row.name));
+    if (issues.length === 0) rows.push(row);
+    else leftOut.push({ line: row.line, name: row.name, issues });
+  }
+  return {
+    task,
+    rows,
+    leftOut: leftOut.sort((a, b) => a.line - b.line),
+    findings: findingsOf(task, rows, factsOf, now),
+    hash: planHash(task, rows),
+  };
+}
+
+function issuesOf(task: BulkTask, { openOrderId, refusedBy, deletedAt }: RowFacts): PlanIssue[] {
+  return [
+    ...(openOrderId === undefined ? [] : [{ code: 'open_order', orderId: openOrderId } as const]),
+    ...(refusedBy === undefined ? [] : [{ code: 'refused_by_policy', rule: refusedBy } as const]),
+    ...(deletedAt === undefined || !FOR_OWN_NAMES.has(task)
+      ? []
+      : [{ code: 'deleted_already', deletedAt } as const]),
+  ];
+}
+
+/** What people should look at before they ask, and before they approve. */
+function findingsOf(
+  task: BulkTask,
+  rows: readonly BulkRow[],
+  factsOf: (name: string) => RowFacts,
+  now: Date,
+): PlanFinding[] {
+  const finding = (
+    code: PlanFinding['code'],
+    applies: (row: BulkRow, facts: RowFacts) => boolean,
+  ): PlanFinding[] => {
+    const names = rows.filter((row) => applies(row, factsOf(row.name))).map(({ name }) => name);
+    return names.length === 0 ? [] : [{ code, count: names.length, names: names.slice(0, SHOWN_NAMES) }];
+  };
+  const isFarPeriod = farPeriods(rows);
+  const isFarPrice = farPrices(rows.flatMap(({ name }) => factsOf(name).price ?? []));
+  return [
+    ...finding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
+    ...finding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
+    ...(task === 'renew' ? finding('far_period', ({ input }) => isFarPeriod(input)) : []),
+    ...finding('far_price', (_, { price }) => price !== undefined && isFarPrice(price)),
+    ...(PRICED.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
+    ...(FOR_OWN_NAMES.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
+    ...(task === 'renew' ? finding('let_go', (_, { isLetGo }) => isLetGo) : []),
+    ...(task === 'renew' || task === 'create'
+      ? []
+      : finding(
+          'expires_soon',
+          (_, { expiresAt }) => expiresAt !== undefined && expiresAt.getTime() - now.getTime() < SOON_MS,
+        )),
+  ];
+}
+
+/** Tells whether a period is far from those of the other rows, and hardly any other row has it. */
+function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
+  const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
+  const usual = median(periods);
+  const count = new Map<number, number>();
+  for (const period of periods) count.set(period, (count.get(period) ?? 0) + 1);
+  return (input) => {
+    const period = periodOf(input);
+    if (period === undefined || usual === undefined) return false;
+    const isFar =
+      Math.abs(period - usual) >= FAR_YEARS &&
+      Math.max(period, usual) >= FAR_FACTOR * Math.min(period, usual);
+    return isFar && (count.get(period) ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
+  };
+}
+
+function periodOf(input: unknown): number | undefined {
+  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
+  return typeof period === 'number' ? period : undefined;
+}
+
+/** Tells whether a price is far above the median of its currency. */
+function farPrices(
+  prices: readonly { readonly currency: string; readonly minor: number }[],
+): (price: { readonly currency: string; readonly minor: number }) => boolean {
+  const medians = new Map(
+    [...new Set(prices.map(({ currency }) => currency))].map((currency) => [
+      currency,
+      median(prices.filter((price) => price.currency === currency).map(({ minor }) => minor)),
+    ]),
+  );
+  return ({ currency, minor }) => {
+    const usual = medians.get(currency);
+    return usual !== undefined && minor > FAR_PRICE_FACTOR * usual;
+  };
+}
+
+function median(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
+}
+
+/**
+ * The hash of a plan: SHA-256 over the task and its rows, each with its name and its input. Auth codes are not in it; each is
+ * sealed for its order, row and name alone.
+ */
+export function planHash(
+  task: OrderTaskName,
+  rows: readonly { readonly name: string; readonly input?: unknown }[],
+): string {
+  const hash = createHash('sha256').update(`1 ${task}\n`);
+  for (const { name, input } of rows) hash.update(`${JSON.stringify(name)} ${canonicalInput(input)}\n`);
+  return hash.digest('hex');
+}
+
+/** Inputs never change; the rows of an order are hashed before each of its waves. */
+const canonicalInputs = new WeakMap<object, string>();
+
+function canonicalInput(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return canonical(input ?? null);
+  const known = canonicalInputs.get(input) ?? canonical(input);
+  canonicalInputs.set(input, known);
+  return known;
+}
+
+/** JSON with the members of objects in one sequence: the database keeps them in another than they were written. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+/** What an order of rows asks for as a whole: the periods by name, which its price goes by. */
+export function bulkInput(rows: readonly { readonly name: string; readonly input?: unknown }[]): unknown {
+  const periods = rows.flatMap(({ name, input }) => {
+    const period = periodOf(input);
+    return period === undefined ? [] : [[name, period] as const];
+  });
+  return periods.length === 0 ? {} : { periods: Object.fromEntries(periods) };
+}
+
+/** Whether the rows of an order are those that its hash was made of. */
+export function isAsPlanned(order: Pick<Order, 'task' | 'items' | 'bulk' | 'input'>): boolean {
+  if (order.bulk === undefined) return true;
+  const rows = order.items.map((item) => ({ name: item.name, input: inputOfItem(order, item) }));
+  return (
+    planHash(order.task, rows) === order.bulk.hash &&
+    canonicalInput(order.input) === canonical(bulkInput(rows))
+  );
+}

@@ -1,0 +1,50 @@
+import type { ChangeOutcome, Decision } from './change.ts';
+import { rulesChanged } from './decide.ts';
+import { type Order, type OrderItem, waitingItems } from './order.ts';
+import { nextItems, reasonToPause } from './waves.ts';
+
+/**
+ * What keeps an order from going out, or its next wave: it is paused or has to be, its rows are not those that were approved,
+ * or the zone no longer allows them. Undefined when nothing does.
+ * @param workerId the worker that has the order; left out before it is claimed
+ */
+export function beforeWave(order: Order, workerId?: string): Decision | undefined {
+  if (order.bulk?.pause !== undefined) return { refusal: { code: 'not_due' } };
+  const reason = waitingItems(order).length === 0 ? undefined : reasonToPause(order);
+  if (reason !== undefined)
+    return { event: { type: 'paused', reason, ...(workerId === undefined ? {} : { workerId }) } };
+  const changed = rulesChanged(order, nextItems(order));
+  return changed === undefined ? undefined : { event: { type: 'stopped', summary: changed } };
+}
+
+/** What the waves of a claimed order go out with. */
+export interface WaveSender {
+  readonly workerId: string;
+  /** The order as its worker's last change left it. */
+  readonly order: () => Order;
+  /** The items of the wave that is next and that may be sent at this moment. */
+  readonly dueIn: (order: Order) => readonly OrderItem[];
+  /** Sends items side by side. */
+  readonly send: (items: readonly OrderItem[]) => Promise<void>;
+  readonly change: (decide: (order: Order) => Decision) => Promise<ChangeOutcome>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends one wave after the other, each after a look at what came of those before. Ends when nothing is left, when a person is
+ * needed, or when what is left has to wait.
+ */
+export async function sendWaves({ workerId, order, dueIn, send, change, signal }: WaveSender): Promise<void> {
+  while (!signal.aborted) {
+    if (beforeWave(order(), workerId) !== undefined) {
+      await change((current) => beforeWave(current, workerId) ?? { refusal: { code: 'not_due' } });
+      return;
+    }
+    const due = dueIn(order());
+    if (due.length === 0) return;
+    const { version } = order();
+    await send(due);
+    // Nothing could be sent, such as for a person of whom Slack does not tell: left for another claim.
+    if (order().version === version) return;
+  }
+}

@@ -1,0 +1,142 @@
+import type { Log } from '../log.ts';
+import type { Order } from '../orders/order.ts';
+import type { HistoryEntry, MessageRef, MessageStore, OrderStore } from '../orders/ports.ts';
+import { createNamer } from './actor-names.ts';
+import type { SlackDirectory } from './directory.ts';
+import { csvFile } from './platform/csv.ts';
+import { uploadText } from './platform/upload.ts';
+import { isTransient, okResponse, postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { AUDIT_COLUMNS, orderLines } from './views/audit.ts';
+import { count, type Message, textMessage } from './views/blocks.ts';
+import { planCells, progressMessage } from './views/bulk.ts';
+import { formatSlackError } from './views/slack-error.ts';
+
+/*
+ * What the thread of a bulk order has besides replies: one message that shows how far it is, and the files of its plan and
+ * its result.
+ */
+
+/** Where the thread of an order is. */
+export interface Thread {
+  readonly channelId: string;
+  readonly threadTs: string;
+}
+
+export interface BulkMessageDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly orders: Pick<OrderStore, 'history'>;
+  readonly messages: Pick<MessageStore, 'recordMessage'>;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly thread: Thread;
+}
+
+type Known = ReadonlyMap<string, MessageRef>;
+
+const PROGRESS = 'progress';
+
+/** Posts into the thread. Its metadata would call it a reply that says how the order stands. */
+async function post({ web, thread }: BulkMessageDeps, { text, blocks }: Message) {
+  const { channel, ts } = await web.call(
+    'chat.postMessage',
+    { channel: thread.channelId, thread_ts: thread.threadTs, text, blocks },
+    postedResponse,
+  );
+  return { channelId: channel, ts };
+}
+
+/** Brings the message that shows how far an order is up to date; posts it when the order has begun. */
+export async function updateProgress(
+  deps: BulkMessageDeps,
+  order: Order,
+  history: readonly HistoryEntry[],
+  known: Known,
+): Promise<void> {
+  const since = history.find(({ kind }) => kind === 'claimed')?.at;
+  if (order.bulk === undefined || since === undefined) return;
+  const message = progressMessage(order, since, deps.now());
+  const standing = known.get(PROGRESS);
+  if (standing === undefined) {
+    const at = await post(deps, message);
+    await deps.messages.recordMessage(order.id, { purpose: PROGRESS, ...at });
+    return;
+  }
+  try {
+    const { text, blocks } = message;
+    await deps.web.call(
+      'chat.update',
+      { channel: standing.channelId, ts: standing.ts, text, blocks },
+      okResponse,
+    );
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
+    // Somebody has deleted it, or it cannot be changed any more: the card says how it stands.
+    deps.log.warn({ err: error, orderId: order.id }, 'updating the progress of an order');
+  }
+}
+
+/** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
+export async function shareFiles(
+  deps: BulkMessageDeps,
+  order: Order,
+  history: readonly HistoryEntry[],
+  known: Known,
+): Promise<void> {
+  if (order.bulk === undefined) return;
+  if (!known.has('file:plan')) {
+    await share(deps, order, 'file:plan', {
+      text: csvFile(planCells(order)),
+      filename: `domain-steward-plan-${order.id}.csv`,
+      comment: `The plan: ${count(order.items.length, 'row')}.`,
+    });
+  }
+  const last = history.findLast(({ kind }) => kind === 'finished');
+  const purpose = `file:${last?.version}`;
+  // An end that is not known any more by now has a newer file.
+  if (last === undefined || known.has(purpose)) return;
+  await share(deps, order, purpose, {
+    text: await resultCsv(deps, order),
+    filename: `domain-steward-result-${order.id}.csv`,
+    comment: `The result: ${count(order.items.length, 'row')}, as they stand in the audit log.`,
+  });
+}
+
+async function share(
+  deps: BulkMessageDeps,
+  order: Order,
+  purpose: string,
+  file: { readonly text: string; readonly filename: string; readonly comment: string },
+): Promise<void> {
+  const { channelId, threadTs } = deps.thread;
+  try {
+    await uploadText(deps.web, { ...file, channelId, threadTs });
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
+    deps.log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
+    const { said, todo } = formatSlackError(error);
+    await post(deps, textMessage(`I cannot share a file here. ${said} ${todo}`));
+  }
+  await deps.messages.recordMessage(order.id, { purpose, channelId, ts: purpose });
+}
+
+/** What public records show of a row is not what became of it. */
+const BESIDE_THE_POINT: ReadonlySet<HistoryEntry['kind']> = new Set(['hinted', 'shown']);
+
+/**
+ * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the
+ * columns of the audit log.
+ */
+async function resultCsv(
+  { orders, directory }: Pick<BulkMessageDeps, 'orders' | 'directory'>,
+  order: Order,
+): Promise<string> {
+  const nameOf = createNamer(directory);
+  const lastOf = new Map<number, readonly string[]>();
+  for (const entry of await orders.history(order.id)) {
+    if (BESIDE_THE_POINT.has(entry.kind)) continue;
+    for (const { n, cells } of await orderLines(order, entry, nameOf))
+      if (n !== undefined) lastOf.set(n, cells);
+  }
+  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastOf.get(n) ?? [])]);
+}

@@ -1,0 +1,289 @@
+import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
+import type { OrderCost } from '../../money/prices.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
+import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
+import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
+import { type BulkRow, decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
+import { cancelOrder } from '../../orders/decide.ts';
+import { refusedNames } from '../../orders/demand.ts';
+import { resumeOrder } from '../../orders/resume.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { RuleReference } from '../../policy/policy.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  reasonOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { nearest } from '../parse.ts';
+import { csvFile } from '../platform/csv.ts';
+import { SlackApiError } from '../platform/web.ts';
+import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
+import { ruleNames } from '../views/decision.ts';
+import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
+import { orderTitle } from '../views/order.ts';
+import { refusalText } from '../views/refusal.ts';
+import { openForm, outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
+import { sendFile } from './send-file.ts';
+
+/*
+ * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
+ */
+
+const FILE: Field = {
+  name: 'file',
+  label: 'CSV file',
+  kind: 'file',
+  optional: true,
+  fileTypes: ['csv', 'txt', 'tsv'],
+  hint: `A header and a row a name, at most ${MAX_ROWS} rows.`,
+};
+
+const form: Form = {
+  name: 'bulk',
+  title: 'Many names at once',
+  submit: 'Check',
+  fields: [
+    {
+      name: 'task',
+      label: 'Task',
+      kind: 'choice',
+      options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
+    },
+    FILE,
+    {
+      name: 'rows',
+      label: 'Or the rows as text',
+      kind: 'lines',
+      optional: true,
+      placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
+      hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+    },
+    { name: 'reason', label: 'Reason', kind: 'text', optional: true, hint: 'Shown to the approvers.' },
+  ],
+};
+
+const bulkForm: FormFeature = {
+  form,
+  needs: 'linked',
+  render: (_call, origin, values) => ({
+    form,
+    origin,
+    values,
+    intro: [
+      context(
+        'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
+      ),
+    ],
+  }),
+
+  async submit(call): Promise<Submitted> {
+    const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
+    if (task === undefined) return { kind: 'errors', errors: { task: 'Choose a task.' } };
+    const given = await textOfRows(call);
+    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const { text, field } = given;
+    const refusal = await refusalOfAccount(call, task);
+    if (refusal !== undefined) return { kind: 'done', say: refusal };
+    const read = readBulkFile(task, text);
+    if (!read.ok) return { kind: 'errors', errors: { [field]: fileIssues(read.issues, task, nearest) } };
+    const facts = await factsOf(call, task, read.rows);
+    const plan = planBulk(task, read, (name) => facts.get(name) ?? UNKNOWN_NAME, call.deps.now());
+    return { kind: 'done', say: await planned(call, plan) };
+  },
+};
+
+/** What was attached or pasted, and at which field what is wrong with it is said. */
+async function textOfRows(
+  call: SubmissionCall,
+): Promise<
+  { readonly text: string; readonly field: string } | { readonly errors: Readonly<Record<string, string>> }
+> {
+  const { deps, values } = call;
+  const pasted = textOf(values, 'rows');
+  const address = [values['file'] ?? []].flat().find((each) => each !== '');
+  if (address !== undefined && pasted !== undefined)
+    return { errors: { rows: 'Give the rows as a file or as text, not both.' } };
+  if (address === undefined)
+    return pasted === undefined
+      ? { errors: { rows: 'Attach a CSV file, or paste its rows here.' } }
+      : { text: pasted, field: 'rows' };
+  try {
+    const decoded = decodeFile(await deps.readFile(address));
+    return decoded.ok
+      ? { text: decoded.text, field: 'file' }
+      : { errors: { file: fileIssues([decoded.issue], 'renew', nearest) } };
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    if (error.code === 'too_large')
+      return {
+        errors: { file: fileIssues([{ code: 'too_large', maxBytes: MAX_FILE_BYTES }], 'renew', nearest) },
+      };
+    return {
+      errors: {
+        file:
+          error.code === 'missing_scope'
+            ? 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the rows instead.'
+            : 'I cannot read the file at this moment. Try again in a minute, or paste the rows instead.',
+      },
+    };
+  }
+}
+
+/** Where Slack refuses a form with a place for files, the same without it. */
+async function openBulk(call: CommandCall, values: FormValues): Promise<void> {
+  const origin = { channelId: call.channelId };
+  try {
+    await openForm(call, bulkForm, origin, values);
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused) throw error;
+    const fields = form.fields.filter((field) => field !== FILE);
+    const shown = await bulkForm.render(call, origin, values);
+    await call.open(formView({ ...shown, form: { ...form, fields } }));
+  }
+}
+
+const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
+
+/** What is known of the names of a file, read in a few questions however many they are. */
+async function factsOf(
+  { deps, person }: Interaction,
+  task: BulkTask,
+  rows: readonly BulkRow[],
+): Promise<ReadonlyMap<string, RowFacts>> {
+  const names = rows.map(({ name }) => name);
+  const order = { task, names, requesterId: person.id, input: bulkInput(rows) };
+  const [open, watched, inUse, cost, refused] = await Promise.all([
+    deps.orders.store.openOrders(task, names),
+    deps.expiry.findMany(names),
+    impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
+    costOfRows(deps, task, rows),
+    refusedNames(deps.orders, order),
+  ]);
+  const known = new Map(watched.map((domain) => [domain.name, domain]));
+  const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
+  return new Map(
+    names.map((name) => {
+      const domain = known.get(name);
+      return [
+        name,
+        {
+          openOrderId: open.get(name),
+          refusedBy: rulesText(refused.get(name)),
+          isWatched: domain !== undefined,
+          expiresAt: domain?.expiry?.at,
+          deletedAt: domain?.deletedAt,
+          isLetGo: domain?.lapse?.confirmed !== undefined,
+          price: quotes.get(name),
+          isInUse: inUse && (inUse.get(name) ?? 'unknown'),
+        },
+      ];
+    }),
+  );
+}
+
+function rulesText(rules: readonly RuleReference[] | undefined): string | undefined {
+  return rules && ruleNames(rules);
+}
+
+async function costOfRows(
+  deps: Interaction['deps'],
+  task: BulkTask,
+  rows: readonly BulkRow[],
+): Promise<OrderCost | undefined> {
+  const order = { task, names: rows.map(({ name }) => name), input: bulkInput(rows) };
+  return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
+}
+
+/** Keeps what is fine as a draft, hands over what is not, and says both. */
+async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
+  const { deps } = call;
+  if (plan.leftOut.length > 0) {
+    await sendFile(call, {
+      text: csvFile(leftOutCells(plan.leftOut)),
+      filename: 'domain-steward-not-asked-for.csv',
+      what: 'The rows that are not asked for',
+    });
+  }
+  const cost = await costOfRows(deps, plan.task, plan.rows);
+  if (plan.rows.length === 0) return planMessage(plan, undefined, cost);
+  const outcome = await placeOrder(call, call.origin, {
+    task: plan.task,
+    input: {},
+    bulk: { rows: plan.rows, findings: plan.findings, leftOut: plan.leftOut.length },
+    reason: reasonOf(call.values),
+  });
+  if (outcome.kind !== 'accepted' || outcome.order.state !== 'DRAFT') {
+    return (
+      (await outcomeMessage(call, outcome)) ??
+      textMessage('This was asked for already. Its card says how it stands.')
+    );
+  }
+  return planMessage(plan, outcome.order, cost);
+}
+
+async function runBulk(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words.map((each) => each.toLowerCase());
+  const task = BULK_TASKS.find((each) => each === word);
+  if (more.length > 0 || (word !== undefined && task === undefined)) {
+    const meant = nearest(word ?? '', BULK_TASKS);
+    const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
+    return call.respond(
+      textMessage(
+        `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
+      ),
+    );
+  }
+  await openBulk(call, {
+    ...(task === undefined ? {} : { task }),
+    ...(call.reason === undefined ? {} : { reason: call.reason }),
+  });
+}
+
+async function drop(call: ActionCall): Promise<void> {
+  const outcome = await cancelOrder(call.deps.orders, call.value, call.person.id);
+  await call.respond(
+    textMessage(
+      outcome.ok
+        ? 'Dropped. Nothing was asked for.'
+        : refusalText(
+            outcome.refusal.code === 'no_such_order' ? { code: 'draft_forgotten' } : outcome.refusal,
+          ),
+    ),
+    { replace: outcome.ok },
+  );
+}
+
+async function resume(call: ActionCall): Promise<void> {
+  const outcome = await resumeOrder(call.deps.orders, call.value, call.person.id);
+  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
+  await call.respondIfLate(
+    textMessage(`It goes on: *${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}.`),
+  );
+}
+
+export const bulk: Feature = {
+  commands: [
+    {
+      name: 'bulk',
+      usage: 'bulk [TASK]',
+      summary: 'Ask for one task for up to 2,000 names, from a CSV',
+      example: '/domain bulk renew',
+      needs: 'linked',
+      run: runBulk,
+    },
+  ],
+  forms: [bulkForm],
+  actions: [
+    { id: 'bulk_drop', needs: 'member', run: drop },
+    { id: 'order_resume', needs: 'member', run: resume },
+  ],
+};

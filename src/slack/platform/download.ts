@@ -1,0 +1,58 @@
+import { Agent } from 'undici';
+import { exchange, HttpExchangeError } from '../../http/exchange.ts';
+import type { Secret } from '../../service/secret.ts';
+import { SlackApiError } from './web.ts';
+
+/** Reads a file that a person gave. @throws {SlackApiError} when it cannot be read */
+export type ReadFile = (address: string) => Promise<Uint8Array>;
+
+/** Where Slack keeps files, in its commercial and in its government cloud. */
+const FILE_HOSTS: ReadonlySet<string> = new Set(['files.slack.com', 'files.slack-gov.com']);
+const DOWNLOAD_MS = 20_000;
+
+const agent = new Agent();
+
+/**
+ * Whether the bot's token may go along to an address. Signed or not, a delivery cannot have the bot show it to somebody
+ * else.
+ */
+export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
+  if (!URL.canParse(address)) return false;
+  const { origin, protocol, host, username, password } = new URL(address);
+  if (username !== '' || password !== '') return false;
+  if (apiUrl !== undefined && origin === new URL(apiUrl).origin) return true;
+  return protocol === 'https:' && FILE_HOSTS.has(host);
+}
+
+/**
+ * Reads files by their private address, with the bot's token. https://docs.slack.dev/reference/objects/file-object
+ *
+ * @param maxBytes of one file; a longer one is `too_large`
+ */
+export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
+  return async (address) => {
+    if (!isFileAddress(address, apiUrl))
+      throw new SlackApiError('refused', 'file download', { code: 'not_a_file_address' });
+    const { origin, pathname, search } = new URL(address);
+    const { status, body } = await exchange(
+      agent,
+      {
+        origin,
+        path: `${pathname}${search}`,
+        method: 'GET',
+        headers: ['authorization', `Bearer ${token.reveal()}`],
+      },
+      { timeoutMs: DOWNLOAD_MS, maxBytes },
+    ).catch((cause: unknown) => {
+      if (cause instanceof HttpExchangeError && cause.failure === 'too_large')
+        throw new SlackApiError('refused', 'file download', { code: 'too_large', cause });
+      throw new SlackApiError('unreachable', 'file download', { cause });
+    });
+    // Whoever may not read it is led to a page, where nothing is followed.
+    if (status === 200) return body;
+    const isForbidden = status >= 300 && status < 500 && status !== 429;
+    throw isForbidden
+      ? new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' })
+      : new SlackApiError('unreachable', 'file download', { code: `http_${status}` });
+  };
+}

@@ -1,0 +1,364 @@
+import type { OrderCost } from '../../money/prices.ts';
+import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
+import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
+import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
+import { inputIssue } from '../../orders/input-issue.ts';
+import { type ItemState, inputOfItem, type Order, waitingItems } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { Bulk, PauseReason, PlanFinding } from '../../orders/waves.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  facts,
+  lines,
+  type Message,
+  mention,
+  message,
+  section,
+  table,
+  utcMinute,
+} from './blocks.ts';
+import { requirementLines } from './decision.ts';
+import { issueText } from './input-issue.ts';
+import { costFact } from './price.ts';
+
+/*
+ * Orders of many rows: what is wrong with a file, the plan, and how such an order stands.
+ */
+
+/** Finds what a mistyped word most likely meant. */
+type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
+
+/** What is wrong with a whole file, as a sentence. Plain text. */
+function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
+  const columns = BULK_COLUMNS[task].join(', ');
+  switch (issue.code) {
+    case 'not_text':
+      return `Line ${issue.line} has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.`;
+    case 'too_large':
+      return `A file may have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Send it in parts.`;
+    case 'empty':
+      return `There is no row. Give a header (${columns}) and a row a name.`;
+    case 'not_csv':
+      return `Line ${issue.line}: this is no CSV from here on. Look for a quotation mark that is not closed.`;
+    case 'no_header':
+      return `Line ${issue.line} looks like a row. Put a header above it: ${columns}.`;
+    case 'unknown_column': {
+      const known = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
+      const hint = known === undefined ? `The columns are ${columns}.` : `Did you mean “${known}”?`;
+      return `Line ${issue.line}: there is no column “${issue.column}”. ${hint}`;
+    }
+    case 'column_of_other_task':
+      return `Line ${issue.line}: the column “${issue.column}” means nothing to this task. Take it out, or choose another task.`;
+    case 'missing_column':
+      return `Line ${issue.line}: the column “${issue.column}” is missing. The columns are ${columns}.`;
+    case 'repeated_column':
+      return `Line ${issue.line}: the column “${issue.column}” stands there twice.`;
+    case 'too_many_rows':
+      return `The file has ${count(issue.rows, 'row')}; one order takes at most ${issue.max}. Send it in parts.`;
+  }
+}
+
+/** Why a row is not asked for, as a sentence. Plain text. */
+function rowIssueText(issue: PlanIssue | RowIssue): string {
+  switch (issue.code) {
+    case 'too_many_cells':
+      return 'The row has more cells than the header. Part several nameservers by blanks.';
+    case 'no_auth_code':
+      return 'Give the auth code: the losing registrar has it.';
+    case 'auth_code_too_long':
+      return 'The auth code is too long.';
+    case 'auth_code_unseen':
+      return 'The auth code contains a character that cannot be seen.';
+    case 'repeated':
+      return `The same as line ${issue.line}, which is asked for once.`;
+    case 'contradicts':
+      return `Line ${issue.line} says something else of the same name, so neither is asked for.`;
+    case 'open_order':
+      return `Order ${issue.orderId} for this name is open. See it with /domain order ${issue.orderId}.`;
+    case 'refused_by_policy':
+      return `The policy refuses it: ${issue.rule}.`;
+    case 'deleted_already':
+      return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if it is still wanted.`;
+    default: {
+      const known = inputIssue.safeParse(issue);
+      const field =
+        known.success && !['name', 'names'].includes(known.data.field) ? `${known.data.field}: ` : '';
+      return known.success ? `${field}${issueText(known.data)}` : issue.code;
+    }
+  }
+}
+
+const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
+  already_deleted: 'deleted already',
+  expires_soon: 'expiring within 30 days',
+  far_period: 'with a period far from the others',
+  far_price: 'with a price far above the others',
+  let_go: 'that somebody decided to let lapse',
+  lives_on_it: 'on which mail or a website lives',
+  not_watched: 'not on the watch list',
+  price_unknown: 'whose price is not known',
+  unseen: 'of which I do not know whether anything lives on them',
+};
+
+/** `• *3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
+function findingLine({ code: what, count: found, names }: PlanFinding): string {
+  const shown = names.slice(0, SHOWN_NAMES).map((name) => escapeText(displayName(name)));
+  const more = found > shown.length ? ` and ${found - shown.length} more` : '';
+  return `• *${count(found, 'name')}* ${FINDINGS[what]}: ${shown.join(', ')}${more}`;
+}
+
+const SHOWN_NAMES = 5;
+
+/** What stands under a plan's heading, for who asks and for who approves. */
+function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): AnyBlock[] {
+  return findings.length === 0 ? [] : lines(['*Look at these first*', ...findings.map(findingLine)]);
+}
+
+/** What the person who gave a file hears: what can be asked for, what not, and the buttons. */
+export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
+  const { words } = taskNamed(plan.task);
+  const total = plan.rows.length + plan.leftOut.length;
+  const lead = `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
+  const left =
+    plan.leftOut.length === 0
+      ? []
+      : [
+          section(
+            `*${count(plan.leftOut.length, 'row')} ${plan.leftOut.length === 1 ? 'is' : 'are'} not asked for.* ${leftOutFile(plan.leftOut)}`,
+          ),
+          ...lines(plan.leftOut.slice(0, SHOWN_ROWS).map(leftOutLine)),
+        ];
+  return message(lead, [
+    section(`*${escapeText(lead)}* Nothing was asked for yet.`),
+    ...(order === undefined
+      ? []
+      : [
+          ...facts([
+            ...(cost === undefined ? [] : [['Price', costFact(cost, undefined)] as const]),
+            ['Who decides', whoDecides(order)],
+          ]),
+          ...findingBlocks(plan),
+        ]),
+    ...left,
+    ...(order === undefined
+      ? []
+      : [
+          ...actions(`plan_${order.id}`, [
+            button({
+              actionId: 'order_confirm',
+              text: `Ask for ${count(plan.rows.length, 'name')}`,
+              value: order.id,
+              style: 'primary',
+            }),
+            button({ actionId: 'bulk_drop', text: 'Drop it', value: order.id }),
+          ]),
+          context(`Plan ${code(plan.hash)}. It is forgotten after 15 minutes.`),
+        ]),
+  ]);
+}
+
+function whoDecides({ demand }: Order): string {
+  return demand === undefined || demand.outcome === 'free'
+    ? 'Nobody has to approve it.'
+    : requirementLines(demand, []).join('\n');
+}
+
+const SHOWN_ROWS = 10;
+
+function leftOutFile(rows: readonly LeftOutRow[]): string {
+  return rows.length > SHOWN_ROWS
+    ? `The first ${SHOWN_ROWS} stand here; all of them are in a file in our direct message.`
+    : 'They are in a file in our direct message, too.';
+}
+
+function leftOutLine({ line, name, issues }: LeftOutRow): string {
+  const said = issues.map((issue) => escapeText(rowIssueText(issue))).join(' ');
+  return `• Line ${line}${name === '' ? '' : ` (${escapeText(name.slice(0, 80))})`}: ${said}`;
+}
+
+/** The rows that are not asked for, as cells of a file with its header. */
+export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
+  const cells = rows.map(({ line, name, issues }) => [
+    String(line),
+    name.slice(0, 300),
+    issues.map(rowIssueText).join(' '),
+  ]);
+  return [['line', 'name', 'problem'], ...cells];
+}
+
+/** Every row of an order as cells of a file, for who approves. An auth code is only said to be there. */
+export function planCells(order: Order): string[][] {
+  const fields = ['period', 'ownerc', 'adminc', 'techc', 'nameServers'] as const;
+  const rows = order.items.map((item) => {
+    const input = inputOfItem(order, item);
+    const given: Readonly<Record<string, unknown>> =
+      typeof input === 'object' && input !== null ? { ...input } : {};
+    return [
+      String(item.n),
+      item.name,
+      ...fields.map((field) => [given[field] ?? ''].flat().map(String).join(' ')),
+      taskNamed(order.task).secretField === undefined ? '' : '[secret]',
+    ];
+  });
+  const header = ['row', 'name', ...fields.map((field) => field.toLowerCase()), 'auth'];
+  return [header, ...rows];
+}
+
+/** What is wrong with a whole file, as errors at a field. */
+export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
+  return ['Nothing was asked for yet.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join(
+    '\n',
+  );
+}
+
+/** How many rows ended how. */
+function tally({ items }: Pick<Order, 'items'>): Readonly<Record<ItemState, number>> {
+  const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
+  for (const { state } of items) found[state] += 1;
+  return found;
+}
+
+/** `1,850 done · 3 failed · 2 not known · 145 waiting`; what is zero is left out. */
+export function tallyText(order: Order): string {
+  const { WAITING: waiting, SENT: sent, SUCCEEDED: done, FAILED: failed, UNKNOWN: unknown } = tally(order);
+  const accepted = taskNamed(order.task).acceptedOnly ? 'accepted' : 'done';
+  return [
+    [done, accepted],
+    [failed, 'failed'],
+    [unknown, 'not known'],
+    [sent, 'under way'],
+    [waiting, 'waiting'],
+  ]
+    .filter(([found]) => found !== 0)
+    .map(([found, what]) => `${found} ${what}`)
+    .join(' · ');
+}
+
+/** Rows that a card shows. */
+const CARD_ROWS = 20;
+
+/** The rows of an order on its card: a few of them, the counts, and the hash of the plan. */
+export function bulkBlocks(order: Order, bulk: Bulk): AnyBlock[] {
+  const isPending = order.state === 'PENDING';
+  const rows = order.items.slice(0, CARD_ROWS).map((item) => {
+    const input = inputOfItem(order, item);
+    return [displayName(item.name), rowText(input), ...(isPending ? [] : [item.state.toLowerCase()])];
+  });
+  return [
+    section(
+      [
+        `*Plan* ${code(bulk.hash)}`,
+        `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. All of them stand in a file in the thread.`,
+        ...(isPending ? [] : [tallyText(order)]),
+      ].join('\n'),
+    ),
+    table({
+      caption: order.items.length > CARD_ROWS ? `The first ${CARD_ROWS} rows` : 'Rows',
+      columns: ['Name', 'Asks for', ...(isPending ? [] : ['State'])],
+      rows,
+    }),
+    ...(isPending ? findingBlocks(bulk) : []),
+  ];
+}
+
+/** What a row asks for beside its name. */
+function rowText(input: unknown): string {
+  const given = typeof input === 'object' && input !== null ? Object.entries(input) : [];
+  const parts = given
+    .filter(([field, value]) => field !== 'name' && field !== 'names' && value !== undefined)
+    .map(([field, value]) =>
+      field === 'period'
+        ? count(Number(value), 'year')
+        : field === 'nameServers'
+          ? [value].flat().join(' ')
+          : `${field} ${value}`,
+    );
+  return parts.length === 0 ? '–' : parts.join(', ');
+}
+
+/** Why an order is paused. Mrkdwn. */
+function pauseText(reason: PauseReason): string {
+  const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
+  return reason.code === 'refusals'
+    ? `the service refused three names in a row: ${names}`
+    : `the outcome of ${count(reason.names.length, 'name')} among ${reason.rows} is not known: ${names}`;
+}
+
+/** Buttons of a paused order. */
+export function pauseButtons(order: Order) {
+  return order.state !== 'APPROVED' || order.bulk?.pause === undefined
+    ? []
+    : [
+        button({
+          actionId: 'order_resume',
+          text: 'Go on',
+          value: order.id,
+          style: 'primary',
+          label: `Go on with ${count(waitingItems(order).length, 'name')}`,
+        }),
+      ];
+}
+
+/** Said in the thread when an order is paused. @param approvers mentions of them */
+export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
+  const lead = `:pause_button: ${mention(order.requesterId)}, ${approvers}: *${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
+  return message(lead, [
+    section(lead),
+    section(
+      `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*. Look at the domain service first.`,
+    ),
+    ...actions(`paused_${order.id}`, [
+      ...pauseButtons(order),
+      ...(order.state === 'APPROVED' && order.bulk?.pause !== undefined
+        ? [button({ actionId: 'order_stop', text: 'Stop', value: order.id, style: 'danger' })]
+        : []),
+    ]),
+  ]);
+}
+
+/** Where the rows stand, on the state line of a card. */
+export function pausedText(order: Order): string | undefined {
+  return order.state === 'APPROVED' && order.bulk?.pause !== undefined
+    ? 'Paused, nothing more is sent until somebody goes on'
+    : undefined;
+}
+
+const BAR_LENGTH = 20;
+
+/**
+ * How far an order is: a bar, the counts, the time that is left.
+ * @param since when the first of its rows went out
+ */
+export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
+  const found = tally(order);
+  const total = order.items.length;
+  const ended = total - found.WAITING - found.SENT;
+  const filled = Math.floor((ended / total) * BAR_LENGTH);
+  const bar = `${'▓'.repeat(filled)}${'░'.repeat(BAR_LENGTH - filled)}`;
+  const head = `${bar} ${Math.floor((ended / total) * 100)} %`;
+  const left = timeLeft(order, ended, since, now);
+  return message(`${head}: ${tallyText(order)}`, [
+    section(`${code(head)}\n${tallyText(order)}${left === '' ? '' : `\n${left}`}`),
+  ]);
+}
+
+function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
+  const left = waitingItems(order).length;
+  if (order.state !== 'EXECUTING') {
+    if (left > 0) return order.bulk?.pause === undefined ? 'It goes on in a moment.' : 'Paused.';
+    return 'Ended.';
+  }
+  if (since === undefined || ended === 0) return '';
+  const seconds = Math.round((((now.getTime() - since.getTime()) / ended) * left) / 1_000);
+  if (seconds < 60) return 'Less than a minute left.';
+  return seconds < 5_400
+    ? `About ${count(Math.round(seconds / 60), 'minute')} left.`
+    : `About ${count(Math.round(seconds / 3_600), 'hour')} left.`;
+}

@@ -1,0 +1,180 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { CrashSite, seeded } from '../support/crash.ts';
+import { buttonsOf, DOMAINS, openForm, textOf, until } from '../support/demo.ts';
+import { orderAfter, type SeenOrder } from '../support/orders.ts';
+
+/*
+ * An order of many rows whose bot is killed (SIGKILL) in every wave. Another one goes on: no row goes out twice, none is
+ * lost, and the file of the result says of each row what the audit log says. BULK_ROWS=2000 for the largest order.
+ */
+
+const ROWS = Number(process.env['BULK_ROWS'] ?? 60);
+const WAVE = 20;
+const MAX_WAIT_MS = 120_000 + ROWS * 1_500;
+/** Of the rows of the file, for each kind of mistake. */
+const MISTAKES = 0.05;
+
+let site: CrashSite;
+let db: pg.Pool;
+beforeAll(async () => {
+  site = await CrashSite.open();
+  db = new pg.Pool({ connectionString: site.s.databaseUrl, max: 1 });
+  db.on('error', () => undefined);
+}, 120_000);
+afterAll(async () => {
+  await db.end();
+  await site.close();
+});
+
+const itemRows = z.array(z.object({ n: z.number(), name: z.string(), state: z.string(), ctid: z.string() }));
+
+async function itemsOf(orderId: string) {
+  const { rows } = await db.query(
+    'SELECT n, name, state, client_tid AS ctid FROM order_items WHERE order_id = $1 ORDER BY n',
+    [orderId],
+  );
+  return itemRows.parse(rows);
+}
+
+/** Good rows, with rows between them that have every kind of mistake. */
+function fileOf(good: readonly string[]): string {
+  const each = Math.max(1, Math.floor(good.length * MISTAKES));
+  const bad = Array.from({ length: each }, (_, index) => [
+    `nodot${index},1`,
+    `bad_${index}.rest,1`,
+    `long-${index}.rest,99`,
+    `word-${index}.rest,two`,
+    `cells-${index}.rest,1,2,3`,
+    `,1`,
+    `contra-${index}.rest,1`,
+    `contra-${index}.rest,2`,
+  ]).flat();
+  const rows = good.flatMap((name, index) => [
+    `${name},1`,
+    ...(bad[index] === undefined ? [] : [bad[index]]),
+  ]);
+  return `name,period\n${[...rows, ...bad.slice(good.length), `${good[0]},1`].join('\n')}\n`;
+}
+
+async function asked(file: string, rows: number): Promise<SeenOrder> {
+  const { workspace } = site.s;
+  const form = await openForm(workspace, site.alice, '/domain bulk renew');
+  const before = site.alice.ephemerals().length;
+  await site.alice.submit(form, { file: [site.alice.upload('names.csv', file)] });
+  const plan = await workspace.waitFor(
+    () =>
+      site.alice
+        .ephemerals()
+        .slice(before)
+        .find((message) => buttonsOf(message).includes('order_confirm')),
+    { what: 'the plan', timeoutMs: 60_000 },
+  );
+  expect(textOf(plan)).toContain(`${rows} of `);
+  return orderAfter(workspace, () => site.alice.click(plan, 'order_confirm'));
+}
+
+test('killed in every wave: no row twice, none lost, and the file is right', {
+  timeout: MAX_WAIT_MS,
+}, async () => {
+  const { service, workspace } = site.s;
+  const random = seeded(11);
+  const names = Array.from({ length: ROWS }, (_, index) => `row-${index + 1}.rest`);
+  for (const [index, name] of names.entries()) {
+    service.state.addDomain({ name, context: 4 });
+    // Not three in a row.
+    if (index % 19 === 7)
+      service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match: { name } });
+    else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match: { name } });
+  }
+  const order = await asked(fileOf(names), ROWS);
+  await order.becomes('PENDING', 60_000);
+  await site.bob.click(order.card, 'order_approve');
+
+  const sent = () => service.requests.filter(({ ctid }) => ctid?.startsWith(`${order.id}.`));
+  const resumable = (): Message | undefined =>
+    workspace
+      .messages(DOMAINS)
+      .findLast((message) => message.ts === order.card.ts && buttonsOf(message).includes('order_resume'));
+  const isOver = async () =>
+    (await itemsOf(order.id)).every(({ state }) => state !== 'WAITING' && state !== 'SENT');
+  /** What people do when it is paused. */
+  const goOn = async () => {
+    const card = resumable();
+    if (card !== undefined) await site.bob.click(card, 'order_resume');
+  };
+
+  let kills = 0;
+  for (let wave = 1; wave <= Math.ceil(ROWS / WAVE); wave += 1) {
+    const at = Math.min((wave - 1) * WAVE + 1 + Math.floor(random() * (WAVE - 2)), ROWS - 1);
+    let looked = 0;
+    await until(
+      `row ${at} has gone out`,
+      async () => {
+        if (sent().length >= at) return true;
+        looked += 1;
+        if (looked % 50 === 0) await goOn();
+        return isOver();
+      },
+      60_000,
+    );
+    if (await isOver()) break;
+    await site.bot.child.kill('SIGKILL');
+    kills += 1;
+    await site.restart();
+  }
+  expect(kills, 'a kill in every wave').toBe(Math.ceil(ROWS / WAVE));
+  let looked = 0;
+  await until(
+    'every row has ended',
+    async () => {
+      looked += 1;
+      if (looked % 50 === 0) await goOn();
+      return isOver();
+    },
+    120_000,
+  );
+
+  const items = await itemsOf(order.id);
+  expect(items.map(({ name }) => name)).toEqual(names);
+  for (const { ctid, name, state } of items) {
+    const requests = sent().filter((request) => request.ctid === ctid);
+    const charged = service.state.charges.filter((charge) => charge.name === name);
+    expect(requests.length, `requests with the ctid ${ctid}`).toBeLessThan(2);
+    expect(charged.length, `charges for ${name}`).toBeLessThan(2);
+    if (state === 'SUCCEEDED') expect(charged, `${name} is said to be done`).toHaveLength(1);
+    if (state === 'FAILED') expect(charged, `${name} is said to have failed`).toHaveLength(0);
+  }
+  const unknown = items.filter(({ state }) => state === 'UNKNOWN').length;
+  expect(unknown, 'at most four were out at each kill').toBeLessThanOrEqual(kills * 4);
+
+  const shared = await workspace.waitFor(
+    () =>
+      workspace
+        .messages(DOMAINS)
+        .filter(({ thread_ts: thread }) => thread === order.card.ts)
+        .flatMap(({ files }) => files ?? [])
+        .findLast(({ name }) => name.includes('result')),
+    { what: 'the file of the result', timeoutMs: 30_000 },
+  );
+  const bytes = await (await fetch(new URL(shared.url_private_download, workspace.url))).arrayBuffer();
+  const lines = Buffer.from(bytes)
+    .toString('utf8')
+    .split('\r\n')
+    .filter((line) => line !== '');
+  expect(lines).toHaveLength(ROWS + 1);
+  const OUTCOMES: Readonly<Record<string, RegExp>> = {
+    SUCCEEDED: /,answered,.*,SUCCEEDED,/,
+    FAILED: /,answered,.*,FAILED,/,
+    // Without an answer the last that is known is that its worker was gone.
+    UNKNOWN: /,(?:released|answered),.*,UNKNOWN,/,
+  };
+  for (const { n, ctid, name, state } of items) {
+    const line = lines[n] ?? '';
+    expect(line).toContain(`,${name},`);
+    expect(line).toContain(`,${ctid},`);
+    expect(line, `${name}, which is ${state}`).toMatch(OUTCOMES[state] ?? /never/);
+  }
+});

@@ -1,0 +1,242 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import { describe, expect, test } from 'vitest';
+import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
+
+/*
+ * One task for many names: a file, its plan, one approval, waves, and a file of what became of each row.
+ */
+
+const t = useTestDemo();
+
+/** Names that can be renewed. */
+function held(label: string, count: number): string[] {
+  const names = Array.from({ length: count }, (_, index) => `${label}-${index + 1}.rest`);
+  for (const name of names) t.service.state.addDomain({ name, context: 4 });
+  return names;
+}
+
+const csv = (header: string, rows: readonly string[]) => [header, ...rows].join('\n');
+
+/** Alice gives rows. @returns the plan that she is shown */
+async function planOf(
+  task: string,
+  rows: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Message> {
+  const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
+  const before = t.alice.ephemerals().length;
+  closed(await t.alice.submit(form, { rows, ...more }));
+  return t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
+}
+
+/** Alice gives rows and asks for what is fine of them. */
+async function askFor(
+  task: string,
+  rows: string,
+  more?: Readonly<Record<string, string>>,
+): Promise<SeenOrder> {
+  const plan = await planOf(task, rows, more);
+  return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+}
+
+/** A file in an order's thread, as text. */
+async function fileOf(order: SeenOrder, name: RegExp): Promise<string> {
+  const file = await t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .filter(({ thread_ts: thread }) => thread === order.card.ts)
+        .flatMap(({ files }) => files ?? [])
+        .find((shared) => name.test(shared.name)),
+    { what: `the file ${name} of order ${order.id}` },
+  );
+  const bytes = await (await fetch(new URL(file.url_private_download, t.workspace.url))).arrayBuffer();
+  return Buffer.from(bytes).toString('utf8');
+}
+
+const linesOf = (file: string) =>
+  file
+    .replace(/^\ufeff/, '')
+    .split('\r\n')
+    .filter((line) => line !== '');
+
+describe('the form', () => {
+  test('has the fields of the contract, the task of the line, and says what becomes of secrets', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain bulk renew -- the season');
+    expect(form.callback_id).toBe('bulk');
+    expect(fieldsOf(form)).toEqual(['task', 'file', 'rows', 'reason']);
+    expect(JSON.stringify(form.state.values)).toMatch(/"value":"renew".*the season/s);
+    expect(textOf(form)).toMatch(/kept sealed, row by row/);
+  });
+
+  test('says what is wrong with a file, at the field, with its line', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+    expect(await t.alice.submit(form, { rows: 'name,peroid\ncafe.rest,1' })).toMatchObject({
+      outcome: 'errors',
+      errors: { rows: expect.stringMatching(/Line 1: there is no column “peroid”. Did you mean “period”\?/) },
+    });
+  });
+
+  test('an unknown task is answered with the nearest one', async () => {
+    const told = await toldAfter(t.workspace, t.alice, () => t.alice.command(DOMAINS, '/domain bulk renw'));
+    expect(told).toContain('Did you mean `/domain bulk renew`?');
+  });
+});
+
+test('a plan says what is fine, what is not and why, and nothing is asked for before it is confirmed', async () => {
+  const [first = '', second = ''] = held('plan', 2);
+  const before = t.workspace.messages(DOMAINS).length;
+  const plan = await planOf(
+    'renew',
+    csv('name,period', [`${first},1`, 'nodot,1', `${second},99`, `${first},1`]),
+  );
+  const said = textOf(plan);
+  expect(said).toMatch(/1 of 4 rows is fine/);
+  expect(said).toMatch(/Line 3 \(nodot\)/);
+  expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
+  expect(said).toMatch(/Line 5 \(plan-1\.rest\): The same as line 2/);
+  expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
+  expect(said).toMatch(/Who decides\*\n1 approval of .*<@U0BOB>/s);
+  expect(said).toMatch(/Plan `[0-9a-f]{64}`/);
+  expect(buttonsOf(plan)).toEqual(['order_confirm', 'bulk_drop']);
+  expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
+  const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
+  expect(file?.name).toBe('domain-steward-not-asked-for.csv');
+
+  await t.alice.click(plan, 'bulk_drop');
+  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  expect(told).toMatch(/cannot be confirmed: the order is cancelled/);
+});
+
+test('is one card with its hash, one approval, a request a row, one progress message and a file like the audit log', async () => {
+  const names = held('many', 47);
+  const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
+  t.service.faults.set({
+    kind: 'refuse',
+    code: 'EF01055',
+    text: 'not now',
+    times: 1,
+    match: { name: 'many-9.rest' },
+  });
+  const order = await askFor('renew', csv('name,period', rows), { reason: 'the season' });
+  await order.becomes('PENDING');
+  const card = textOf(order.card);
+  expect(card).toMatch(/Renew 47 names/);
+  const [, hash = ''] = /Plan\* `([0-9a-f]{64})`/.exec(card) ?? [];
+  expect(hash).not.toBe('');
+  expect(card).toMatch(/sends 47 requests, one a name, in waves of 20/);
+  const plan = await fileOf(order, /plan/);
+  expect(linesOf(plan)).toHaveLength(48);
+  expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
+
+  await t.bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED', 30_000);
+  expect(textOf(reply)).toMatch(/46 done · 1 failed/);
+  expect(buttonsOf(order.card), 'its failed rows are asked for as a file').not.toContain('order_retry');
+  for (const [index, name] of names.entries()) {
+    const sent = t.service.requestsFor({ task: 'domain.renew', name });
+    expect(sent.map(({ ctid, body }) => [ctid, body])).toEqual([
+      [`${order.id}.${index + 1}`, { period: (index % 2) + 1 }],
+    ]);
+  }
+  const bars = t.workspace
+    .messages(DOMAINS)
+    .filter((message) => message.thread_ts === order.card.ts && textOf(message).includes('%'));
+  expect(bars).toHaveLength(1);
+  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100 %.*46 done · 1 failed/s);
+  expect(order.replies(), 'no reply a name').toHaveLength(1);
+
+  const result = linesOf(await fileOf(order, /result/));
+  const audit = linesOf((await auditLog(t.workspace)).csv);
+  expect(result).toHaveLength(48);
+  expect(result[0]).toBe(audit[0]);
+  for (const [index, line] of result.slice(1).entries()) {
+    expect(audit, `row ${index + 1}`).toContain(line);
+    expect(line).toContain(`,${order.id}.${index + 1},`);
+  }
+  expect(audit.find((line) => line.includes(',approved,'))).toContain(',47 names,');
+}, 60_000);
+
+test('three refusals in a row pause it; an approver lets it go on, and the requester stops it', async () => {
+  const names = held('halt', 30);
+  for (const name of names.slice(2, 12))
+    t.service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match: { name } });
+  const order = await askFor('renew', csv('name', names));
+  await order.becomes('PENDING');
+  await t.bob.click(order.card, 'order_approve');
+  const pause = await t.workspace.waitFor(
+    () => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')),
+    { what: 'to hear that it is paused', timeoutMs: 20_000 },
+  );
+  expect(textOf(pause)).toMatch(/<@U0ALICE>, <@U0BOB>.*is paused.*refused three names in a row/s);
+  await t.workspace.waitFor(() => (textOf(order.card).includes('Paused') ? true : undefined), {
+    what: 'the card to say so',
+  });
+  expect(buttonsOf(order.card)).toEqual(expect.arrayContaining(['order_resume', 'order_stop']));
+  const sent = t.service
+    .requestsFor({ task: 'domain.renew' })
+    .filter(({ ctid }) => ctid?.startsWith(order.id));
+  expect(sent.length).toBeLessThan(12);
+
+  const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
+  expect(told).toMatch(/Only the person who asked, or an approver/);
+  await t.bob.click(pause, 'order_resume');
+  const second = await t.workspace.waitFor(
+    () => order.replies().filter((reply) => buttonsOf(reply).includes('order_resume'))[1],
+    { what: 'it to be paused again', timeoutMs: 20_000 },
+  );
+  await t.alice.click(second, 'order_stop');
+  await order.ends('FAILED', 20_000);
+  const result = linesOf(await fileOf(order, /result/));
+  expect(result).toHaveLength(31);
+  expect(result.filter((line) => line.includes(',stopped,')).length).toBeGreaterThan(10);
+  const audit = linesOf((await auditLog(t.workspace)).csv);
+  for (const line of result) expect(audit).toContain(line);
+  t.service.faults.clear();
+}, 90_000);
+
+test('a file that is attached is read, and one that cannot be read is said so', async () => {
+  const [name = ''] = held('attached', 1);
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
+  expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
+    outcome: 'errors',
+    errors: { file: expect.stringMatching(/Line 2 has a character that I cannot read.*CSV UTF-8/) },
+  });
+  const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
+  const before = t.alice.ephemerals().length;
+  closed(await t.alice.submit(form, { file: [good] }));
+  const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
+  const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  expect(textOf(order.card)).toMatch(/Renew attached-1\.rest/);
+  expect(JSON.stringify(order.card.blocks)).toContain('3 years');
+});
+
+test('where Slack takes no file in a form, the rows can be pasted', async () => {
+  t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  expect(fieldsOf(form)).toEqual(['task', 'rows', 'reason']);
+});
+
+test('auth codes are seen nowhere', async () => {
+  const rows = ['1', '2', '3'].map(
+    (n) => `transfer-${n}.rest,CANARY-AUTH-${n},101,102,103,ns1.example.net ns2.example.net`,
+  );
+  const order = await askFor('transfer', csv('name,auth,ownerc,adminc,techc,nameservers', rows));
+  await order.becomes('PENDING');
+  expect(await fileOf(order, /plan/)).toMatch(
+    /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
+  );
+  await t.bob.click(order.card, 'order_approve');
+  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(order.state) ? true : undefined), {
+    what: 'it to end',
+    timeoutMs: 20_000,
+  });
+  const result = await fileOf(order, /result/);
+  const { csv: audit } = await auditLog(t.workspace);
+  const seen = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
+  for (const text of seen) expect(text).not.toContain('CANARY-AUTH');
+  expect(await ephemeral(t.workspace, t.alice, 'the plan', () => true).then(textOf)).not.toContain('CANARY');
+}, 60_000);

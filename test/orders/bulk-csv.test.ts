@@ -1,0 +1,158 @@
+import { describe, expect, it, test } from 'vitest';
+import type { BulkTask } from '../../src/orders/bulk-columns.ts';
+import { decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../src/orders/bulk-csv.ts';
+
+/** The rows of a good file. */
+function rowsOf(task: BulkTask, text: string) {
+  const read = readBulkFile(task, text);
+  if (!read.ok) throw new Error(`the file was refused: ${JSON.stringify(read.issues)}`);
+  return read;
+}
+
+const issuesOf = (task: BulkTask, text: string) => {
+  const read = readBulkFile(task, text);
+  return read.ok ? [] : read.issues;
+};
+
+describe('a good file', () => {
+  it('gives each row the input of its task', () => {
+    const { rows, bad } = rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
+    expect(bad).toEqual([]);
+    expect(rows.map(({ line, name, input }) => [line, name, input])).toEqual([
+      [2, 'cafe.rest', { names: ['cafe.rest'], period: 2 }],
+      [3, 'bar.rest', { names: ['bar.rest'], period: 1 }],
+    ]);
+  });
+
+  it.each([
+    'ns1.example.net ns2.example.net',
+    'ns1.example.net|ns2.example.net',
+    '"ns1.example.net;ns2.example.net"',
+    '"ns1.example.net, NS2.example.net."',
+  ])('parts nameservers in their cell: %s', (cell) => {
+    const { rows } = rowsOf('nameservers', `name,nameservers\ncafe.rest,${cell}`);
+    expect(rows[0]?.input).toEqual({
+      name: 'cafe.rest',
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
+    });
+  });
+
+  it.each([
+    ['semicolons', 'name;period\ncafe.rest;2'],
+    ['tabs', 'name\tperiod\ncafe.rest\t2'],
+    ['quotes', '"name","period"\r\n"cafe.rest","2"\r\n'],
+    ['a byte order mark, empty lines and capitals', '\ufeffName,PERIOD\n\n,\ncafe.rest,2\n\n'],
+    ['columns in another sequence', 'period,name\n2,cafe.rest'],
+  ])('may have %s', (_what, text) => {
+    expect(rowsOf('renew', text).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
+  });
+
+  it('keeps an auth code as it is, and shows it nowhere', () => {
+    const read = rowsOf(
+      'transfer',
+      'name,auth,ownerc,adminc,techc,name servers\ncafe.rest,"\'=a,b""c",1,2,3,ns1.example.net ns2.example.net',
+    );
+    expect(read.rows[0]?.secret?.reveal()).toBe('\'=a,b"c');
+    expect(JSON.stringify(read)).not.toContain('a,b');
+    expect(read.rows[0]?.input).toEqual({
+      name: 'cafe.rest',
+      ownerc: 1,
+      adminc: 2,
+      techc: 3,
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
+    });
+  });
+});
+
+describe('a file that cannot be read says why, with the line', () => {
+  test.each<[string, BulkTask, string, unknown]>([
+    ['nothing', 'renew', '\n\n', { code: 'empty' }],
+    ['a header alone', 'renew', 'name,period', { code: 'empty' }],
+    ['no header', 'renew', 'cafe.rest,2\nbar.rest,1', { code: 'no_header', line: 1 }],
+    ['an open quote', 'renew', 'name\ncafe.rest\n"bar.rest\nbaz.rest', { code: 'not_csv' }],
+    ['a slip', 'renew', 'name,peroid\ncafe.rest,1', { code: 'unknown_column', line: 1, column: 'peroid' }],
+    [
+      'a column of another task',
+      'delete',
+      'name,period\ncafe.rest,1',
+      { code: 'column_of_other_task', line: 1, column: 'period' },
+    ],
+    ['a missing column', 'nameservers', 'name\ncafe.rest', { code: 'missing_column', column: 'nameservers' }],
+    ['a column twice', 'delete', 'name,name\na.rest,b.rest', { code: 'repeated_column', column: 'name' }],
+  ])('%s', (_what, task, text, issue) => {
+    expect(issuesOf(task, text)).toEqual([expect.objectContaining(issue)]);
+  });
+
+  it('too many rows, and not one fewer', () => {
+    const file = (rows: number) =>
+      `name\n${Array.from({ length: rows }, (_, index) => `n${index}.rest`).join('\n')}`;
+    expect(issuesOf('delete', file(MAX_ROWS + 1))).toEqual([
+      { code: 'too_many_rows', rows: MAX_ROWS + 1, max: MAX_ROWS },
+    ]);
+    expect(rowsOf('delete', file(MAX_ROWS)).rows).toHaveLength(MAX_ROWS);
+  });
+});
+
+describe('a row that is wrong is named, and holds up no other', () => {
+  test.each<[string, BulkTask, string, unknown]>([
+    ['no name', 'renew', ',2', { field: 'names', code: 'zone_issue' }],
+    ['no ending', 'renew', 'cafe,2', { field: 'names', code: 'zone_issue' }],
+    ['a bad period', 'renew', 'x.rest,two', { field: 'period', code: 'no_whole_years' }],
+    ['a period that the zone has not', 'renew', 'x.rest,11', { field: 'period', code: 'zone_issue' }],
+    ['one cell too many', 'renew', 'x.rest,1,2', { code: 'too_many_cells' }],
+    ['too few nameservers', 'nameservers', 'x.rest,ns1.example.net', { field: 'nameServers' }],
+  ])('%s', (_what, task, row, issue) => {
+    const header = task === 'renew' ? 'name,period' : 'name,nameservers';
+    const good = task === 'renew' ? 'good.rest,1' : 'good.rest,ns1.example.net ns2.example.net';
+    const { rows, bad } = rowsOf(task, `${header}\n${row}\n${good}`);
+    expect(rows.map(({ name }) => name)).toEqual(['good.rest']);
+    expect(bad).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
+  });
+
+  it('a transfer without its code or its contact, both told', () => {
+    const { bad } = rowsOf(
+      'transfer',
+      'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
+    );
+    expect(bad[0]?.issues.map((issue) => [issue.code, 'field' in issue ? issue.field : ''])).toEqual([
+      ['no_contact_id', 'adminc'],
+      ['no_auth_code', ''],
+    ]);
+  });
+
+  it('of rows that repeat one another the first counts; of those that contradict, none', () => {
+    const { rows, bad } = rowsOf(
+      'renew',
+      'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
+    );
+    expect(rows.map(({ name }) => name)).toEqual(['same.rest', 'last.rest']);
+    expect(bad.map(({ line, issues }) => [line, issues[0]])).toEqual([
+      [3, { code: 'repeated', line: 2 }],
+      [4, { code: 'contradicts', line: 5 }],
+      [5, { code: 'contradicts', line: 4 }],
+    ]);
+  });
+});
+
+describe('the bytes of a file', () => {
+  const text = 'name\nmünchen.rest\n';
+  const utf16 = (bytes: Buffer) => bytes.swap16();
+
+  it.each([
+    ['UTF-8', Buffer.from(text)],
+    ['UTF-8 with a mark', Buffer.from(`\ufeff${text}`)],
+    ['UTF-16 as Excel writes it', Buffer.from(`\ufeff${text}`, 'utf16le')],
+    ['UTF-16, the other way', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+  ])('are read as %s', (_what, bytes) => {
+    const decoded = decodeFile(bytes);
+    expect(decoded.ok && rowsOf('delete', decoded.text).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
+  });
+
+  it.each([
+    ['Latin 1', Buffer.from('name\ncafe.rest\nmünchen.rest\n', 'latin1'), { code: 'not_text', line: 3 }],
+    ['UTF-16 without a mark', Buffer.from(text, 'utf16le'), { code: 'not_text', line: 1 }],
+    ['too many', Buffer.alloc(MAX_FILE_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_FILE_BYTES }],
+  ])('that cannot be read: %s', (_what, bytes, issue) => {
+    expect(decodeFile(bytes)).toEqual({ ok: false, issue });
+  });
+});
