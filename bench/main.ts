@@ -11,6 +11,7 @@ import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
 import { hung } from './rows/hung.ts';
 import { importing } from './rows/import.ts';
+import { names } from './rows/names.ts';
 import { observe } from './rows/observe.ts';
 import { policy } from './rows/policy.ts';
 import { replicas } from './rows/replicas.ts';
@@ -37,6 +38,7 @@ const ROWS: readonly Row[] = [
   due,
   importing,
   policy,
+  names,
   observe,
   starting,
 ];

@@ -34,6 +34,8 @@ export interface TeamSettings {
   readonly approvalEscalateTo: readonly string[];
   /** Channel of alarms about names; undefined: the reminder channel. */
   readonly alertChannel: string | undefined;
+  /** Channel of the monthly report on money; undefined: the reminder channel. */
+  readonly reportChannel: string | undefined;
   readonly reminderChannel: string | undefined;
   /** days before expiry, most distant first */
   readonly reminderDays: readonly number[];
@@ -144,6 +146,7 @@ export const teamSettingParsers = {
   approval_escalate_after: duration,
   approval_escalate_to: peopleAndGroups,
   alert_channel: channelId,
+  report_channel: channelId,
   reminder_channel: channelId,
   reminder_days: z
     .string()
@@ -265,6 +268,7 @@ const environment = z.object({
   APPROVAL_ESCALATE_AFTER: teamSettingParsers.approval_escalate_after.default(DAY_MS),
   APPROVAL_ESCALATE_TO: teamSettingParsers.approval_escalate_to.default([]),
   ALERT_CHANNEL: teamSettingParsers.alert_channel.optional(),
+  REPORT_CHANNEL: teamSettingParsers.report_channel.optional(),
   CURRENCY: z
     .string()
     .toUpperCase()
@@ -315,6 +319,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   APPROVAL_ESCALATE_AFTER: '24h',
   APPROVAL_ESCALATE_TO: 'U024BE7LH,S0614TZR7',
   ALERT_CHANNEL: 'C024BE91L',
+  REPORT_CHANNEL: 'C024BE91L',
   CURRENCY: 'EUR',
   REMINDER_CHANNEL: 'C024BE91L',
   REMINDER_DAYS: '60,30,14,7,3,1',
@@ -402,6 +407,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       approvalEscalateAfter: e.APPROVAL_ESCALATE_AFTER,
       approvalEscalateTo: e.APPROVAL_ESCALATE_TO,
       alertChannel: e.ALERT_CHANNEL,
+      reportChannel: e.REPORT_CHANNEL,
       reminderChannel: e.REMINDER_CHANNEL,
       reminderDays: e.REMINDER_DAYS,
       reminderCron: e.REMINDER_CRON,

@@ -6,7 +6,12 @@ import { formatDuration } from './duration.ts';
 export type SettingName = keyof typeof teamSettingParsers;
 
 /** The settings that name a channel. Each may be empty. */
-export const CHANNEL_SETTINGS = ['approval_channel', 'alert_channel', 'reminder_channel'] as const;
+export const CHANNEL_SETTINGS = [
+  'approval_channel',
+  'alert_channel',
+  'report_channel',
+  'reminder_channel',
+] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
 /** In the order of the form. */
@@ -21,6 +26,7 @@ export const SETTING_NAMES = [
   'approval_escalate_after',
   'approval_escalate_to',
   'alert_channel',
+  'report_channel',
   'reminder_channel',
   'reminder_days',
   'reminder_cron',
@@ -68,6 +74,7 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
     approval_escalate_after: formatDuration(settings.approvalEscalateAfter),
     approval_escalate_to: settings.approvalEscalateTo.join(','),
     alert_channel: settings.alertChannel ?? '',
+    report_channel: settings.reportChannel ?? '',
     reminder_channel: settings.reminderChannel ?? '',
     reminder_days: settings.reminderDays.join(','),
     reminder_cron: settings.reminderCron,
@@ -99,6 +106,7 @@ export function withSaved(start: TeamSettings, saved: Readonly<Record<string, un
     approvalEscalateTo:
       read('approval_escalate_to', parsers.approval_escalate_to) ?? start.approvalEscalateTo,
     alertChannel: readChannel('alert_channel', start.alertChannel),
+    reportChannel: readChannel('report_channel', start.reportChannel),
     reminderChannel: readChannel('reminder_channel', start.reminderChannel),
     reminderDays: read('reminder_days', parsers.reminder_days) ?? start.reminderDays,
     reminderCron: read('reminder_cron', parsers.reminder_cron) ?? start.reminderCron,

@@ -12,10 +12,13 @@ let origin = '';
 let requests: [ctid: string, at: number][] = [];
 /** Messages that were posted to Slack: when the last byte was there. */
 let posts: number[] = [];
+/** Answers to single people: when the last byte was there, and how they begin. */
+let responses: [at: number, text: string][] = [];
 
 const CHANNEL = /(?:^|&)channel=([^&]*)/;
 const TS = /(?:^|&)ts=([^&]*)/;
 const CTID = /(?:^|&)ctid=([^&]*)/;
+const TEXT = /"text":"([^"]{0,60})/;
 
 /** One field of a form; the rest, of many kilobytes, is not decoded. */
 function field(form: string, name: RegExp): string | null {
@@ -67,11 +70,16 @@ function registry(path: string): object {
   };
 }
 
+function respond(body: string): object {
+  responses.push([Number(process.hrtime.bigint()) / 1e6, TEXT.exec(body)?.[1] ?? '']);
+  return { ok: true };
+}
+
 function answer({ target, body }: HttpRequest): string | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   if (path.startsWith('/api/')) return JSON.stringify(slack(path.slice('/api/'.length), body));
   if (path.startsWith('/v1/')) return hanging ? undefined : JSON.stringify(service(path, query));
-  return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : { ok: true });
+  return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : respond(body));
 }
 
 process.on('message', (message) => {
@@ -83,6 +91,11 @@ process.on('message', (message) => {
   if (message === 'posts') {
     process.send?.({ posts });
     posts = [];
+    return;
+  }
+  if (message === 'responses') {
+    process.send?.({ responses });
+    responses = [];
     return;
   }
   hanging = order.parse(message).hang;

@@ -1,7 +1,7 @@
 import type { PricedAnswer } from './answered-amounts.ts';
 import type { Budget, BudgetStanding } from './budget.ts';
 import type { Price } from './prices.ts';
-import type { Purchase, RenewalCount } from './spend.ts';
+import type { Purchase, RenewalCount, ZoneCount } from './spend.ts';
 
 /** A price as it is kept. */
 export interface ListedPrice extends Price {
@@ -70,6 +70,11 @@ export interface SpendStore {
   unknownOutcomes(from: Date, to: Date): Promise<number>;
   /** Names that expire from `from` until before `until`, without those that are let go. */
   renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
+  /**
+   * Names on which neither a website nor mail is seen, without those that are let go or were deleted: they cost nothing more.
+   * A name that could not be looked at is none of them.
+   */
+  unused(): Promise<readonly ZoneCount[]>;
 }
 
 /** How often a person approved or denied, and after how long. */

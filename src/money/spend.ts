@@ -91,12 +91,17 @@ function sumOf(group: readonly { readonly quote: Quote | undefined }[]): SpendSu
   };
 }
 
-/** Names of a zone whose period ends in a month. */
-export interface RenewalCount {
-  /** YYYY-MM */
-  readonly month: string;
+/** How many names are in a zone. */
+export interface ZoneCount {
+  /** In ASCII without a dot in front. */
   readonly zone: string;
   readonly count: number;
+}
+
+/** Names of a zone whose period ends in a month. */
+export interface RenewalCount extends ZoneCount {
+  /** YYYY-MM */
+  readonly month: string;
 }
 
 /**
@@ -111,26 +116,31 @@ export function renewalsAhead(
   months: readonly string[],
   day: string,
 ): SpendLine[] {
-  return months.map((key) => {
-    const due = counts
-      .filter(({ month }) => month === key)
-      .map(({ zone, count }) => ({
-        count,
-        quote: quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day),
-      }));
-    const names = due.reduce((sum, { count }) => sum + count, 0);
-    const known = due.filter(({ quote }) => quote !== undefined);
-    return {
-      key,
-      names,
-      unknown: names - known.reduce((sum, { count }) => sum + count, 0),
-      sums: sumByCurrency(
-        known.flatMap(({ count, quote }) =>
-          quote === undefined ? [] : [{ currency: quote.amount.currency, minor: quote.amount.minor * count }],
-        ),
+  return months.map((key) => ({
+    key,
+    ...renewalsByZone(
+      list,
+      counts.filter(({ month }) => month === key),
+      day,
+    ),
+  }));
+}
+
+/** What renewing names for a year costs on a day, where only their number is known: a zone has one price. @param day YYYY-MM-DD */
+export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
+  const priced = counts.map(({ zone, count }) => ({
+    count,
+    quote: quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day),
+  }));
+  return {
+    names: priced.reduce((sum, { count }) => sum + count, 0),
+    unknown: priced.reduce((sum, { count, quote }) => sum + (quote === undefined ? count : 0), 0),
+    sums: sumByCurrency(
+      priced.flatMap(({ count, quote }) =>
+        quote === undefined ? [] : [{ currency: quote.amount.currency, minor: quote.amount.minor * count }],
       ),
-    };
-  });
+    ),
+  };
 }
 
 /** Sums of several lines. */

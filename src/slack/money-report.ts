@@ -30,8 +30,9 @@ const AHEAD_MS = 366 * 86_400_000;
 
 /** Posts the report of the month before, from the first digest of a month on, once. */
 export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
-  const { reminderChannel, reminderCron, reminderTimezone } = await deps.settings();
-  if (reminderChannel === undefined) return;
+  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await deps.settings();
+  const channel = reportChannel ?? reminderChannel;
+  if (channel === undefined) return;
   const now = deps.now();
   const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now);
   if (today === undefined || Number(today.slice(8)) > LAST_DAY) return;
@@ -41,11 +42,7 @@ export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
   const message = moneyReport(await figuresOf(deps, span, reminderTimezone));
   try {
     await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call(
-        'chat.postMessage',
-        { channel: reminderChannel, text, blocks, unfurl_links: false },
-        postedResponse,
-      ),
+      deps.web.call('chat.postMessage', { channel, text, blocks, unfurl_links: false }, postedResponse),
     );
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;

@@ -93,11 +93,17 @@ function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
 export function namesPage(query: NameQuery, teamId: string): Prisma.Sql {
   const conditions = conditionsOf(query, teamId);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
-  const parts = isByName(query.filter.sort)
-    ? [byName(conditions, query, isDescending)]
-    : byExpiry(conditions, query, isDescending);
-  return Prisma.sql`SELECT * FROM (${Prisma.join(parts, ' UNION ALL ')}) page
-    ORDER BY part, rank, name ${direction(isDescending)} LIMIT ${query.limit}`;
+  const sequence = Prisma.sql`ORDER BY part, rank, name ${direction(isDescending)} LIMIT ${query.limit}`;
+  if (isByName(query.filter.sort)) {
+    return Prisma.sql`SELECT * FROM ${byName(conditions, query, isDescending)} page ${sequence}`;
+  }
+  const [first, second] = byExpiry(conditions, query, isDescending);
+  if (second === undefined) return Prisma.sql`SELECT * FROM ${first([])} page ${sequence}`;
+  // PostgreSQL looks at the condition once, and leaves the second walk out where the first has filled the page.
+  const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${query.limit}::int`;
+  return Prisma.sql`
+    WITH first_part AS MATERIALIZED ${first([])}, second_part AS ${second([isWanted])}
+    SELECT * FROM (SELECT * FROM first_part UNION ALL SELECT * FROM second_part) page ${sequence}`;
 }
 
 const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
@@ -111,20 +117,33 @@ function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescendin
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
 }
 
+/** One walk along an index, narrowed by more conditions. */
+type Part = (more: readonly Prisma.Sql[]) => Prisma.Sql;
+
 /** Names with a date first, then those without one: two walks along an index, of which the second is mostly not begun. */
-function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql[] {
+function byExpiry(
+  conditions: readonly Prisma.Sql[],
+  query: NameQuery,
+  isDescending: boolean,
+): readonly [Part, Part?] {
   const { cursor, limit, isBackward } = query;
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
-  const dated = (after: readonly Prisma.Sql[], part: number) => Prisma.sql`(
+  const dated =
+    (after: readonly Prisma.Sql[], part: number): Part =>
+    (more) =>
+      Prisma.sql`(
     SELECT ${part}::int AS part, ${rank} AS rank, ${COLUMNS} FROM domains d
-    ${where([...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after])}
+    ${where([...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after, ...more])}
     ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit})`;
-  const undated = (after: readonly Prisma.Sql[], part: number) => Prisma.sql`(
+  const undated =
+    (after: readonly Prisma.Sql[], part: number): Part =>
+    (more) =>
+      Prisma.sql`(
     SELECT ${part}::int AS part, 0::float8 AS rank, ${COLUMNS} FROM domains d
-    ${where([...conditions, Prisma.sql`d.expires_at IS NULL`, ...after])}
+    ${where([...conditions, Prisma.sql`d.expires_at IS NULL`, ...after, ...more])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
-  const last = isBackward ? [undated([], 1), dated([], 2)] : [dated([], 1), undated([], 2)];
-  if (cursor === undefined) return last;
+  if (cursor === undefined)
+    return isBackward ? [undated([], 1), dated([], 2)] : [dated([], 1), undated([], 2)];
   if (cursor.expiresAt === undefined) {
     const rest = undated([Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`], 1);
     return isBackward ? [rest, dated([], 2)] : [rest];
@@ -138,11 +157,16 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
   return isBackward ? [rest] : [rest, undated([], 2)];
 }
 
-/** How many names a filter finds in each zone. */
+/**
+ * How many names a filter finds in each zone. Written as a query of its own, the zones are taken for few, so that they are
+ * counted as they come; else all names would be sorted by zone first.
+ */
 export function zonesOfNames(query: NameQuery, teamId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
-    FROM domains d ${where(conditionsOf(query, teamId))} GROUP BY 1 ORDER BY 1`;
+    SELECT zone, count(*)::int AS count FROM (
+      SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone
+      FROM domains d ${where(conditionsOf(query, teamId))} OFFSET 0
+    ) found GROUP BY zone ORDER BY zone`;
 }
 
 /** The people who own a name. */

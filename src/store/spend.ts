@@ -7,10 +7,12 @@ import { type Database, withStoreError } from './database.ts';
 
 const task = z.enum(PRICED_TASKS);
 const periodOf = z.object({ period: z.number().optional() }).catch({});
-const renewalRows = z.array(z.object({ month: z.string(), zone: z.string(), count: z.number() }));
+const zoneCount = z.object({ zone: z.string(), count: z.number() });
+const zoneRows = z.array(zoneCount);
+const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
-export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendStore {
+export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): SpendStore {
   const tasks = [...PRICED_TASKS];
   return {
     purchases: (from, to) =>
@@ -63,6 +65,18 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>): SpendSto
             FROM domains
             WHERE expires_at >= ${from} AND expires_at < ${until} AND lapse_confirmed_at IS NULL
             GROUP BY 1, 2 ORDER BY 1, 2`,
+        ),
+      ),
+
+    unused: () =>
+      withStoreError('counting names that are not used', async () =>
+        zoneRows.parse(
+          await prisma.$queryRaw`
+            SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
+            FROM name_observations o JOIN domains d ON d.name = o.name
+            WHERE o.team_id = ${teamId} AND o.in_use = false
+              AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
+            GROUP BY 1 ORDER BY 1`,
         ),
       ),
   };

@@ -27,4 +27,14 @@ test('the peers answer what they were asked about', async () => {
   expect(await ask('/rdap/bootstrap.json')).toMatchObject({ services: [[['rest'], [`${origin}/rdap/`]]] });
   expect(await ask('/rdap/domain/cafe.rest')).toMatchObject({ ldhName: 'cafe.rest' });
   expect(await ask('/respond')).toEqual({ ok: true });
+  const responses = z.object({ responses: z.array(z.tuple([z.number(), z.string()])) });
+  await request(`${origin}/respond`, {
+    method: 'POST',
+    body: '{"x":1,"text":"3 names for `x`","blocks":[]}',
+  });
+  expect((await peers.ask('responses', responses)).responses.map(([, text]) => text)).toEqual([
+    '',
+    '3 names for `x`',
+  ]);
+  expect(await peers.ask('responses', responses), 'each is told once').toEqual({ responses: [] });
 });

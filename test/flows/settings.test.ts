@@ -39,6 +39,7 @@ describe('settings', () => {
       'approval_escalate_to',
       'approval_escalate_groups',
       'alert_channel',
+      'report_channel',
       'reminder_channel',
       'reminder_days',
       'reminder_cron',
@@ -122,12 +123,13 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('name the channel where approvers find every order, the one of alarms, and who is called', async () => {
+  it('name the channel where approvers find every order, those of alarms and of the monthly report, and who is called', async () => {
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, {
         approval_channel: 'C0GENERAL',
         alert_channel: DOMAINS,
+        report_channel: DOMAINS,
         approval_escalate_after: '2h',
         approval_escalate_to: ['U0CAROL'],
         approval_escalate_groups: ['S0APPROVERS'],
@@ -135,10 +137,16 @@ describe('settings', () => {
     );
     expect(told).toContain('Channel where approvers find every order: empty → <#C0GENERAL>');
     expect(told).toContain('Channel of alarms about names: empty → <#C0DOMAINS>');
+    expect(told).toContain('Channel of the monthly report on money: empty → <#C0DOMAINS>');
     expect(told).toContain('Others are called after: `1d` → `2h`');
     expect(told).toContain('Who is called then: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Orders that wait for approval');
-    expect(t.workspace.messages(DOMAINS).at(-1)?.text).toContain('Alarms about names come here');
+    const purposes = t.workspace
+      .messages(DOMAINS)
+      .map(({ text }) => text)
+      .join('\n');
+    expect(purposes).toContain('Alarms about names come here');
+    expect(purposes).toContain('The report on each month’s money comes here');
 
     const again = await settingsForm();
     expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
@@ -148,6 +156,7 @@ describe('settings', () => {
       t.ada.submit(again, {
         approval_channel: null,
         alert_channel: null,
+        report_channel: null,
         approval_escalate_to: [],
         approval_escalate_groups: [],
       }),

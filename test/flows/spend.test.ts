@@ -49,3 +49,25 @@ it('a year and a month are shown with what is ahead, and handed out as a file', 
   ]);
   expect(lines).toContain(`ahead,${inDays(100).slice(0, 7)},1,0,18.50,EUR`);
 });
+
+it('says which names cost money though nothing lives on them, and calls none unused that could not be looked at', async () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  await answerTo(t.workspace, t.alice, '/domain unwatch later.rest');
+  sandbox.faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
+  for (const name of ['locked.rest', 'deli.rest', 'cafe.rest']) {
+    await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  }
+  const line = 'On 1 name I see neither a website nor mail.';
+  let text = '';
+  for (let looks = 0; looks < 40 && !text.includes(line); looks += 1) {
+    await t.demo.bot.catchUp();
+    text = await answerTo(t.workspace, t.alice, '/domain spend');
+  }
+  expect(text).toContain(
+    `${line} The next renewal for 1 year: about €18.50. \`/domain names unused\` shows it.`,
+  );
+  const found = await answerTo(t.workspace, t.alice, '/domain names unused');
+  expect(found).toContain('locked.rest');
+  expect(found).not.toMatch(/deli\.rest|cafe\.rest/);
+});

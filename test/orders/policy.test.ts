@@ -66,6 +66,7 @@ describe('the policy of the moment', () => {
     approvalEscalateAfter: 1,
     approvalEscalateTo: [],
     alertChannel: undefined,
+    reportChannel: undefined,
     reminderChannel: undefined,
     reminderDays: [],
     reminderCron: '0 9 * * *',

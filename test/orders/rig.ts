@@ -59,6 +59,7 @@ const TEAM: TeamSettings = {
   approvalEscalateAfter: 24 * HOUR_MS,
   approvalEscalateTo: [],
   alertChannel: undefined,
+  reportChannel: undefined,
   reminderChannel: undefined,
   reminderDays: [30],
   reminderCron: '0 9 * * *',

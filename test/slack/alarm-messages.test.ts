@@ -63,6 +63,7 @@ function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
     approvalEscalateAfter: 1,
     approvalEscalateTo: [],
     alertChannel: DOMAINS,
+    reportChannel: undefined,
     reminderChannel: undefined,
     reminderDays: [],
     reminderCron: '0 9 * * *',

@@ -46,6 +46,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
       approvalEscalateAfter: 1,
       approvalEscalateTo: [],
       alertChannel: undefined,
+      reportChannel: undefined,
       reminderChannel: undefined,
       reminderDays: [],
       reminderCron: '0 9 * * *',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFilter } from '../../src/names/filter.ts';
 import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
 import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
-import { namesPage } from '../../src/store/portfolio-statements.ts';
+import { namesPage, zonesOfNames } from '../../src/store/portfolio-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /*
@@ -28,6 +28,13 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
+function queryOf(text: string): NameQuery {
+  const read = readFilter(text);
+  if (!read.ok) throw new Error('no filter');
+  const { filter } = read;
+  return { filter, owners: filter.owners, now: NOW, cursor: undefined, isBackward: false, limit: 51 };
+}
+
 const last: NameCursor = { name: 'name99900.rest', expiresAt: new Date(NOW.getTime() + 99_900 * 300_000) };
 
 test.each<[string, Partial<NameQuery>]>([
@@ -40,18 +47,23 @@ test.each<[string, Partial<NameQuery>]>([
   ['owner:U7', {}],
   ['expiring<60 tag:brand', {}],
 ])('%s %j', async (text, more) => {
-  const read = readFilter(text);
-  if (!read.ok) throw new Error('no filter');
-  const query: NameQuery = {
-    filter: read.filter,
-    owners: read.filter.owners,
-    now: NOW,
-    cursor: undefined,
-    isBackward: false,
-    limit: 51,
-    ...more,
-  };
-  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${namesPage(query, 'T0TEAM')}`));
+  const plan = JSON.stringify(
+    await database.run(Prisma.sql`EXPLAIN ${namesPage({ ...queryOf(text), ...more }, 'T0TEAM')}`),
+  );
   expect(plan).toContain('Index');
   expect(plan).not.toContain('Seq Scan on domains');
+});
+
+test('names without a date are not looked for while names with one fill the page', async () => {
+  const plan = JSON.stringify(
+    await database.run(Prisma.sql`EXPLAIN ANALYZE ${namesPage(queryOf('zone:rest'), 'T0TEAM')}`),
+  );
+  expect(plan).toContain('domains_undated');
+  expect(plan).toMatch(/domains_undated on domains[^"]*never executed/);
+});
+
+test('names are counted by zone as they come, without sorting all of them first', async () => {
+  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${zonesOfNames(queryOf(''), 'T0TEAM')}`));
+  expect(plan).toContain('HashAggregate');
+  expect(plan).toContain('Index Only Scan');
 });

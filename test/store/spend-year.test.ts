@@ -130,8 +130,12 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
   if (!read.ok) throw new Error('the price list cannot be read');
   await prices.save(read.prices, 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
-  const spend = spendOf(await prices.list(), await createSpendStore(database).purchases(...year));
-  const rows = spendRows({ spend, ahead: [] }, (id) => id, formatDecimal);
+  const spend = spendOf(await prices.list(), await createSpendStore(database, 'T0TEAM').purchases(...year));
+  const rows = spendRows(
+    { spend, ahead: [], unused: { names: 0, unknown: 0, sums: [] } },
+    (id) => id,
+    formatDecimal,
+  );
   expect(rows).toEqual([
     ...addedUp(sheet, 'total', () => ''),
     ...addedUp(sheet, 'month', ([date = '']) => date.slice(0, 7)),

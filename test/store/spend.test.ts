@@ -8,6 +8,7 @@ let testDatabase: TestDatabase;
 let database: Database;
 let store: SpendStore;
 
+const TEAM = 'T0TEAM';
 const LIVE = 4;
 const DEMO = 1;
 const JULY = new Date('2026-07-01T00:00:00Z');
@@ -60,7 +61,7 @@ async function order(
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
-  store = createSpendStore(database);
+  store = createSpendStore(database, TEAM);
   await order('renew', LIVE, [
     { name: 'done.rest', state: 'SUCCEEDED' },
     { name: 'failed.rest', state: 'FAILED' },
@@ -116,5 +117,41 @@ test('what is ahead is counted by month and zone, without names that are let go'
     { month: '2026-07', zone: 'co.uk', count: 1 },
     { month: '2026-07', zone: 'rest', count: 1 },
     { month: '2026-08', zone: 'rest', count: 1 },
+  ]);
+});
+
+test('names are unused when it was seen that nothing lives on them, and while they still cost money', async () => {
+  const names = [
+    'empty.rest',
+    'bare.co.uk',
+    'lives.rest',
+    'unseen.rest',
+    'other.rest',
+    'let-go.rest',
+    'deleted.rest',
+  ];
+  await database.prisma.domain.createMany({
+    data: names.map((name) => ({
+      name,
+      addedBy: 'U0ALICE',
+      addedAt: JULY,
+      nextCheckAt: JULY,
+      ...(name === 'let-go.rest' ? { lapseConfirmedAt: JULY } : {}),
+      ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),
+    })),
+  });
+  await database.prisma.nameObservation.createMany({
+    data: names.map((name) => ({
+      teamId: name === 'other.rest' ? 'T0OTHER' : TEAM,
+      name,
+      inUse: name === 'unseen.rest' ? null : name === 'lives.rest',
+      nextDnsAt: JULY,
+      nextRegistryAt: JULY,
+      dueAt: JULY,
+    })),
+  });
+  expect(await store.unused()).toEqual([
+    { zone: 'co.uk', count: 1 },
+    { zone: 'rest', count: 1 },
   ]);
 });

@@ -227,6 +227,7 @@ function settings(ttl: string): Readonly<Record<string, string>> {
     approval_escalate_after: '24h',
     approval_escalate_to: '',
     alert_channel: '',
+    report_channel: '',
     reminder_channel: '',
     reminder_days: '60,30,14,7,3,1',
     reminder_cron: '0 9 * * *',

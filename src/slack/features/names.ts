@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
-import { sumByCurrency } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
-import type { ListedPrice } from '../../money/ports.ts';
 import { quoteOn } from '../../money/prices.ts';
+import { renewalsByZone } from '../../money/spend.ts';
 import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
@@ -154,7 +153,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
       expires: expiresOf(name, now(), reminderTimezone),
       renewal: priceOf(name.name),
     })),
-    renewal: renewalOf(list, zones, today),
+    renewal: renewalsByZone(list, zones, today),
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
@@ -179,26 +178,6 @@ function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: 
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = expiryDay(expiresAt, source, timeZone);
   return { day: formatDay(lastDay), daysLeft: daysBetween(calendarDay(now, timeZone), lastDay) };
-}
-
-/** What a year costs for all that was found: each zone has one price. */
-function renewalOf(
-  list: readonly ListedPrice[],
-  zones: Awaited<ReturnType<Interaction['deps']['portfolio']['zones']>>,
-  today: string,
-) {
-  const priced = zones.map(({ zone, count: names }) => ({
-    names,
-    amount: quoteOn(list, { name: `name.${zone}`, task: 'renew' }, today)?.amount,
-  }));
-  return {
-    sums: sumByCurrency(
-      priced.flatMap(({ names, amount }) =>
-        amount === undefined ? [] : [{ ...amount, minor: amount.minor * names }],
-      ),
-    ),
-    unknown: priced.reduce((sum, { names, amount }) => sum + (amount === undefined ? names : 0), 0),
-  };
 }
 
 /** The names that a button acts on: as many as a menu takes, in the order of the list. */

@@ -114,6 +114,13 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
   },
+  report_channel: {
+    name: 'report_channel',
+    label: 'Channel of the monthly report on money',
+    kind: 'channel',
+    optional: true,
+    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
+  },
   reminder_channel: {
     name: 'reminder_channel',
     label: 'Channel of the expiry reminders',
@@ -176,6 +183,7 @@ function isChannelSetting(name: string): name is ChannelSetting {
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
   alert_channel: ':rotating_light: Alarms about names come here from now on',
+  report_channel: ':moneybag: The report on each month’s money comes here from now on',
   reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
 };
 
@@ -189,6 +197,7 @@ const form: Form = {
 const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
   approval_channel: 'Empty: orders are shown only where they were asked for.',
   alert_channel: 'Empty: the channel of the expiry reminders.',
+  report_channel: 'Empty: the channel of the expiry reminders.',
   reminder_channel: 'Empty: no reminders.',
 } satisfies Record<ChannelSetting, string>;
 

@@ -1,7 +1,7 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
-import { readSpan, renewalsAhead, type SpendSpan, spendOf } from '../../money/spend.ts';
+import { readSpan, renewalsAhead, renewalsByZone, type SpendSpan, spendOf } from '../../money/spend.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { code, textMessage } from '../views/blocks.ts';
@@ -33,11 +33,12 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
   const { prices, budgets, spending, tagsOf, directory, currency } = deps;
   const now = deps.now();
   const { reminderTimezone: timeZone } = await deps.settings();
-  const [list, purchases, unknownOutcomes, renewals, locale, standings] = await Promise.all([
+  const [list, purchases, unknownOutcomes, renewals, unused, locale, standings] = await Promise.all([
     prices.list(),
     spending.purchases(span.from, span.to),
     spending.unknownOutcomes(span.from, span.to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    spending.unused(),
     directory.localeOf(person.id),
     budgets.standings(dayWithin(span, utcDayOf(now))),
   ]);
@@ -48,6 +49,7 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
     spend: spendOf(list, purchases, tags),
     unknownOutcomes,
     ahead,
+    unused: renewalsByZone(list, unused, utcDayOf(now)),
     budgets: standings,
     isAdmin: isAdmin(deps, person),
     currency,

@@ -31,6 +31,8 @@ export interface SpendShown {
   readonly unknownOutcomes: number;
   /** The next twelve months at today's list. */
   readonly ahead: readonly SpendLine[];
+  /** What the next renewals of names cost on which nothing was seen to live, at today's list. */
+  readonly unused: SpendSum;
   /** How the budgets stand in it. */
   readonly budgets: readonly BudgetStanding[];
   /** Whether who reads it may change the budgets. */
@@ -88,6 +90,7 @@ export function spendMessage(shown: SpendShown): Message {
         ]),
     ...budgetBlocks(shown.budgets, shown),
     ...aheadChart(shown),
+    ...unusedBlocks(shown),
     ...(rows.length === 0
       ? []
       : [
@@ -102,6 +105,20 @@ export function spendMessage(shown: SpendShown): Message {
       'Counted by the price list of the day on which each name was carried out, on live systems; what is ahead by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',
     ),
   ]);
+}
+
+function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
+  if (unused.names === 0) return [];
+  const one = unused.names === 1;
+  const cost =
+    unused.sums.length === 0
+      ? `The price list has no price for renewing ${one ? 'it' : 'them'}.`
+      : `The next renewal${one ? '' : 's'} for 1 year: ${sumText(unused, locale)}.`;
+  return [
+    section(
+      `:mag: On ${count(unused.names, 'name')} I see neither a website nor mail. ${cost} \`/domain names unused\` shows ${one ? 'it' : 'them'}.`,
+    ),
+  ];
 }
 
 function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
@@ -119,7 +136,7 @@ export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'a
 
 /** The same as rows of a file; a line of several currencies is several rows. */
 export function spendRows(
-  { spend, ahead }: Pick<SpendShown, 'spend' | 'ahead'>,
+  { spend, ahead, unused }: Pick<SpendShown, 'spend' | 'ahead' | 'unused'>,
   nameOf: (userId: string) => string,
   decimalOf: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
@@ -135,5 +152,6 @@ export function spendRows(
       linesOf(spend, by).flatMap((line) => rowsOf(by, by === 'person' ? nameOf(line.key) : line.key, line)),
     ),
     ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
+    ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),
   ];
 }

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { textOf, useTestDemo } from '../support/demo.ts';
+
+const FINANCE = 'C0GENERAL';
+const t = useTestDemo({ settings: { REPORT_CHANNEL: FINANCE } });
+
+it('the report of a month goes to the channel that was chosen for it, and to no other', async () => {
+  const now = new Date();
+  const amount = { currency: 'EUR', minor: 1_850 };
+  const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: '' } as const;
+  await t.demo.bot.prices.save([{ ...price, amount }], 'U0ADA', now);
+  // The second of the next month, so that its first digest is over in every time zone.
+  await t.demo.moveTime(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12) - now.getTime());
+  const reportsIn = (channel: string) =>
+    t.workspace.messages(channel).filter((message) => textOf(message).includes('Money in')).length;
+  expect(reportsIn(FINANCE)).toBe(1);
+  expect(reportsIn('C0EXPIRY')).toBe(0);
+});
