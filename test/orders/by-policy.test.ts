@@ -59,12 +59,19 @@ describe('asking', () => {
       names,
       requesterId: 'U0ALICE',
       input: {},
+      usesTeamAccount: false,
     });
     expect([...refused.keys()]).toEqual(['bar.rest', 'tea.bar.rest']);
     expect(refused.get('bar.rest')).toMatchObject([{ kind: 'rule', name: 'not these' }]);
     rig.setPolicy(4);
     expect(
-      await refusedNames(rig.orders, { task: 'renew', names, requesterId: 'U0ALICE', input: {} }),
+      await refusedNames(rig.orders, {
+        task: 'renew',
+        names,
+        requesterId: 'U0ALICE',
+        input: {},
+        usesTeamAccount: false,
+      }),
     ).toEqual(new Map());
   });
 

@@ -1,3 +1,4 @@
+import { isTeamAccount } from '../../accounts/account.ts';
 import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
@@ -155,12 +156,14 @@ const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
 /** What is known of the names of a file, read in a few questions however many they are. */
 async function factsOf(
-  { deps, person }: Interaction,
+  { deps, person, account }: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
   const names = rows.map(({ name }) => name);
-  const order = { task, names, requesterId: person.id, input: bulkInput(rows) };
+  const used = await account();
+  const usesTeamAccount = used !== undefined && isTeamAccount(used);
+  const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
   const [open, watched, inUse, cost, refused] = await Promise.all([
     deps.orders.store.openOrders(task, names),
     deps.expiry.findMany(names),
