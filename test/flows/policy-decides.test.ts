@@ -83,6 +83,9 @@ test('two of a group decide about what is dear, a stand-in among them', async ()
   expect(card).toContain('*Decided by*\nrule “large renewals” of policy version 3');
   expect(card).toContain('*Needs*\n2 approvals of <!subteam^S0APPROVERS>');
   expect(card).not.toContain('Can approve');
+  expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+    '*Needs*\n2 approvals of <!subteam^S0APPROVERS>',
+  );
 
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
     'By the policy these can: <!subteam^S0APPROVERS>.',
