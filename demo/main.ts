@@ -34,6 +34,8 @@ async function main(): Promise<void> {
     log,
     pageDir,
     watchNames: true,
+    // A policy is published by one admin and confirmed by another.
+    settings: { ADMINS: 'U0ADA,U0BOB' },
   });
   process.stdout.write(
     `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,

@@ -83,6 +83,9 @@ test('two of a group decide about what is dear, a stand-in among them', async ()
   expect(card).toContain('*Decided by*\nrule “large renewals” of policy version 3');
   expect(card).toContain('*Needs*\n2 approvals of <!subteam^S0APPROVERS>');
   expect(card).not.toContain('Can approve');
+  expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+    '*Needs*\n2 approvals of <!subteam^S0APPROVERS>',
+  );
 
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
     'By the policy these can: <!subteam^S0APPROVERS>.',
@@ -135,6 +138,22 @@ test('a policy that asks for more meanwhile is said on the card, and both are ne
   await shows(order, 'Policy version 5 asks for more than when this was asked for.');
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
+  expect(textOf(order.card)).toContain(
+    'rule “large renewals” of policy version 4, rule “large renewals” of policy version 5',
+  );
+});
+
+test('a rule that came while an order waited is named when it has ended', async () => {
+  policy = { version: 0, rules: [] };
+  const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
+  policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
+  await t.bob.click(order.card, 'order_approve');
+  await shows(order, 'Still needed: 1 of <@U0ADA>.');
+  await t.ada.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  expect(textOf(order.card)).toContain(
+    '*Decided by*\nthe settings, rule “large renewals” of policy version 1',
+  );
 });
 
 describe('being away', () => {
@@ -146,6 +165,8 @@ describe('being away', () => {
     ['99w @carol', 'more than a year ahead'],
     ['2w carol', 'Type @ and choose the person from Slack’s list'],
     ['2w @bob', 'You cannot stand in for yourself'],
+    ['2w <!subteam^S0APPROVERS|@approvers>', 'is a group. Choose one person'],
+    ['@carol tomorrow', '`tomorrow` is neither a day nor a length of time'],
     ['2w @dave', 'is not a full member of this workspace'],
   ])('“%s” is answered with what to do', async (line, said) => {
     expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(said);
@@ -153,7 +174,7 @@ describe('being away', () => {
   });
 
   test('is told to both, stands in both Homes and in the audit log, and ends early', async () => {
-    await answerTo(t.workspace, t.bob, '/domain away 2w @carol');
+    await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
     expect(dmsTo('D0CAROL').at(-1)).toContain('You stand in for <@U0BOB> until');
     expect(dmsTo('D0BOB').at(-1)).toContain('<@U0CAROL> stands in for you until');
     for (const [person, line] of [

@@ -145,9 +145,17 @@ describe('a rule', () => {
       errors: {
         names: expect.stringContaining('cannot be read as names'),
         over: expect.stringContaining('no amount'),
-        approvers: expect.stringContaining('missing'),
+        approvers: 'Choose who may approve: people here, or groups below.',
         ttl: expect.stringContaining('no length of time'),
       },
+    });
+    const more = { names: '*', over: '', ttl: '', approvers: ['U0BOB'], needed: '3' };
+    expect(await submit(form, more)).toMatchObject({
+      errors: { needed: 'It needs 3 people and names 1. Choose more approvers, or enter 1.' },
+    });
+    const other = 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
+    expect(await submit(form, { ...more, decision: 'free' })).toMatchObject({
+      errors: { approvers: other, needed: other },
     });
     await t.ada.close(form);
   });
@@ -243,7 +251,7 @@ describe('trying a line', () => {
       '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
     );
     expect(told).toContain('By the *draft*, which is not in force');
-    expect(told).toContain('*Deletions of `cafe.rest`*, asked for by <@U0ALICE>, is *refused*');
+    expect(told).toContain('*Deletions of `cafe.rest`*, asked for by <@U0ALICE>: this is *refused*');
     expect(told).toContain('Rule 1, “large renewals”, is about other tasks.');
     expect(told).toContain('Decided by rule 2, “the café stays”.');
     expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
@@ -289,6 +297,9 @@ describe('a replay', () => {
 
 describe('publishing', () => {
   it('shows what changes, asks another admin, and takes effect with their confirmation alone', async () => {
+    const waiting = await ask(t.workspace, t.alice, '/domain renew snack.rest');
+    const snacks = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
+    await addRule({ ...snacks, decision: 'approve' });
     const list = await policyOf(t.ada);
     const revision = buttonValue(list, 'policy_publish');
     const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
@@ -314,6 +325,10 @@ describe('publishing', () => {
     const seen = await policyOf(t.alice);
     expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
     expect(textOf(seen)).toContain('over *€100.00*');
+    await t.workspace.waitFor(
+      () => textOf(waiting.card).includes('Policy version 1 asks for more than') || undefined,
+      { what: 'the card of what waits to say so' },
+    );
   });
 
   it('is not confirmed by who published it, nor after a change', async () => {

@@ -1,6 +1,14 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, DOMAINS, deliverSigned, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  DOMAINS,
+  deliverSigned,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
@@ -93,6 +101,19 @@ describe('settings', () => {
     const again = await settingsForm();
     expect(shown(again, 'approval_ttl')).toBe('3d');
     await t.ada.close(again);
+  });
+
+  it('are shown on the cards of what waits as soon as they are saved', async () => {
+    const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+    const shows = (text: string) =>
+      t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
+    await shows('*Can approve*\n<@U0BOB>, <!subteam^S0APPROVERS>');
+    const more = await settingsForm();
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
+    await shows('The settings ask for more than when this was asked for.');
+    const fewer = await settingsForm();
+    await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
+    await t.alice.click(order.card, 'order_cancel');
   });
 
   it.each([
@@ -214,6 +235,14 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
+  it('are not changed by the same tasks in another order', async () => {
+    const view = await settingsForm();
+    const told = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
+    );
+    expect(told).toContain('Nothing was changed.');
+  });
+
   it('that are saved win over the environment at once, and are told and logged', async () => {
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
@@ -246,6 +275,15 @@ describe('settings', () => {
     expect(told).toContain('renew: this costs money and no longer waits for approval.');
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.ends('SUCCEEDED');
+    const risky = await settingsForm();
+    await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(risky, { approval_tasks: ['delete', 'authcode'] }),
+    );
+    const safe = await settingsForm();
+    const warned = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
+    );
+    expect(warned).toContain('delete, authcode: this can lose a name and no longer waits for approval.');
   });
 
   it('turn reminders off when the channel is emptied, and tell a new channel', async () => {

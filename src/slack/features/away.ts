@@ -1,7 +1,7 @@
 import type { StandIn } from '../../policy/approvals.ts';
 import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts';
 import { okResponse } from '../platform/web.ts';
-import { code, type Message, mention, moment, textMessage } from '../views/blocks.ts';
+import { code, type Message, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
 
 /*
  * Being away: who approves in one's place, and until when.
@@ -36,9 +36,11 @@ type ReadLine =
 
 /** What the line asks for, as far as nobody has to be asked. */
 function readLine({ words, person, deps }: CommandCall): ReadLine {
-  const [untilWord, personWord, ...rest] = words;
-  if (untilWord === undefined || personWord === undefined || rest.length > 0)
-    return { ok: false, say: USAGE };
+  const [first, second, ...rest] = words;
+  if (first === undefined || second === undefined || rest.length > 0) return { ok: false, say: USAGE };
+  const isPersonFirst = /^[<@]/.test(first);
+  const untilWord = isPersonFirst ? second : first;
+  const personWord = isPersonFirst ? first : second;
   const now = deps.now();
   const until = readUntil(untilWord, now);
   if (until === undefined)
@@ -52,6 +54,12 @@ function readLine({ words, person, deps }: CommandCall): ReadLine {
     return {
       ok: false,
       say: 'That is more than a year ahead. Give an earlier day; you can do this again then.',
+    };
+  const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
+  if (groupId !== undefined)
+    return {
+      ok: false,
+      say: `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`,
     };
   const userId = readPerson(personWord);
   if (userId === undefined)

@@ -1,3 +1,4 @@
+import { waitingDecision } from '../../orders/approvers.ts';
 import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
@@ -16,6 +17,7 @@ import {
   textMessage,
 } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
+import { decisionApprovers } from '../views/decision.ts';
 import { itemName, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -96,7 +98,12 @@ async function runOrder(call: CommandCall): Promise<void> {
     return call.respond(textMessage(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
   }
   const history = await call.deps.orders.store.history(order.id);
-  const card = orderCard(order, { approvers: [], history });
+  const decision = order.state === 'PENDING' ? await waitingDecision(call.deps.orders, order) : undefined;
+  const card = orderCard(order, {
+    approvers: decision === undefined ? [] : decisionApprovers(decision),
+    history,
+    ...(decision === undefined ? {} : { decision }),
+  });
   await call.respond(
     message(card.text, [
       // The buttons belong to the card in the channel.

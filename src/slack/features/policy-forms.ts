@@ -203,11 +203,27 @@ function subjectOf(subject: string) {
 
 type Errors = Readonly<Record<string, string>>;
 
+/** What is wrong, in the words of the form where those of a file do not fit. */
+function formIssueText(issue: PolicyIssue): string {
+  switch (issue.code) {
+    case 'missing':
+      return issue.field === 'approvers'
+        ? 'Choose who may approve: people here, or groups below.'
+        : policyIssueText(issue);
+    case 'not_for_this_decision':
+      return 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
+    case 'more_than_people':
+      return `It needs ${issue.given} people and names ${issue.instead[0]}. Choose more approvers, or enter ${issue.instead[0]}.`;
+    default:
+      return policyIssueText(issue);
+  }
+}
+
 function errorsOf(issues: readonly PolicyIssue[]): Errors {
   const errors: Record<string, string> = {};
   for (const issue of issues) {
     const field = issue.field ?? 'rule_name';
-    const text = policyIssueText(issue);
+    const text = formIssueText(issue);
     errors[field] = errors[field] === undefined ? text : `${errors[field]} ${text}`;
   }
   return errors;

@@ -53,7 +53,7 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     name: 'approvals_required',
     label: 'Approvals needed for an order',
     kind: 'number',
-    hint: 'Orders that wait already keep the number they were asked with.',
+    hint: 'What waits already needs the larger of this and the number that it was asked with.',
   },
   approval_tasks: {
     name: 'approval_tasks',
@@ -61,7 +61,7 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     kind: 'picks',
     optional: true,
     options: ORDER_TASK_NAMES.map((name) => ({ value: name, text: name })),
-    hint: 'The others are carried out at once.',
+    hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
   approval_ttl: {
     name: 'approval_ttl',
@@ -179,6 +179,9 @@ function isChannelSetting(name: string): name is ChannelSetting {
   return CHANNEL_SETTINGS.some((each) => each === name);
 }
 
+/** What cards of waiting orders say. */
+const CARD_SETTINGS: readonly SettingName[] = ['approvers', 'approvals_required', 'approval_tasks'];
+
 /** What a channel is told when it is chosen, which also shows whether the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
@@ -266,10 +269,10 @@ function pickedIn(values: FormValues, name: PeopleSetting): string | readonly st
   return typeof people === 'string' ? people : [...people, ...linesOf(values, GROUPS[name].name)];
 }
 
-/** The same people in another order are no change. */
-function keepOrder(people: readonly string[], before: readonly string[]): readonly string[] {
-  const same = new Set([...people, ...before]).size === before.length && people.length === before.length;
-  return same ? before : people;
+/** The same people or tasks in another order are no change. */
+function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
+  const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
+  return same ? before : chosen;
 }
 
 /** The settings as they would be, or what is wrong, by field. */
@@ -296,6 +299,7 @@ function readSettings(
     settings: {
       ...settings,
       approvers: keepOrder(settings.approvers, current.approvers),
+      approvalTasks: keepOrder(settings.approvalTasks, current.approvalTasks),
       approvalEscalateTo: keepOrder(settings.approvalEscalateTo, current.approvalEscalateTo),
     },
   };
@@ -414,6 +418,11 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   }
   await deps.settingsStore.save(changes, person.id, deps.now());
   deps.log.info({ by: person.id, changes }, 'settings changed');
+  if (CARD_SETTINGS.some((name) => changed.has(name))) {
+    await deps
+      .refreshWaitingCards()
+      .catch((err: unknown) => deps.log.warn({ err }, 'showing the settings on cards'));
+  }
   return { kind: 'done', say: savedMessage(changes, read.settings) };
 }
 
@@ -432,18 +441,26 @@ function savedMessage(
     ({ name, before, after }) =>
       `• ${FIELDS[name].label}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
   );
+  const before = changes.find(({ name }) => name === 'approval_tasks')?.before.split(',') ?? [];
   const free = ORDER_TASK_NAMES.filter(
-    (task) => taskNamed(task).effect === 'charge' && !settings.approvalTasks.includes(task),
-  );
-  const warning =
-    free.length > 0 && changes.some(({ name }) => name === 'approval_tasks')
-      ? [`:warning: ${free.join(', ')}: this costs money and no longer waits for approval.`]
-      : [];
+    (task) => before.includes(task) && !settings.approvalTasks.includes(task),
+  ).map(taskNamed);
+  const warning = (tasks: typeof free, what: string) =>
+    tasks.length === 0
+      ? []
+      : [
+          `:warning: ${tasks.map(({ name }) => name).join(', ')}: this ${what} and no longer waits for approval.`,
+        ];
+  const isCharged = ({ effect }: (typeof free)[number]) => effect === 'charge';
   return textMessage(
     [
       ':white_check_mark: Saved. It holds from now on, over what the environment says.',
       ...lines,
-      ...warning,
+      ...warning(free.filter(isCharged), 'costs money'),
+      ...warning(
+        free.filter((task) => task.risk === 'loses_name' && !isCharged(task)),
+        'can lose a name',
+      ),
     ].join('\n'),
   );
 }

@@ -101,14 +101,15 @@ export function requirementLines(demand: Demand, history: readonly HistoryEvent[
   });
 }
 
-/** The rules of what a waiting order needs, with those that decided when it was asked for. */
+/** The rules that decided when an order was asked for, at its last approval, and of what it needs while it waits. */
 export function rulesOf(
   decision: WaitingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
   const now = decision?.demand.requirements.map(({ rule }) => rule) ?? [];
   const refused = decision?.demand.refusedBy ?? [];
-  const all = [...decidingRules(history), ...now, ...refused];
+  const approved = lastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
+  const all = [...decidingRules(history), ...approved, ...now, ...refused];
   const named = all.some(({ kind }) => kind === 'rule') ? all : [];
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }

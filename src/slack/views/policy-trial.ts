@@ -119,7 +119,7 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
   const shown = names.slice(0, SHOWN_NAMES);
   return message('What this line would need', [
     section(
-      `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}, ${demandText(demand)}.`,
+      `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}: this ${demandText(demand)}.`,
     ),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
     ...(names.length > shown.length
@@ -176,7 +176,7 @@ export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Me
     ...lines(
       shown.map(
         ({ changed: { orderId, before, after, change }, title, requester }) =>
-          `• ${code(orderId)} *${escapeText(title)}*, asked by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)}; then it ${demandText(after)}.`,
+          `• ${code(orderId)} *${escapeText(title)}*, asked by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
       ),
     ),
     ...(changed.length > shown.length

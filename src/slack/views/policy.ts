@@ -94,7 +94,7 @@ export function policyMessage(shown: ShownPolicy): Message {
 function inForceText(published: PublishedPolicy | undefined): string {
   if (published === undefined) return 'No rules of its own yet: the settings alone decide.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
-  return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} on ${moment(confirmedAt)}.`;
+  return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
 }
 
 function row(rule: PolicyRule, position: number, locale: string): string {
@@ -153,11 +153,11 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
   const waits =
     published === undefined
       ? 'It changes nothing until it is published and another admin confirms it.'
-      : `Published by ${mention(published.by)} on ${moment(published.at)}. It takes effect when *another admin* presses Confirm.`;
+      : `Published by ${mention(published.by)} (${moment(published.at)}). It takes effect when *another admin* presses Confirm.`;
   return [
     divider,
     section(
-      `*The draft*, changed last by ${mention(changedBy)} on ${moment(changedAt)}.\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
+      `*The draft*, changed last by ${mention(changedBy)} (${moment(changedAt)}).\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
     ),
     ...ruleRows(rules, shown),
   ];
