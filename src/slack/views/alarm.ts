@@ -28,7 +28,7 @@ import { runbookLines } from './runbook.ts';
  */
 
 /** What has happened, as a whole sentence. */
-const HAPPENED: Readonly<Record<AlarmKind, string>> = {
+export const HAPPENED: Readonly<Record<AlarmKind, string>> = {
   registrar: 'It is at another registrar.',
   nameservers: 'Its nameservers have changed.',
   ds: 'Its DNSSEC entry at the zone above has changed.',
