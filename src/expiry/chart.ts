@@ -12,6 +12,11 @@ export interface MonthCount {
 const MONTHS = 12;
 const monthLabel = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
+/** `Nov 2026`, of YYYY-MM. */
+export function shortMonth(month: string): string {
+  return monthLabel.format(new Date(`${month}-01T00:00:00Z`));
+}
+
 /**
  * The present month and the eleven after it.
  *
@@ -43,7 +48,7 @@ export function renewalsByMonth(
   }
   return [...months].map(([month, count]) => ({
     month,
-    label: monthLabel.format(new Date(`${month}-01T00:00:00Z`)),
+    label: shortMonth(month),
     count,
   }));
 }

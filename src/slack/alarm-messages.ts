@@ -49,6 +49,8 @@ const MAX_WAIT_MS = 10 * 60_000;
 /** The countdown of a transfer is brought up to date so often. */
 const COUNTDOWN_MS = 3_600_000;
 const COUNTDOWN_DAYS = 10;
+/** What has happened to a name since its transfer began is among these. */
+const LATEST_ALARMS = 20;
 
 /** Where alarms are told; undefined: nowhere, and then admins hear of them in a direct message. */
 function alertChannelOf(settings: TeamSettings): string | undefined {
@@ -68,8 +70,20 @@ export async function tellAlarm(deps: AlarmTellerDeps, id: string): Promise<void
     deps.log.warn({ err: error, alarmId: id, again }, 'telling of a changed name; will try again');
     return deps.alarms.postponeTelling(id, again);
   }
+  const again = (await movedAfter(deps, alarm)) === undefined ? nextUpdate(alarm, deps.now()) : undefined;
   // Somebody has pressed a button meanwhile: there is more to tell.
-  if (!(await deps.alarms.releaseTelling(alarm, nextUpdate(alarm, deps.now())))) await tellAlarm(deps, id);
+  if (!(await deps.alarms.releaseTelling(alarm, again))) await tellAlarm(deps, id);
+}
+
+/** When the name of a transfer that nobody here asked for was seen at another registrar. */
+async function movedAfter(
+  { alarms }: Pick<AlarmTellerDeps, 'alarms'>,
+  { kind, name, firstSeenAfter }: Alarm,
+): Promise<Date | undefined> {
+  if (kind !== 'pending_transfer') return undefined;
+  const later = await alarms.ofName(name, LATEST_ALARMS);
+  return later.find((other) => other.kind === 'registrar' && other.firstSeenAfter >= firstSeenAfter)
+    ?.firstSeenAfter;
 }
 
 /** A countdown goes on while nobody has said whose transfer it is. */
@@ -105,7 +119,7 @@ async function showMessage(
   deps: AlarmTellerDeps,
   alarm: Alarm,
 ): Promise<{ readonly channelId: string; readonly ts: string }> {
-  const message = alarmMessage(alarm, deps.now());
+  const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
   if (alarm.message !== undefined) {
     await update(deps, alarm, alarm.message, message);
     return alarm.message;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
 
 /*
  * The second path of the guide: what is in use is deleted with a warning, and what is stolen is told.
@@ -8,10 +8,12 @@ import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 const t = useTestDemo();
 
 test('a name that is in use asks for its name before it is deleted', async () => {
-  await answerTo(t.workspace, t.alice, '/domain delete cafe.rest');
+  // The first look waits for DNS no longer than the command may take.
+  await until('what hangs on the name has been seen', async () =>
+    /Mail stops/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
+  );
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('nothing was asked');
-  expect(textOf(draft)).toMatch(/Mail stops/);
   const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
 });

@@ -49,7 +49,7 @@ describe('a delete', () => {
     const said = textOf(draft);
     expect(said).toMatch(/Mail stops: it goes to `mail\.cafe\.rest`/);
     expect(said).toMatch(/Its website stops, at `198\.51\.100\.7`/);
-    expect(said).toMatch(/1 other watched name with mail servers under it and would stop working: bar\.rest/);
+    expect(said).toMatch(/1 other watched name has mail servers under it and would get no mail: bar\.rest/);
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
 
     const form = await formAfter(draft);

@@ -239,3 +239,15 @@ test('the countdown of a transfer goes on until somebody says whose it is', asyn
   expect(await tellDue()).toEqual([]);
   expect(headsOf(alarm)).toHaveLength(1);
 });
+
+test('the countdown ends when the name is seen at another registrar', async () => {
+  const transfer = await raise('pending_transfer');
+  await tellDue();
+  nowMs += 30 * HOUR_MS;
+  await raise('registrar');
+  await tellDue();
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/It has gone through.*another registrar/);
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).not.toMatch(/left/);
+  nowMs += 30 * HOUR_MS;
+  expect(await tellDue(), 'nothing counts any more').toEqual([]);
+});

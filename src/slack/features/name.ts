@@ -12,6 +12,7 @@ import { waitingNow } from '../waiting.ts';
 
 /** Orders that stand in its line of time at most. */
 const ORDERS_SHOWN = 20;
+const ALARMS_READ = 20;
 
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -22,12 +23,13 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
-  const [listed, known, found, { reminderDays }, details] = await Promise.all([
+  const [listed, known, found, { reminderDays }, details, alarms] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
     visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
     portfolio.find(ascii),
+    names.alarms.ofName(ascii, ALARMS_READ),
   ]);
   await call.respond(
     nameScreen({
@@ -35,6 +37,7 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
+      alarms: alarms.filter(({ state }) => state !== 'explained'),
       details,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),

@@ -28,7 +28,7 @@ import { runbookLines } from './runbook.ts';
  */
 
 /** What has happened, as a whole sentence. */
-const HAPPENED: Readonly<Record<AlarmKind, string>> = {
+export const HAPPENED: Readonly<Record<AlarmKind, string>> = {
   registrar: 'It is at another registrar.',
   nameservers: 'Its nameservers have changed.',
   ds: 'Its DNSSEC entry at the zone above has changed.',
@@ -41,8 +41,12 @@ const HAPPENED: Readonly<Record<AlarmKind, string>> = {
 
 const HOUR_MS = 3_600_000;
 
-/** The message of an alarm. It says how the alarm stands now. */
-export function alarmMessage(alarm: Alarm, now: Date): Message {
+/**
+ * The message of an alarm. It says how the alarm stands now.
+ *
+ * @param movedAt when the name was seen at another registrar after this: a transfer has gone through
+ */
+export function alarmMessage(alarm: Alarm, now: Date, movedAt?: Date): Message {
   const { name, kind } = alarm;
   const title = displayName(name);
   return message(`${escapeText(title)} has changed, and no order explains it: ${HAPPENED[kind]}`, [
@@ -51,7 +55,7 @@ export function alarmMessage(alarm: Alarm, now: Date): Message {
       [
         `:rotating_light: *${HAPPENED[kind]}*`,
         ...movedDate(alarm),
-        ...countdown(alarm, now),
+        ...countdown(alarm, now, movedAt),
         ...standing(alarm),
       ].join('\n'),
     ),
@@ -148,8 +152,13 @@ function movedDate({ expiry }: Alarm): string[] {
 }
 
 /** Until when it can be objected to. */
-function countdown({ kind, name, state, lastSeenBefore }: Alarm, now: Date): string[] {
+function countdown({ kind, name, state, lastSeenBefore }: Alarm, now: Date, movedAt?: Date): string[] {
   if (kind !== 'pending_transfer' || state === 'explained') return [];
+  if (movedAt !== undefined) {
+    return [
+      `*It has gone through*: since ${moment(movedAt)} the name is seen at another registrar. Ask the service to have it returned.`,
+    ];
+  }
   const { goesThroughAt, msLeft } = transferCountdown(
     { lastSeenBefore },
     now,

@@ -79,7 +79,7 @@ function formatItem(item: ImpactItem): string {
         ? `Its website stops, at ${formatList(item.addresses)}.`
         : `A website stands on it, at ${formatList(item.addresses)}.`;
     case 'dependents':
-      return `${count(item.count, 'other watched name')} ${DEPENDENTS[item.by]}${item.severity === 'stops' ? ' and would stop working' : ''}: ${namesOf(item)}.`;
+      return `${count(item.count, 'other watched name')} ${dependency(item)}: ${namesOf(item)}.`;
     case 'dependents_unseen':
       return 'Whether other watched names hang on it was not seen.';
     case 'signed':
@@ -91,11 +91,17 @@ function formatItem(item: ImpactItem): string {
   }
 }
 
-const DEPENDENTS: Readonly<Record<Dependency, string>> = {
-  nameservers: 'with nameservers under it',
-  mail: 'with mail servers under it',
-  redirects: 'redirected to it',
+const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
+  nameservers: ['has nameservers under it', 'have nameservers under it', 'would stop working'],
+  mail: ['has mail servers under it', 'have mail servers under it', 'would get no mail'],
+  redirects: ['is redirected to it', 'are redirected to it', 'would lead nowhere'],
 };
+
+/** How other names need this one, and what becomes of them. */
+function dependency({ by, count: all, severity }: Extract<ImpactItem, { code: 'dependents' }>): string {
+  const [one, several, stops] = DEPENDENTS[by];
+  return `${all === 1 ? one : several}${severity === 'stops' ? ` and ${stops}` : ''}`;
+}
 
 const SHOWN_NAMES = 5;
 

@@ -1,6 +1,7 @@
 import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
+import type { Alarm } from '../../names/alarm.ts';
 import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
@@ -8,6 +9,7 @@ import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
+import { HAPPENED } from './alarm.ts';
 import {
   type AnyBlock,
   actions,
@@ -46,6 +48,8 @@ export interface NameScreen {
   readonly details?: NameDetails | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
+  /** Changes that nobody has explained, the latest first. */
+  readonly alarms: readonly Alarm[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
   /** What waiting costs, as far as the price list tells. */
@@ -57,6 +61,7 @@ type Pair = readonly [label: string, value: string];
 /** Changes and orders that fit a phone. */
 const HISTORY_LINES = 8;
 const OPEN_ORDERS = 3;
+const OPEN_ALARMS = 4;
 const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** What people want to know of a name: of these it is said when they were not seen. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
@@ -89,15 +94,15 @@ function plainStanding(screen: NameScreen): string {
 }
 
 /** Whose it is and until when: what a person looks for first. */
-function standing({ name, listed, known }: NameScreen): string {
+function standing({ name, listed, known, alarms }: NameScreen): string {
   const registration = knownValue(known, 'registration');
   const seenExpiry = knownValue(known, 'expires_at')?.[0];
-  const sentences: string[] = [];
+  const sentences = alarms.slice(0, OPEN_ALARMS).map(alarmLine);
   if (registration?.length === 0) {
     sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
   }
   if (listed?.day !== undefined && listed.daysLeft !== undefined) {
-    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft));
+    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, alarms.length > 0));
   } else if (seenExpiry !== undefined) {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
   } else if (registration?.length !== 0) {
@@ -122,7 +127,18 @@ const SOURCES = {
   person: 'as a person said',
 } as const;
 
-function watchedStanding({ domain, deadline }: ListedName, day: string, daysLeft: number): string {
+/** What has happened to the name, as its alarm says. */
+function alarmLine({ kind, firstSeenAfter, message: at }: Alarm): string {
+  const where = at === undefined ? '' : ` It stands in <#${at.channelId}>.`;
+  return `:rotating_light: *${HAPPENED[kind]}* No order explains it; seen ${moment(firstSeenAfter)}.${where}`;
+}
+
+function watchedStanding(
+  { domain, deadline }: ListedName,
+  day: string,
+  daysLeft: number,
+  isAlarmed: boolean,
+): string {
   const source = domain.expiry === undefined ? '' : `, ${SOURCES[domain.expiry.source]}`;
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
@@ -130,7 +146,7 @@ function watchedStanding({ domain, deadline }: ListedName, day: string, daysLeft
     const until = deadline.until === undefined ? '' : ` until ${formatDay(deadline.until)}`;
     return `:warning: *It was deleted*, or counts as deleted: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   }
-  return `${daysLeft <= 30 ? ':warning:' : ':white_check_mark:'} ${when}`;
+  return `${daysLeft <= 30 || isAlarmed ? ':warning:' : ':white_check_mark:'} ${when}`;
 }
 
 /** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
@@ -156,19 +172,23 @@ function registryPairs(known: KnownName): Pair[] {
   ];
 }
 
-/** As the zone above delegates it; where the name itself says otherwise, both. */
+/** As the zone above delegates it; where the registry or the name itself says otherwise, that too. */
 function nameserverPair(known: KnownName): Pair[] {
-  const [above, own] = [
-    knownValue(known, 'parent_nameservers') ?? knownValue(known, 'registry_nameservers'),
-    knownValue(known, 'nameservers'),
-  ];
-  const shown = above ?? own;
+  const atRegistry = knownValue(known, 'registry_nameservers');
+  const own = knownValue(known, 'nameservers');
+  const shown = knownValue(known, 'parent_nameservers') ?? atRegistry ?? own;
   if (shown === undefined) return [];
   if (shown.length === 0) return [['Nameservers', 'none: the name is not delegated']];
-  const differs = own !== undefined && own.length > 0 && own.join() !== shown.join();
-  return [
-    ['Nameservers', `${formatList(shown)}${differs ? `; the name itself lists ${formatList(own)}` : ''}`],
+  const differing = (who: string, other: FactValue | undefined) =>
+    other === undefined || other.length === 0 || other.join() === shown.join()
+      ? []
+      : [`${who} lists ${formatList(other)}`];
+  const parts = [
+    formatList(shown),
+    ...differing('its registry', atRegistry),
+    ...differing('the name itself', own),
   ];
+  return [['Nameservers', parts.join('; ')]];
 }
 
 function dnssecPair(known: KnownName): Pair[] {

@@ -1,3 +1,4 @@
+import { shortMonth } from '../../expiry/chart.ts';
 import { wholeUnits } from '../../money/amount.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
 import type { Spend, SpendLine, SpendSum } from '../../money/spend.ts';
@@ -15,7 +16,7 @@ import {
   section,
   table,
 } from './blocks.ts';
-import { budgetBlocks } from './budget.ts';
+import { budgetBlocks, periodText } from './budget.ts';
 import { amountsText } from './price.ts';
 
 /*
@@ -63,23 +64,28 @@ export function spendMessage(shown: SpendShown): Message {
   const { total } = spend;
   const text =
     total.names === 0
-      ? `Nothing that costs money was carried out in ${span}.`
-      : `Spent in ${span}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
+      ? `Nothing that costs money was carried out in ${periodText(span)}.`
+      : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
       linesOf(spend, by).map((line): readonly Cell[] => [
         `By ${by}`,
-        by === 'person' ? { person: line.key } : by === 'zone' ? `.${line.key}` : line.key,
+        cellOf(by, line.key),
         String(line.names),
         sumText(line, locale),
       ]),
     ),
     ...ahead
       .filter(({ names }) => names > 0)
-      .map((line): readonly Cell[] => ['Ahead', line.key, String(line.names), sumText(line, locale)]),
+      .map((line): readonly Cell[] => [
+        'Ahead',
+        periodText(line.key),
+        String(line.names),
+        sumText(line, locale),
+      ]),
   ];
   return message(text, [
-    header(`Spent in ${span}`),
+    header(`Spent in ${periodText(span)}`),
     section(text),
     ...(unknownOutcomes === 0
       ? []
@@ -121,10 +127,23 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
   ];
 }
 
+function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
+  switch (by) {
+    case 'person':
+      return { person: key };
+    case 'zone':
+      return `.${key}`;
+    case 'month':
+      return periodText(key);
+    default:
+      return key;
+  }
+}
+
 function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
   const bars = ahead.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
-    return { label: key, value: own === undefined ? 0 : wholeUnits(own) };
+    return { label: shortMonth(key), value: own === undefined ? 0 : wholeUnits(own) };
   });
   return bars.every(({ value }) => value === 0)
     ? []
