@@ -6,6 +6,7 @@ import { isMet, judged, type Line, type Row, spreadOf } from './measure.ts';
 import { profileInto } from './processes.ts';
 import { acknowledge } from './rows/acknowledge.ts';
 import { approve } from './rows/approve.ts';
+import { bulk } from './rows/bulk.ts';
 import { card } from './rows/card.ts';
 import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
@@ -32,6 +33,7 @@ const ROWS: readonly Row[] = [
   card,
   approve,
   throughput,
+  bulk,
   replicas,
   client,
   vault,

@@ -70,6 +70,38 @@ export function press(
   return form({ payload: JSON.stringify(payload) });
 }
 
+/** A form that somebody sends. @param values of its inputs, by field, as Slack delivers their state */
+export function submission(
+  name: string,
+  values: Readonly<Record<string, object>>,
+  channelId: string,
+  userId: string,
+): Delivery {
+  count += 1;
+  const payload = {
+    type: 'view_submission',
+    token: 'bench',
+    api_app_id: 'A0STEWARD',
+    team: { id: 'T0STEWARD', domain: 'steward' },
+    enterprise: null,
+    is_enterprise_install: false,
+    user: { id: userId, username: 'person', name: 'person', team_id: 'T0STEWARD' },
+    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+    view: {
+      id: `V0BENCH${count}`,
+      type: 'modal',
+      callback_id: name,
+      private_metadata: JSON.stringify({ channelId }),
+      state: {
+        values: Object.fromEntries(
+          Object.entries(values).map(([field, value]) => [field, { [field]: value }]),
+        ),
+      },
+    },
+  };
+  return form({ payload: JSON.stringify(payload) });
+}
+
 function channel(n: number): string {
   return `C0BENCH${n % CHANNELS}`;
 }

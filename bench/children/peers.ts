@@ -75,8 +75,16 @@ function respond(body: string): object {
   return { ok: true };
 }
 
+/** A file of so many names to renew: `/files/ROUND/ROWS.csv`. */
+function rowsOf(path: string): string {
+  const [, , round = '', file = ''] = path.split('/');
+  const rows = Array.from({ length: Number.parseInt(file, 10) }, (_, n) => `bulk-${round}-${n}.rest,1`);
+  return ['name,period', ...rows, ''].join('\n');
+}
+
 function answer({ target, body }: HttpRequest): string | undefined {
   const [path = '', query = ''] = target.split('?', 2);
+  if (path.startsWith('/files/')) return rowsOf(path);
   if (path.startsWith('/api/')) return JSON.stringify(slack(path.slice('/api/'.length), body));
   if (path.startsWith('/v1/')) return hanging ? undefined : JSON.stringify(service(path, query));
   return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : respond(body));

@@ -1,0 +1,113 @@
+import pg from 'pg';
+import { Pool } from 'undici';
+import { z } from 'zod';
+import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
+import { press, submission } from '../slack-load.ts';
+import { Postgres, Surroundings, until } from '../surroundings.ts';
+
+/*
+ * One order for 2,000 names, from its approval until its last row is settled: four requests at a time in waves of 20, each
+ * with a committed mark before it leaves and a committed outcome. Beside as many posts by undici, four at a time too, with
+ * one committed row each.
+ */
+
+const LEAST = 0.5;
+const AT_ONCE = 4;
+const CHANNEL = 'C0BENCH0';
+
+const orders = z.array(z.object({ id: z.string(), state: z.string() }));
+const took = z.tuple([z.object({ seconds: z.coerce.number().nullable(), open: z.coerce.number() })]);
+
+async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
+  const rows = effort.quick ? 40 : 2_000;
+  const postgres = await Postgres.start();
+  const s = await Surroundings.open(postgres);
+  const byHand = new pg.Pool({ connectionString: await postgres.database(), max: AT_ONCE });
+  const service = new Pool(s.peersUrl, { connections: AT_ONCE });
+  try {
+    const bot = await s.start('bot.ts');
+    await byHand.query('CREATE TABLE sent (n int PRIMARY KEY, round int, answer jsonb NOT NULL)');
+    const ours = async (round: number): Promise<number> => {
+      progress(`round ${round + 1}`);
+      const orderId = await ask(s, bot.port, `${s.peersUrl}/files/${round}/${rows}.csv`);
+      const card = (await s.waiting()).find(({ id }) => id === orderId);
+      if (card === undefined) throw new Error('the order has no card');
+      await s.slack.deliver(bot.port, press('order_approve', card, s.approver, s.responseUrl));
+      const rate = await settled(s, orderId, rows);
+      await s.quiet();
+      return rate;
+    };
+    const theirs = async (): Promise<number> => {
+      await byHand.query('TRUNCATE sent');
+      const startedAt = performance.now();
+      let next = 0;
+      const one = async () => {
+        while (next < rows) {
+          const n = next++;
+          const { body } = await service.request({
+            method: 'POST',
+            path: `/v1/domain/bare-${n}.rest/_renew?ctid=bare.${n}`,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ period: 1 }),
+          });
+          await byHand.query('INSERT INTO sent (n, answer) VALUES ($1, $2)', [n, await body.json()]);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, one));
+      return (rows * 1_000) / (performance.now() - startedAt);
+    };
+    yield {
+      row: 'bulk',
+      what: `names of one order for ${rows}, approved until settled`,
+      reference: 'undici posts, one committed row each',
+      unit: '/s',
+      ...(await inTurns(effort.rounds, ours, theirs)),
+      target: { of: 'ratio', kind: 'at least', value: LEAST },
+    };
+  } finally {
+    await service.close();
+    await byHand.end();
+    await s.close();
+    await postgres.stop();
+  }
+}
+
+/** Asks for an order of many rows by the form, and confirms its plan. @returns its id, once its card is posted */
+async function ask(s: Surroundings, port: number, file: string): Promise<string> {
+  const values = {
+    task: { type: 'static_select', selected_option: { value: 'renew' } },
+    file: { type: 'file_input', files: [{ id: 'F0BENCH', url_private: file }] },
+  };
+  await s.slack.deliver(port, submission('bulk', values, CHANNEL, s.person(0)));
+  const newest = async () =>
+    orders.parse((await s.db.query('SELECT id, state FROM orders ORDER BY created_at DESC LIMIT 1')).rows)[0];
+  await until('the plan is kept', async () => (await newest())?.state === 'DRAFT');
+  const id = (await newest())?.id ?? '';
+  const draft = { id, channelId: CHANNEL, ts: '1700000000.000001' };
+  await s.slack.deliver(port, press('order_confirm', draft, s.person(0), s.responseUrl));
+  await until('the card is posted', async () => (await s.waiting()).some((order) => order.id === id));
+  return id;
+}
+
+/** Waits until an order has ended. @returns names a second since its approval */
+async function settled(s: Surroundings, orderId: string, rows: number): Promise<number> {
+  let seconds = 0;
+  await until(
+    'the order has ended',
+    async () => {
+      const { rows: found } = await s.db.query(
+        `SELECT extract(epoch FROM o.closed_at - a.at) AS seconds,
+           (SELECT count(*) FROM order_items i WHERE i.order_id = o.id AND i.state <> 'SUCCEEDED') AS open
+         FROM orders o JOIN approvals a ON a.order_id = o.id WHERE o.id = $1`,
+        [orderId],
+      );
+      const [{ seconds: taken, open }] = took.parse(found);
+      seconds = taken ?? 0;
+      return taken !== null && open === 0;
+    },
+    200,
+  );
+  return rows / seconds;
+}
+
+export const bulk: Row = { id: 'bulk', seconds: 120, measure };
