@@ -67,6 +67,7 @@ import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
@@ -340,6 +341,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
+    installation: createInstallationStore(database),
   };
 }
 
@@ -352,6 +354,8 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
     // Prisma compiles a query when it is first made: not within the three seconds that somebody's command has.
     Promise.allSettled([stores.saved.all(), stores.accounts.list('', ''), stores.accounts.find('')]),
   ]);
+  // Before any work is taken: new rows belong to the team from here on.
+  await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
   });
