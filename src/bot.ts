@@ -69,6 +69,7 @@ import { openDatabase } from './store/database.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
+import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
@@ -342,6 +343,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     impactsOf: (teamId: string) => createImpactStore(database, teamId),
     alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
+    installation: createInstallationStore(database),
   };
 }
 
@@ -361,6 +363,8 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
       stores.pricesOf('').list(),
     ]),
   ]);
+  // Before any work is taken: new rows belong to the team from here on.
+  await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
   });

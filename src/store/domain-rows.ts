@@ -40,7 +40,7 @@ export const domainRow = z.object({
   lapseRequestedBy: text,
   lapseConfirmedBy: text,
   lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold' | Details>>;
+}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold' | 'teamId' | Details>>;
 
 type Records = 'record' | 'recordBefore' | 'trustedRecord';
 /** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */

@@ -110,10 +110,21 @@ const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
 const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
 const beyond = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
+/**
+ * The names that fit. For what no index finds they are found first and then put in order, which costs one reading of the table;
+ * PostgreSQL might walk along the order instead, and fetch each name on its own until enough fit.
+ */
+function namesThatFit({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
+  const isSearched = filter.texts.length + filter.registrars.length + filter.zones.length > 0;
+  return isSearched
+    ? Prisma.sql`(SELECT * FROM domains d ${where(conditions)} OFFSET 0) d`
+    : Prisma.sql`domains d ${where(conditions)}`;
+}
+
 function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit } = query;
   const after = cursor === undefined ? [] : [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`];
-  return Prisma.sql`(SELECT 1 AS part, 0::float8 AS rank, ${COLUMNS} FROM domains d ${where([...conditions, ...after])}
+  return Prisma.sql`(SELECT 1 AS part, 0::float8 AS rank, ${COLUMNS} FROM ${namesThatFit(query, [...conditions, ...after])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
 }
 
@@ -132,15 +143,15 @@ function byExpiry(
     (after: readonly Prisma.Sql[], part: number): Part =>
     (more) =>
       Prisma.sql`(
-    SELECT ${part}::int AS part, ${rank} AS rank, ${COLUMNS} FROM domains d
-    ${where([...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after, ...more])}
+    SELECT ${part}::int AS part, ${rank} AS rank, ${COLUMNS} FROM
+    ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after, ...more])}
     ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit})`;
   const undated =
     (after: readonly Prisma.Sql[], part: number): Part =>
     (more) =>
       Prisma.sql`(
-    SELECT ${part}::int AS part, 0::float8 AS rank, ${COLUMNS} FROM domains d
-    ${where([...conditions, Prisma.sql`d.expires_at IS NULL`, ...after, ...more])}
+    SELECT ${part}::int AS part, 0::float8 AS rank, ${COLUMNS} FROM
+    ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...after, ...more])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
   if (cursor === undefined)
     return isBackward ? [undated([], 1), dated([], 2)] : [dated([], 1), undated([], 2)];

@@ -17,9 +17,9 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
   await database.run(Prisma.sql`
-    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, tags, owner_id)
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, tags, owner_id, team_id)
     SELECT 'name' || n || '.rest', ${NOW}::timestamptz + interval '5 minutes' * n, 'rdap', 'U0ALICE', ${NOW}, ${NOW},
-      CASE WHEN n % 1000 = 0 THEN ARRAY['brand'] ELSE ARRAY['t' || n % 100] END, 'U' || n % 500
+      CASE WHEN n % 1000 = 0 THEN ARRAY['brand'] ELSE ARRAY['t' || n % 100] END, 'U' || n % 500, 'T0TEAM'
     FROM generate_series(1, 100000) n`);
   await database.run(Prisma.sql`VACUUM ANALYZE domains`);
 }, 60_000);

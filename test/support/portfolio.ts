@@ -16,7 +16,7 @@ export async function fillPortfolio(
 ): Promise<void> {
   await client.query(
     `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, checked_at, tags, owner_id,
-       note, record)
+       note, record, team_id)
      SELECT 'name' || n || '.' || ($2::text[])[CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + n / 2 % 10 END],
        CASE WHEN n % 50 = 7 THEN NULL ELSE now() + interval '15 minutes' * (n * 7919 % 100000) END, 'rdap', 'U0ALICE', now(),
        now() + interval '10 years', now(),
@@ -26,9 +26,9 @@ export async function fillPortfolio(
        jsonb_build_object('expiresAt', now() + interval '15 minutes' * (n * 7919 % 100000), 'seenAt', now(), 'secure', true,
          'registrar', CASE WHEN n % 90 = 0 THEN 'Sandbox Registrar Ltd' ELSE 'Registrar Number ' || n % 60 || ' GmbH' END,
          'statuses', jsonb_build_array('client transfer prohibited', 'active'),
-         'nameServers', jsonb_build_array('ns1.dns.example', 'ns2.dns.example', 'ns' || n % 9 || '.other.example'))
+         'nameServers', jsonb_build_array('ns1.dns.example', 'ns2.dns.example', 'ns' || n % 9 || '.other.example')), $3::text
      FROM generate_series(1, $1::int) n`,
-    [names, ZONES],
+    [names, ZONES, teamId],
   );
   await client.query(
     `INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent, in_use, history)
