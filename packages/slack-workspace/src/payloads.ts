@@ -34,8 +34,9 @@ function commandText(core: Core, typed: string): string {
   const users = [...core.state.users.values()];
   const channels = [...core.state.channels.values()];
   return escaped
-    .replace(/(?<=^|\s)@([\w.-]+)/g, (whole, name) => {
-      const user = users.find((candidate) => candidate.name === name);
+    .replace(/(?<=^|\s)@([\w.-]+)/g, (whole, name: string) => {
+      // The page shows people by their real names, with a capital.
+      const user = users.find((candidate) => candidate.name === name.toLowerCase());
       return user ? `<@${user.id}|${user.name}>` : whole;
     })
     .replace(/(?<=^|\s)#([\w-]+)/g, (whole, name) => {

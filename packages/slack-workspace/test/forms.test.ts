@@ -227,8 +227,12 @@ describe('with an app', () => {
       texts.push(command.text);
       await ack();
     });
-    await workspace.as('U0ALICE').command('C0DOMAINS', '/domain renew cafe.rest for @bob in #general');
-    expect(texts).toEqual(['renew <http://cafe.rest|cafe.rest> for <@U0BOB|bob> in <#C0GENERAL|general>']);
+    await workspace
+      .as('U0ALICE')
+      .command('C0DOMAINS', '/domain renew cafe.rest for @bob and @Ada in #general');
+    expect(texts).toEqual([
+      'renew <http://cafe.rest|cafe.rest> for <@U0BOB|bob> and <@U0ADA|ada> in <#C0GENERAL|general>',
+    ]);
   });
 
   test('the app is told of who acts from another workspace', async () => {

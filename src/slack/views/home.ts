@@ -247,11 +247,24 @@ function unresolvedPart(orders: readonly Order[]): AnyBlock[] {
   );
 }
 
+/** Whether an order costs money; that it does not is no news. */
+function moneyWords(order: Order): string[] {
+  switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
+    case 'yes':
+      return ['costs money'];
+    case 'not_stated':
+      return ['whether it costs money is not stated'];
+    case 'no':
+      return [];
+  }
+}
+
 /** What an approver has to know, as on the card but in few lines. */
 function decisionText(order: Order): string {
-  const money = taskNamed(order.task).effect === 'charge' ? 'costs money' : 'costs nothing';
   return [
-    `*${escapeText(orderTitle(order))}* · ${money} · ${formatContext(order.account.context)}`,
+    [`*${escapeText(orderTitle(order))}*`, ...moneyWords(order), formatContext(order.account.context)].join(
+      ' · ',
+    ),
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     [
       `With ${formatAccountShort(order)}`,

@@ -64,6 +64,19 @@ it('the Home tab of an admin who approves', () => {
   expect(blocks).toMatchSnapshot();
 });
 
+it.each([
+  ['renew', ' · costs money · *LIVE*'],
+  ['authcode', ' · whether it costs money is not stated · *LIVE*'],
+  ['owner-change', ' · whether it costs money is not stated · *LIVE*'],
+  ['redirect', ' · whether it costs money is not stated · *LIVE*'],
+  ['nameservers', '* · *LIVE*'],
+] as const)('never says that a task is free of which nothing is stated: %s', (task, said) => {
+  const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
+  const text = JSON.stringify(homeBlocks({ ...FULL, toDecide: [sampleOrder('PENDING', changes)] }));
+  expect(text).toContain(said);
+  expect(text).not.toContain('costs nothing');
+});
+
 it('the Home tab of somebody new', () => {
   const blocks = homeBlocks({
     account: undefined,
