@@ -12,19 +12,14 @@ import type { SeenRequest } from './host.ts';
 
 export type StepName = 'link' | 'renew' | 'approve' | 'result' | 'digest';
 
-/** What to use next: something of the workspace, or the demonstration's clock. */
-export type NextTarget = Target | { kind: 'time' };
+/** What to use next: something of the workspace, the demonstration's clock, or its thief. */
+export type NextTarget = Target | { kind: 'time' } | { kind: 'theft' };
 
-export interface Step {
-  name: StepName;
-  title: string;
-  done: boolean;
-}
-
-export interface Progress {
-  steps: Step[];
+/** How far a path is. */
+export interface Path<Name extends string> {
+  steps: { name: Name; title: string; done: boolean }[];
   /** The first step that is not done; undefined at the end of the path. */
-  current: StepName | undefined;
+  current: Name | undefined;
   target: NextTarget | undefined;
 }
 
@@ -32,7 +27,7 @@ export interface Situation {
   snapshot: Snapshot;
   place: Place;
   requests: readonly SeenRequest[];
-  /** `ts` of results and digests that somebody has looked at. */
+  /** `ts` of results, digests and alarms that somebody has looked at. */
   seen: readonly string[];
 }
 
@@ -81,12 +76,12 @@ function isReminder(block: JsonObject): boolean {
 }
 
 /** The one who asks in the story. */
-function asker({ users }: Snapshot): User | undefined {
+export function asker({ users }: Snapshot): User | undefined {
   return users.find(({ role }) => role === 'asks');
 }
 
 /** How far the story is, and what comes next. */
-export function progressOf(situation: Situation): Progress {
+export function progressOf(situation: Situation): Path<StepName> {
   const { snapshot, requests, seen } = situation;
   const order = latestRenewal(snapshot);
   const digest = latestDigest(snapshot);
@@ -117,10 +112,6 @@ function targetOf(
   digest: Message | undefined,
 ): NextTarget | undefined {
   const { snapshot, place } = situation;
-  const at = (channel: string | undefined, target: NextTarget): NextTarget =>
-    channel === undefined || (place.channel === channel && place.home !== true)
-      ? target
-      : { kind: 'channel', channel };
   switch (step) {
     case 'link':
     case 'renew': {
@@ -128,7 +119,7 @@ function targetOf(
       if (alice !== undefined && snapshot.me !== alice.id) return { kind: 'person', user: alice.id };
       if (snapshot.views.at(-1)?.callback_id === step) return { kind: 'form', callbackId: step };
       const text = step === 'link' ? '/domain link' : '/domain renew cafe.rest 2 -- the client paid';
-      return at(firstChannel(snapshot), { kind: 'composer', text });
+      return at(place, firstChannel(snapshot), { kind: 'composer', text });
     }
     case 'approve': {
       if (order === undefined) return undefined;
@@ -137,12 +128,23 @@ function targetOf(
         const bob = snapshot.users.find(({ role }) => role === 'approves');
         return bob && { kind: 'person', user: bob.id };
       }
-      return at(order.message.channel, { kind: 'action', ts: order.message.ts, actionId: 'order_approve' });
+      return at(place, order.message.channel, {
+        kind: 'action',
+        ts: order.message.ts,
+        actionId: 'order_approve',
+      });
     }
     case 'result':
       if (order === undefined || !ENDED.includes(order.state)) return undefined;
-      return at(order.message.channel, { kind: 'thread', ts: order.message.ts });
+      return at(place, order.message.channel, { kind: 'thread', ts: order.message.ts });
     case 'digest':
       return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
   }
+}
+
+/** What to use in a channel; from elsewhere, the way there. */
+export function at(place: Place, channel: string | undefined, target: NextTarget): NextTarget {
+  return channel === undefined || (place.channel === channel && place.home !== true)
+    ? target
+    : { kind: 'channel', channel };
 }

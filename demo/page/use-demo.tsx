@@ -11,13 +11,16 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Guide, SandboxHints } from './guide.tsx';
 import { latestDigest, latestRenewal, progressOf } from './guide-steps.ts';
 import type { ClockState, Hints, RequestsAnswer, SeenRequest } from './host.ts';
+import { loseProgressOf, loseSeen } from './lose-steps.ts';
 import { mergeRequests, requestsReadFrom } from './requests.ts';
 import { isLookup, RequestsPanel } from './requests-panel.tsx';
 import { TimeControl } from './time-control.tsx';
 
 interface GuideMemory {
   closed: boolean;
-  /** `ts` of results and digests that were looked at. */
+  /** The second path was begun. */
+  losing?: boolean;
+  /** `ts` of results, digests and alarms that were looked at. */
   seen: readonly string[];
 }
 const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };
@@ -31,15 +34,17 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   const togglePanel = (): void => setPanelOpen((open) => !open);
   const closeGuide = (closed: boolean): void => changeGuide((before) => ({ ...before, closed }));
 
-  const progress = progressOf({ snapshot, place, requests, seen: guide.seen });
+  const losing = guide.losing === true;
+  const situation = { snapshot, place, requests, seen: guide.seen };
+  const path = losing ? loseProgressOf(situation) : progressOf(situation);
   useSeen(snapshot, place, (ts) =>
     changeGuide((before) =>
       before.seen.includes(ts) ? before : { ...before, seen: [...before.seen.slice(-20), ts] },
     ),
   );
-  const target = guide.closed ? undefined : progress.target;
+  const target = guide.closed ? undefined : path.target;
   return {
-    target: target?.kind === 'time' ? undefined : target,
+    target: target?.kind === 'time' || target?.kind === 'theft' ? undefined : target,
     bar: (
       <>
         {clock && <TimeControl clock={clock} moved={setClock} next={target?.kind === 'time'} />}
@@ -58,7 +63,14 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
         </div>
       </>
     ),
-    notice: !guide.closed && <Guide progress={progress} close={() => closeGuide(true)} />,
+    notice: !guide.closed && (
+      <Guide
+        path={path}
+        losing={losing}
+        lose={() => changeGuide((before) => ({ ...before, losing: true }))}
+        close={() => closeGuide(true)}
+      />
+    ),
     pane: panelOpen && <RequestsPanel requests={requests} close={togglePanel} />,
     formHelp: (form) => <SandboxHints {...form} hints={hints} />,
   };
@@ -114,7 +126,7 @@ function useHints(): Hints | undefined {
   return hints;
 }
 
-/** Notes when the story's result or digest is on the screen. */
+/** Notes when a result, a digest or an alarm of the paths is on the screen. */
 function useSeen(snapshot: Snapshot, place: Place, note: (ts: string) => void): void {
   const order = latestRenewal(snapshot);
   const digest = latestDigest(snapshot);
@@ -125,8 +137,10 @@ function useSeen(snapshot: Snapshot, place: Place, note: (ts: string) => void): 
       ? order.message.ts
       : undefined;
   const listed = digest !== undefined && place.channel === digest.channel ? digest.ts : undefined;
+  const lost = loseSeen({ snapshot, place });
   useEffect(() => {
     if (result !== undefined) note(result);
     if (listed !== undefined) note(listed);
-  }, [result, listed]);
+    if (lost !== undefined) note(lost);
+  }, [result, listed, lost]);
 }

@@ -72,12 +72,45 @@ test('the guided path leads from the first command to the expiry digest', async 
   await page.getByText('That is the whole path.').waitFor();
   await window.checkAccess('the digest');
   expect(await page.locator('.next').count(), 'nothing is left to click').toBe(0);
+  await page.getByRole('button', { name: 'Next: lose a domain' }).click();
+  await stepIs('Delete a name in use');
 
   await page.getByRole('button', { name: 'Close the guided path' }).click();
   await page.reload();
   await window.composer.waitFor();
   expect(await page.getByRole('region', { name: 'Guided path' }).count(), 'it stays closed').toBe(0);
 });
+
+test('the second path leads from a deletion that is stopped to the alarm of a theft', async () => {
+  const { page, dialog } = window;
+  await window.link('alice, context 4');
+  await page.evaluate(
+    "localStorage.setItem('demo.guide', JSON.stringify({ closed: false, losing: true, seen: [] }))",
+  );
+  await page.reload();
+  await window.composer.waitFor();
+
+  await stepIs('Delete a name in use');
+  await clickNext('/domain delete cafe.rest');
+  await clickNext('Send');
+
+  await stepIs('See what stops you');
+  await clickNext('Yes, delete it');
+  await dialog.getByText('What hangs on it').waitFor();
+  await window.checkAccess('the form that asks for the name again');
+  await dialog.getByRole('button', { name: 'Close' }).first().click();
+
+  await stepIs('Let it be stolen');
+  await window.checkAccess('the second path');
+  await clickNext('Let cafe.rest be stolen');
+  await page.locator('[aria-current=step]').filter({ hasText: 'Hear of it' }).waitFor({ timeout: 60_000 });
+  await clickNext('domain-expiry');
+  await clickNext('1 reply');
+  await window.message(/What not to do/, 'thread').waitFor();
+  await page.getByText('That is how a theft is heard of.').waitFor();
+  await window.message(/It is at another registrar/).waitFor({ timeout: 60_000 });
+  expect(demo.service.requestsFor({ task: 'domain.delete' }), 'nothing was deleted').toEqual([]);
+}, 180_000);
 
 test('several names are renewed at once from the digest', async () => {
   const { page, dialog } = window;

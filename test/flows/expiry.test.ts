@@ -232,6 +232,7 @@ describe('the digest', () => {
     const form = await openedAfter(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
+    expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);

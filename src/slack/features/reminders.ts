@@ -279,12 +279,16 @@ const lapseForm: FormFeature = {
   needs: 'linked',
 
   async render(call, origin, values) {
-    const waiting = await waitingNow(call.deps, await call.deps.expiry.find(origin.subject ?? ''));
+    const name = origin.subject ?? '';
+    const waiting = await waitingNow(call.deps, await call.deps.expiry.find(name));
     return {
       form: lapseFields,
       origin,
       values,
-      intro: waiting.length === 0 ? [] : [section(waitingText(waiting))],
+      intro: [
+        section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
+        ...(waiting.length === 0 ? [] : [section(waitingText(waiting))]),
+      ],
     };
   },
 
@@ -321,7 +325,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, known: readonly strin
         text: 'Confirm: let it lapse',
         value: name,
         style: 'danger',
-        label: `Confirm to let ${displayName(name)} lapse`,
+        label: `Confirm: let it lapse: ${displayName(name)}`,
       }),
     ]),
   ]);

@@ -458,6 +458,7 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
   const noteLines = notes(order.items.map((item) => item.name)).map(
     (note) => `• ${escapeText(formatTaskNote(note))}`,
   );
+  const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
   return message(`${escapeText(title)}?`, [
     section(
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
@@ -468,10 +469,11 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
     ...actions(`confirm_${order.id}`, [
       button({
         actionId: 'order_confirm',
-        text: words.confirm ?? `Yes, ${words.verb.toLowerCase()}`,
+        text: yes,
         value: order.id,
         style: 'danger',
-        label: `Confirm: ${title}`,
+        // Who speaks to the machine says what stands on the button.
+        label: `${yes}: ${title}`,
       }),
     ]),
     context('Nothing has been sent. Without your confirmation this is forgotten after 15 minutes.'),
