@@ -82,12 +82,19 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
   const { service, workspace } = site.s;
   const random = seeded(11);
   const names = Array.from({ length: ROWS }, (_, index) => `row-${index + 1}.rest`);
+  // In each wave the bot is killed while one of its rows is under way, which is never answered.
+  const lastWords = Array.from({ length: Math.ceil(ROWS / WAVE) }, (_, wave) => {
+    const rows = names.slice(wave * WAVE, (wave + 1) * WAVE);
+    return rows[Math.floor(random() * rows.length)] ?? '';
+  });
   for (const [index, name] of names.entries()) {
     service.state.addDomain({ name, context: 4 });
+    const match = { name };
+    if (lastWords.includes(name)) service.faults.set({ kind: 'slow', delayMs: 60_000, times: 1, match });
     // Not three in a row.
-    if (index % 19 === 7)
-      service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match: { name } });
-    else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match: { name } });
+    else if (index % 19 === 7)
+      service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match });
+    else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match });
   }
   const order = await asked(fileOf(names), ROWS);
   await order.becomes('PENDING', 60_000);
@@ -106,26 +113,20 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
     if (card !== undefined) await site.bob.click(card, 'order_resume');
   };
 
-  let kills = 0;
-  for (let wave = 1; wave <= Math.ceil(ROWS / WAVE); wave += 1) {
-    const at = Math.min((wave - 1) * WAVE + 1 + Math.floor(random() * (WAVE - 2)), ROWS - 1);
-    let looked = 0;
+  for (const name of lastWords) {
+    let looks = 0;
     await until(
-      `row ${at} has gone out`,
+      `${name} has gone out`,
       async () => {
-        if (sent().length >= at) return true;
-        looked += 1;
-        if (looked % 50 === 0) await goOn();
-        return isOver();
+        looks += 1;
+        if (looks % 50 === 0) await goOn();
+        return service.requests.some(({ path }) => path.includes(`/${name}/`));
       },
       60_000,
     );
-    if (await isOver()) break;
     await site.bot.child.kill('SIGKILL');
-    kills += 1;
     await site.restart();
   }
-  expect(kills, 'a kill in every wave').toBe(Math.ceil(ROWS / WAVE));
   let looked = 0;
   await until(
     'every row has ended',
@@ -147,9 +148,6 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
     if (state === 'SUCCEEDED') expect(charged, `${name} is said to be done`).toHaveLength(1);
     if (state === 'FAILED') expect(charged, `${name} is said to have failed`).toHaveLength(0);
   }
-  const unknown = items.filter(({ state }) => state === 'UNKNOWN').length;
-  expect(unknown, 'at most four were out at each kill').toBeLessThanOrEqual(kills * 4);
-
   const shared = await workspace.waitFor(
     () =>
       workspace

@@ -429,6 +429,9 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
+/** More names than an ordinary order has. */
+const SHOWN_HINTS = 50;
+
 /** What public records showed of what nobody knows, for the person who settles it. */
 export function hintLines(order: Order): string[] {
   const hints = order.items.flatMap(({ state, name, result }) => {
@@ -439,7 +442,13 @@ export function hintLines(order: Order): string[] {
       `• ${about}${ownSentence(hint.text)} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
     ];
   });
-  return hints.length === 0 ? [] : ['*Public records: a hint, no proof*', ...hints];
+  if (hints.length === 0) return [];
+  const left = hints.length - SHOWN_HINTS;
+  return [
+    '*Public records: a hint, no proof*',
+    ...hints.slice(0, SHOWN_HINTS),
+    ...(left > 0 ? [`And ${left} more, in the audit log.`] : []),
+  ];
 }
 
 /** What public records showed, also where that is nothing. */

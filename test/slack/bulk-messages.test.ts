@@ -1,0 +1,138 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Order } from '../../src/orders/order.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { createDirectory } from '../../src/slack/directory.ts';
+import { type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.ts';
+import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
+import { newBulk } from '../orders/sample.ts';
+import { newOrder, startRig, T0 } from '../store/order-rig.ts';
+import { DOMAINS, textOf } from '../support/demo.ts';
+
+/*
+ * How often Slack hears of an order that changes all the time.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+let now: Date;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => {
+  workspace.faults.clear();
+  now = T0;
+});
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+const deps = (): NotifierDeps => ({
+  web,
+  directory: createDirectory(web, workspace.teamId),
+  orders: rig.store,
+  messages: rig.store,
+  settings: async () => ({
+    approvers: ['U0BOB'],
+    approvalsRequired: 1,
+    approvalTasks: ['renew'],
+    approvalTtl: 1,
+    approvalRemindAfter: 1,
+    allowSelfApproval: false,
+    approvalChannel: undefined,
+    approvalEscalateAfter: 1,
+    approvalEscalateTo: [],
+    alertChannel: undefined,
+    reminderChannel: undefined,
+    reminderDays: [],
+    reminderCron: '0 9 * * *',
+    reminderTimezone: 'UTC',
+  }),
+  peopleWhoMayApprove: async () => ['U0BOB'],
+  decisionOf: async () => {
+    throw new Error('it does not wait');
+  },
+  impacts: { forCard: async () => 'none' },
+  admins: ['U0ADA'],
+  approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
+  now: () => now,
+  log: pino({ level: 'silent' }),
+});
+
+const later = (ms: number) => {
+  now = new Date(now.getTime() + ms);
+};
+const send = async ({ id }: Order, n: number) => {
+  await rig.apply(id, { type: 'sending', workerId: 'w', n }, now);
+  const result = { summary: { code: 'done' } } as const;
+  return rig.apply(id, { type: 'answered', n, outcome: 'SUCCEEDED', result }, now);
+};
+const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
+const progressOf = (order: Order) => {
+  const [card] = workspace.messages(DOMAINS).filter((message) => textOf(message).includes(order.id));
+  const found = workspace
+    .messages(DOMAINS)
+    .filter(({ thread_ts: thread, text }) => thread === card?.ts && text.includes('%'));
+  expect(found).toHaveLength(1);
+  return found[0]?.text;
+};
+
+async function underWay(label: string): Promise<Order> {
+  const names = [1, 2, 3, 4].map((n) => `${label}-${n}.rest`);
+  const order = await rig.keep(
+    newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined, bulk: newBulk(20) }, names),
+  );
+  await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, now);
+  return send(order, 1);
+}
+
+test('its messages are updated every 3 seconds at most, and its last state is shown', async () => {
+  const order = await underWay('often');
+  const total = order.items.length;
+  await notifyOrder(deps(), order.id);
+  expect(progressOf(order)).toContain(`1 done · ${total - 1} waiting`);
+
+  const before = updates();
+  await send(order, 2);
+  later(1_000);
+  await notifyOrder(deps(), order.id);
+  expect(updates(), 'a second later').toBe(before);
+  later(2_000);
+  await notifyOrder(deps(), order.id);
+  expect(updates(), 'the card and its progress').toBe(before + 2);
+  expect(progressOf(order)).toContain(`2 done · ${total - 2} waiting`);
+
+  for (let n = 3; n <= total; n += 1) await send(order, n);
+  await notifyOrder(deps(), order.id);
+  expect(progressOf(order), 'at once after an update').not.toContain('100 %');
+  later(3_000);
+  await notifyOrder(deps(), order.id);
+  expect(progressOf(order)).toContain('100 %');
+});
+
+test('a limit of Slack’s is waited for, and nothing is posted twice', async () => {
+  const order = await underWay('limited');
+  workspace.faults.set({
+    method: 'files.getUploadURLExternal',
+    kind: 'ratelimited',
+    retryAfter: 7,
+    times: 1,
+  });
+  await notifyOrder(deps(), order.id);
+  later(5_000);
+  const before = workspace.calls.length;
+  await notifyOrder(deps(), order.id);
+  expect(workspace.calls, 'before its time').toHaveLength(before);
+  later(5_000);
+  await notifyOrder(deps(), order.id);
+  progressOf(order);
+  const files = workspace.messages(DOMAINS).flatMap(({ files: shared }) => shared ?? []);
+  expect(files.filter(({ name }) => name.includes(order.id)).map(({ name }) => name)).toEqual([
+    `domain-steward-plan-${order.id}.csv`,
+  ]);
+});
