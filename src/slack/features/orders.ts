@@ -52,6 +52,13 @@ function filterFor(
       none: 'Nothing waits for approval.',
     };
   }
+  if (list === 'review') {
+    return {
+      filter: { isReviewOpen: true },
+      title: 'Emergency approvals that wait for an admin to sign them off',
+      none: 'Nothing waits to be signed off.',
+    };
+  }
   if (list === 'mine') {
     return {
       filter: { requesterId: userId },
@@ -112,7 +119,7 @@ export const orders: Feature = {
   commands: [
     {
       name: 'orders',
-      usage: 'orders [pending, mine or NAME]',
+      usage: 'orders [pending, mine, review or NAME]',
       summary: 'List orders',
       example: '/domain orders pending',
       needs: 'member',

@@ -76,7 +76,12 @@ const detailOf = z.object({
 /** Events whose row says what went out, or is to go out. */
 const SENT: ReadonlySet<HistoryEntry['kind']> = new Set(['requested', 'sending']);
 /** Events that are a person's decision about the order. */
-const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set(['approved', 'denied', 'resolved']);
+const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set([
+  'approved',
+  'emergency_approved',
+  'denied',
+  'resolved',
+]);
 
 /** An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none. */
 export async function orderRow(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<string[]> {
