@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, type DecideDeps } from '../../src/orders/decide.ts';
-import { type Order, outcomeOf } from '../../src/orders/order.ts';
+import type { Order } from '../../src/orders/order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { GROUPS, groups, PEOPLE, people, rules } from '../policy/arbitraries.ts';
 import fc from '../support/properties.ts';
@@ -126,7 +126,9 @@ describe('approving alone', () => {
     rig.setPolicy(3, RULE);
     const first = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
     await breakGlass(first);
-    rig.service.answer = () => fails('refused');
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
     await rig.runDue();
     const retried = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
     // The answer to the first request comes after all.
@@ -153,8 +155,6 @@ describe('approving alone', () => {
       priceOf: async () => ({}),
       lookAtBudgets: async () => ({ shares: [], over, reservation }),
     };
-    const live = { ...(await rig.read(order.id)).account, context: 1 };
-    await rig.sql('UPDATE orders SET context = $2 WHERE id = $1', order.id, live.context);
     const outcome = await approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
     expect(codeOf(outcome)).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, mayExceed: true }]);
@@ -177,7 +177,9 @@ describe('approving alone', () => {
 describe('the review', () => {
   test('stays open when the order failed, and ends by another admin who did not ask', async () => {
     rig.setPolicy(3, RULE);
-    rig.service.answer = () => fails('refused');
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF1' });
+    };
     const order = await renewal();
     await breakGlass(order);
     await rig.runDue();
@@ -200,7 +202,6 @@ describe('the review', () => {
     await breakGlass(order);
     rig.service.prepare = async () => {
       expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('EXECUTING');
-      return { ok: true };
     };
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', signedOffBy: 'U0EVE' });
@@ -277,7 +278,7 @@ describe('over random policies', () => {
           expect(admins.has(order.signedOffBy)).toBe(true);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(0);
   });

@@ -175,6 +175,9 @@ async function confirm(call: ActionCall): Promise<void> {
         { ...deps, admins: [policy.publishedBy] },
         confirmedMessage(policy, before.rules, locale),
       ).catch((err: unknown) => deps.log.warn({ err }, 'telling who published the policy'));
+      await deps
+        .refreshWaitingCards()
+        .catch((err: unknown) => deps.log.warn({ err }, 'showing on cards what orders need now'));
     }
   }
 }
