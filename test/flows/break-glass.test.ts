@@ -147,6 +147,8 @@ test('without break_glass there is no button, and one that is out of date is ref
     'The policy does not let an admin approve this alone',
   );
   expect(order.state).toBe('PENDING');
+  await answerTo(t.workspace, t.ada, `/domain order ${order.id}`);
+  expect(buttonsOf(t.ada.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   const other = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
   expect(buttonsOf(other.card)).not.toContain('order_break_glass');
   for (const each of [order, other]) {
@@ -154,6 +156,24 @@ test('without break_glass there is no button, and one that is out of date is ref
     await each.ends('CANCELLED');
   }
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
+});
+
+test('an admin who does not see the card finds the buttons with the order', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
+  const shownTo = async (person: Actor) => {
+    await answerTo(t.workspace, person, `/domain order ${order.id}`);
+    const shown = person.ephemerals().at(-1);
+    if (shown === undefined) throw new Error('the order was not shown');
+    return shown;
+  };
+  expect(buttonsOf(await shownTo(t.carol))).toEqual([]);
+  const waiting = await shownTo(t.bob);
+  expect(buttonsOf(waiting)).toEqual(['order_break_glass']);
+  await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
+  await order.ends('SUCCEEDED');
+  expect(buttonsOf(await shownTo(t.ada))).toContain('order_sign_off');
+  await t.ada.click(await shownTo(t.ada), 'order_sign_off');
+  await shows(order, 'signed off by <@U0ADA>');
 });
 
 test('whoever cannot be reached keeps nobody else from hearing of it, and is tried again', async () => {

@@ -1,8 +1,9 @@
+import { waitingDecision } from '../../orders/approvers.ts';
 import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
+import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import {
   actions,
@@ -16,6 +17,7 @@ import {
   textMessage,
 } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
+import { breakGlassButtons, signOffButtons } from '../views/emergency.ts';
 import { itemName, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -92,6 +94,13 @@ function answersOf(order: Order, { name, result }: OrderItem): string[] {
     : [`*${escapeText(itemName(order, name))}*`, ...said];
 }
 
+/** For admins, who may not be where the card stands. */
+async function emergencyButtons({ deps, person }: CommandCall, order: Order) {
+  if (!isAdmin(deps, person)) return [];
+  const decision = order.state === 'PENDING' ? await waitingDecision(deps.orders, order) : undefined;
+  return [...breakGlassButtons(order, decision), ...signOffButtons(order)];
+}
+
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
@@ -109,7 +118,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),
       ...lines(order.items.flatMap((item) => answersOf(order, item))),
-      ...actions(`data_${order.id}`, answerButtons(order)),
+      ...actions(`data_${order.id}`, [...(await emergencyButtons(call, order)), ...answerButtons(order)]),
       ...orderHistory(history),
     ]),
   );
