@@ -20,7 +20,7 @@ import { type HistoryEvent, orderTitle, reasonOf } from './order.ts';
  */
 
 /** Approvers who are told by a direct message; the thread names the others. */
-export const MAX_TOLD = 20;
+const MAX_TOLD = 20;
 
 const emergencyDetail = z.object({
   approvers: z.array(z.string()),
