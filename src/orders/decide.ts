@@ -70,9 +70,7 @@ export async function approveOrder(
   userId: string,
   reason?: string,
 ): Promise<ChangeOutcome> {
-  let isPart = false;
-  const outcome = await changeOrder(deps, orderId, async (order) => {
-    isPart = false;
+  return letGo(deps, orderId, async (order, findObstacle) => {
     const earlier = order.approvals.map((approval) => approval.userId);
     // It may take a moment, so that what decides is read after it.
     const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
@@ -83,26 +81,41 @@ export async function approveOrder(
     const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
     const { reservation, ...budget } = await checkBudgets(deps, order, price, [...earlier, userId]);
     if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
-    if (order.state === 'PENDING') {
+    const obstacle = await findObstacle();
+    if (obstacle !== undefined) return obstacle;
+    return approval(deps, order, userId, {
+      ...grounds,
+      ...{ budget, reservation, isImpactUnknown, price, reason },
+    });
+  });
+}
+
+/**
+ * Lets a waiting order go by a person's decision. Names that an earlier order turned out to have done are stopped first;
+ * the decision is for the others.
+ * @param decide asks what stands in the way of the order, at the point at which it may be said to the person
+ */
+export async function letGo(
+  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'now'>,
+  orderId: string,
+  decide: (order: Order, findObstacle: () => Promise<Decision | undefined>) => Promise<Decision>,
+): Promise<ChangeOutcome> {
+  let isPart = false;
+  const outcome = await changeOrder(deps, orderId, (order) => {
+    isPart = false;
+    return decide(order, async () => {
+      if (order.state !== 'PENDING') return undefined;
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
       const findings = await findEarlier(deps.store.load, order);
       const open = findings.find(({ found }) => found === 'open');
       if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
       const stop = stopForEarlier(order, findings);
-      if (stop !== undefined) {
-        isPart = true;
-        return { event: stop };
-      }
-    }
-    return approval(deps, order, userId, {
-      ...grounds,
-      ...{ budget, reservation, isImpactUnknown, price, reason },
+      isPart = stop !== undefined;
+      return stop === undefined ? undefined : { event: stop };
     });
   });
-  return isPart && outcome.ok && outcome.order.state === 'PENDING'
-    ? approveOrder(deps, orderId, userId, reason)
-    : outcome;
+  return isPart && outcome.ok && outcome.order.state === 'PENDING' ? letGo(deps, orderId, decide) : outcome;
 }
 
 interface ApprovalGrounds extends Grounds {

@@ -183,6 +183,10 @@ export interface Order {
   readonly escalateAt: Date | undefined;
   /** Asked for in a direct message: only who asked, approvers and admins see it. */
   readonly isPrivate: boolean;
+  /** The admin who approved it alone in an emergency. */
+  readonly emergencyApprovedBy?: string | undefined;
+  /** The other admin who has reviewed that; undefined while the review is open. */
+  readonly signedOffBy?: string | undefined;
   /** The worker that carries it out; the store keeps until when its silence is taken for life. */
   readonly claim: { readonly workerId: string } | undefined;
   /** The order that this one asks for again, after that one failed. */
@@ -258,6 +262,26 @@ export type OrderEvent =
       /** The budgets that it exceeds, and the admins among those who approved: without one it goes on waiting. */
       readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }
+  /** An admin approves it alone where the policy allows that in an emergency. */
+  | {
+      readonly type: 'emergency_approved';
+      readonly by: string;
+      readonly reason: string;
+      /** The people who could have approved it, who are told. */
+      readonly approvers: readonly string[];
+      /** Groups who could have approved it, of which Slack did not tell who is in them. */
+      readonly unreadableGroups: readonly string[];
+      /** The version of the policy that allows it. */
+      readonly policyVersion: number;
+      /** What it costs at this moment by the team's price list, as JSON. */
+      readonly price?: unknown;
+      /** Nobody has seen yet what hangs on the name. */
+      readonly isImpactUnknown?: boolean;
+      /** The budgets that it exceeds. */
+      readonly over: readonly Shortfall[];
+    }
+  /** Another admin has reviewed that it was approved alone. */
+  | { readonly type: 'signed_off'; readonly by: string }
   /** An approver wants to know something first: the time that is left starts anew. */
   | {
       readonly type: 'asked';
@@ -440,6 +464,11 @@ export function isRequester(
  */
 export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): string {
   return order.earlierRequesters[0] ?? order.requesterId;
+}
+
+/** Somebody approved it alone in an emergency, and no other admin has reviewed that yet. */
+export function isReviewOpen(order: Pick<Order, 'emergencyApprovedBy' | 'signedOffBy'>): boolean {
+  return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
 /** The items that wait to be sent, or sent again. */

@@ -49,6 +49,8 @@ export interface OrderFilter {
   /** Without private orders that other people asked for. */
   readonly visibleTo?: string;
   readonly name?: string;
+  /** Only those that somebody approved alone in an emergency and no other admin has reviewed. */
+  readonly isReviewOpen?: true;
   readonly limit: number;
 }
 

@@ -34,6 +34,19 @@ export type Refusal =
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
   /** Whoever they stand in for has approved, or somebody else who stands in for them. */
   | { readonly code: 'stand_in_not_needed' }
+  /** Only admins approve alone in an emergency, and review that. */
+  | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }
+  /** Whoever asked never approves alone. */
+  | { readonly code: 'own_emergency' }
+  /** Not every rule that asks for approval lets an admin approve alone. */
+  | { readonly code: 'break_glass_not_allowed' }
+  | { readonly code: 'reason_missing' }
+  | { readonly code: 'nothing_to_sign_off' }
+  | { readonly code: 'signed_off_already'; readonly by: string }
+  /** Nobody reviews what they approved alone themselves, */
+  | { readonly code: 'own_emergency_approval' }
+  /** nor what they asked for. */
+  | { readonly code: 'own_order_to_sign_off' }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack does not tell whether the person who acts is still a member. */
   | { readonly code: 'own_membership_unknown' }

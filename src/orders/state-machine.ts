@@ -3,6 +3,7 @@ import {
   EVIDENCE,
   type ItemResult,
   isFinal,
+  isRequester,
   ORDER_STATES,
   type Order,
   type OrderEvent,
@@ -48,6 +49,7 @@ const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   confirmed: { from: ['DRAFT'], apply: confirmed },
   approved: { from: ['PENDING'], apply: approved },
+  emergency_approved: { from: ['PENDING'], apply: emergencyApproved },
   denied: { from: ['PENDING'], apply: denied },
   cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
   expired: { from: ['PENDING'], apply: expired },
@@ -68,6 +70,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   answered_late: { from: ORDER_STATES, apply: answeredLate },
   shown: { from: ORDER_STATES, apply: registryConfirmed },
   delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
+  signed_off: { from: ORDER_STATES, apply: signedOff },
 };
 
 /**
@@ -151,6 +154,40 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     now,
     { kind: event.type, actor: event.by, detail },
     enough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
+  );
+}
+
+/** Whoever asked for it never approves it alone, whatever the settings allow. */
+function emergencyApproved(
+  order: Order,
+  event: EventOf<'emergency_approved'>,
+  now: Date,
+): Transition | undefined {
+  const { by, over, price, isImpactUnknown, ...rest } = event;
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    return { ok: false, refusal: { code: 'time_is_over' } };
+  }
+  if (isRequester(order, by)) return { ok: false, refusal: { code: 'own_emergency' } };
+  const detail = {
+    reason: rest.reason,
+    approvers: rest.approvers,
+    unreadableGroups: rest.unreadableGroups,
+    policyVersion: rest.policyVersion,
+    ...(price === undefined ? {} : { price }),
+    ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
+    ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
+  };
+  const hasApproved = order.approvals.some(({ userId }) => userId === by);
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: by, detail },
+    {
+      state: 'APPROVED',
+      approvals: hasApproved ? order.approvals : [...order.approvals, { userId: by, at: now }],
+      emergencyApprovedBy: by,
+      ...NO_DEADLINES,
+    },
   );
 }
 
@@ -572,6 +609,22 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
       detail: { n, name: item.name, delegation, hosts: [...hosts], hours },
     },
     { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
+  );
+}
+
+/** The review stays open however the order ends, until another admin signs it off. */
+function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
+  const { emergencyApprovedBy, signedOffBy } = order;
+  const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
+  if (emergencyApprovedBy === undefined) return refused({ code: 'nothing_to_sign_off' });
+  if (signedOffBy !== undefined) return refused({ code: 'signed_off_already', by: signedOffBy });
+  if (emergencyApprovedBy === by) return refused({ code: 'own_emergency_approval' });
+  if (isRequester(order, by)) return refused({ code: 'own_order_to_sign_off' });
+  return changedOrder(
+    order,
+    now,
+    { kind: type, actor: by, detail: { emergencyApprovedBy } },
+    { signedOffBy: by },
   );
 }
 

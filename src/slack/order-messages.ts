@@ -21,6 +21,7 @@ import { withPlainFallback } from './fallback.ts';
 import { cannotPost, metadataOf, post } from './order-posts.ts';
 import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
+import { tellOfEmergency } from './tell-emergency.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
@@ -249,7 +250,8 @@ async function updateMessages(
   if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
   await shareFiles(bulk, order, history, known);
   const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
-  const problem = updated.problem ?? copies.problem ?? people.problem;
+  const emergency = await tellOfEmergency(deps, { order, history, refs });
+  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;
   if (problem === undefined) return { last, again: people.again };
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw problem;

@@ -121,7 +121,7 @@ async function copyToApprovers(
  * @returns where it stands, undefined where Slack refuses it for good, or what to try again for
  * @throws {SlackApiError} a limit of Slack's
  */
-async function sendTo(
+export async function sendTo(
   deps: ReachDeps,
   userId: string,
   order: Order,

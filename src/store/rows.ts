@@ -112,6 +112,8 @@ export const orderColumns = z.object({
   remind_at: optionalMoment,
   escalate_at: optionalMoment,
   is_private: z.boolean(),
+  emergency_approved_by: optionalText,
+  signed_off_by: optionalText,
   worker_id: z.string().nullable(),
   created_at: moment,
   closed_at: optionalMoment,
@@ -149,6 +151,8 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     remindAt: row.remind_at,
     escalateAt: row.escalate_at,
     isPrivate: row.is_private,
+    emergencyApprovedBy: row.emergency_approved_by,
+    signedOffBy: row.signed_off_by,
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
@@ -171,7 +175,8 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.worker_id, o.created_at, o.closed_at,
+  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private,
+  o.emergency_approved_by, o.signed_off_by, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
       'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'state', i.state, 'attempts', i.attempts,
@@ -236,6 +241,8 @@ const KINDS = {
   requested: 'requested',
   confirmed: 'confirmed',
   approved: 'approved',
+  emergency_approved: 'emergency_approved',
+  signed_off: 'signed_off',
   denied: 'denied',
   cancelled: 'cancelled',
   expired: 'expired',
@@ -312,7 +319,15 @@ export function selectAllEvents(
 }
 
 /** What follows `FROM orders o` for a filter, the newest first; drafts only when it names them. */
-export function whereFilter({ states, tasks, requesterId, visibleTo, name, limit }: OrderFilter): Prisma.Sql {
+export function whereFilter({
+  states,
+  tasks,
+  requesterId,
+  visibleTo,
+  name,
+  isReviewOpen,
+  limit,
+}: OrderFilter): Prisma.Sql {
   const conditions = [
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
     ...(tasks === undefined ? [] : [Prisma.sql`o.task = ANY(${[...tasks]})`]),
@@ -325,6 +340,9 @@ export function whereFilter({ states, tasks, requesterId, visibleTo, name, limit
     ...(name === undefined
       ? []
       : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),
+    ...(isReviewOpen === undefined
+      ? []
+      : [Prisma.sql`o.emergency_approved_by IS NOT NULL AND o.signed_off_by IS NULL`]),
   ];
   return Prisma.sql`
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;

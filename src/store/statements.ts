@@ -42,7 +42,7 @@ export function insertOrder(
         id, task, state, version, requester_id, account_id, account_login, account_method,
         uses_team_account, context, names, input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
-        escalate_at, is_private, created_at, updated_at, due_at, tell_due_at, bulk
+        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, tell_due_at, bulk
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
@@ -51,9 +51,9 @@ export function insertOrder(
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired},
         ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,
         ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
-        ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.createdAt},
-        ${order.createdAt}, ${dueAt(order, at) ?? null}, ${tellDueAt(order, at) ?? null},
-        ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
+        ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.emergencyApprovedBy ?? null},
+        ${order.signedOffBy ?? null}, ${order.createdAt}, ${order.createdAt}, ${dueAt(order, at) ?? null},
+        ${tellDueAt(order, at) ?? null}, ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
       ) RETURNING id
     ), kept_items AS (
       INSERT INTO order_items (
@@ -98,7 +98,9 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
           approvals_required = COALESCE(c.approvals_required, orders.approvals_required),
           policy_version = COALESCE(c.policy_version, orders.policy_version),
-          demand = COALESCE(c.demand, orders.demand), escalate_at = c.escalate_at,
+          demand = COALESCE(c.demand, orders.demand),
+          emergency_approved_by = COALESCE(c.emergency_approved_by, orders.emergency_approved_by),
+          signed_off_by = COALESCE(c.signed_off_by, orders.signed_off_by), escalate_at = c.escalate_at,
           closed_at = c.closed_at, updated_at = c.updated_at, due_at = c.due_at, failed_attempts = 0,
           tell_due_at = CASE WHEN orders.tell_failed_attempts > 0 THEN GREATEST(orders.tell_due_at, c.tell_due_at)
             ELSE LEAST(orders.tell_due_at, c.tell_due_at) END, worker_id = c.worker_id,
@@ -110,7 +112,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
           remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
-          closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
+          emergency_approved_by text, signed_off_by text, closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
           tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
@@ -165,6 +167,8 @@ function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
           policy_version: after.policyVersion,
           demand: after.demand,
         }),
+    emergency_approved_by: after.emergencyApprovedBy,
+    signed_off_by: after.signedOffBy,
     updated_at: at,
     worker_id: after.claim?.workerId,
     lease_ms: leaseMs,

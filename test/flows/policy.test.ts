@@ -287,7 +287,7 @@ describe('a replay', () => {
       decision: 'free',
     });
     const told = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
-    expect(told).toContain('2 orders: 1 as now, 0 *stricter*, 1 *looser*');
+    expect(told).toContain('2 orders: 1 the same, 0 *stricter*, 1 *looser*');
     expect(told).toContain(renewal.id);
     expect(told).not.toContain(listed.id);
     expect(await answerTo(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
@@ -333,6 +333,10 @@ describe('publishing', () => {
 
   it('is not confirmed by who published it, nor after a change', async () => {
     await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
+    // One renewal is free by the version in force, too, but needed an approval when it was asked for.
+    expect(await answerTo(t.workspace, t.ada, '/domain policy replay 30')).toContain(
+      '2 orders: 1 the same, 0 *stricter*, 1 *looser*',
+    );
     const first = await policyOf(t.ada);
     await toldAfter(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
     const revision = buttonValue(await policyOf(t.bob), 'policy_confirm');
@@ -464,6 +468,26 @@ it('has all that was done in the audit log, with who did it', async () => {
   expect(of('policy_published')[0]).toContain('Ada (U0ADA)');
   expect(of('policy_draft_discarded')).toHaveLength(1);
   expect(of('policy_draft_changed')[0]).toContain('large renewals');
+});
+
+it('shows on the cards of orders that wait what they need once a version is in force', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+  const form = await formBehind('policy_upload');
+  const rule =
+    '- {rule_name: chefs, tasks: [renew], names: ["chef.rest"], decision: approve, approvers: [U0BOB, U0ADA], needed: 2}';
+  closed(await submit(form, { rules: rule }));
+  await ephemeral(t.workspace, t.ada, 'the draft', (each) => textOf(each).includes('This is the draft now.'));
+  await bringIntoForce(3);
+  await t.workspace.waitFor(
+    () =>
+      textOf(order.card).includes('Policy version 3 asks for more than when this was asked for')
+        ? true
+        : undefined,
+    { what: 'the card to say that more is needed' },
+  );
+  expect(textOf(order.card)).toContain('2 approvals of <@U0BOB>, <@U0ADA>');
+  await t.alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
 });
 
 it('shows as many rules as fit on a page, and the others on the next', async () => {

@@ -4,6 +4,7 @@ import {
   type ItemState,
   isFinal,
   isOpen,
+  isReviewOpen,
   ORDER_STATES,
   type Order,
   type OrderEvent,
@@ -33,6 +34,16 @@ const heldBack = (workerId: string, n = 1) =>
   ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), why: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
   ({ type: 'approved', by, validApprovers }) as const;
+const emergencyApproved = (by: string) =>
+  ({
+    type: 'emergency_approved',
+    by,
+    reason: 'the shop is down',
+    approvers: ['U0BOB'],
+    unreadableGroups: [],
+    policyVersion: 1,
+    over: [],
+  }) as const;
 const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
   ({ type: 'resolved', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
 const released = { type: 'released' } as const;
@@ -126,6 +137,16 @@ describe('which event applies in which state', () => {
     ],
     ['approved at the moment it runs out', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
     ['approved, which does not stand', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
+    [
+      'approved alone in an emergency',
+      emergencyApproved('U0ADA'),
+      'U0ADA',
+      { PENDING: 'APPROVED' },
+      new Date(hoursLater(72).getTime() - 1),
+    ],
+    ['approved alone at the moment it runs out', emergencyApproved('U0ADA'), 'U0ADA', {}, hoursLater(72)],
+    ['approved alone by who asked', emergencyApproved('U0ALICE'), 'U0ALICE', {}],
+    ['signed off where nobody approved alone', { type: 'signed_off', by: 'U0EVE' }, 'U0EVE', {}],
     ['denied', { type: 'denied', by: 'U0BOB', reason: 'too dear' }, 'U0BOB', { PENDING: 'DENIED' }],
     [
       'cancelled',
@@ -259,6 +280,55 @@ describe('approvals', () => {
     const two = apply(needsTwo, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0CAROL'));
     expect(two.state).toBe('PENDING');
     expect(apply(two, approved('U0ADA', 'U0ADA', 'U0CAROL')).state).toBe('APPROVED');
+  });
+});
+
+describe('an emergency approval', () => {
+  const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2, earlierRequesters: ['U0FIRST'] });
+  const refusalOf = (order: Order, event: OrderEvent) => {
+    const result = transition(order, event, START);
+    return result.ok ? undefined : result.refusal.code;
+  };
+  const signedOff = (by: string) => ({ type: 'signed_off', by }) as const;
+
+  it('lets the order go at once, counts as an approval once, and is open for review', () => {
+    const order = apply(needsTwo, approved('U0ADA', 'U0ADA'), emergencyApproved('U0ADA'));
+    expect(order).toMatchObject({
+      state: 'APPROVED',
+      approvals: [{ userId: 'U0ADA' }],
+      emergencyApprovedBy: 'U0ADA',
+      expiresAt: undefined,
+      remindAt: undefined,
+    });
+    expect(isReviewOpen(order)).toBe(true);
+    expect(isReviewOpen(needsTwo)).toBe(false);
+  });
+
+  it('is given by nobody who asked, nor by who asked for it before', () => {
+    expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('own_emergency');
+    expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('own_emergency');
+  });
+
+  it('is signed off once, in whatever state, by somebody who neither gave it nor asked', () => {
+    const going = apply(needsTwo, emergencyApproved('U0ADA'));
+    const sent = apply(going, claimed, sending());
+    for (const order of [
+      going,
+      apply(going, claimed),
+      sent,
+      ...(['SUCCEEDED', 'FAILED', 'UNKNOWN'] as const).map((outcome) => apply(sent, answered(outcome))),
+      apply(going, { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' }),
+    ]) {
+      expect(isReviewOpen(order), order.state).toBe(true);
+      expect(refusalOf(order, signedOff('U0ADA'))).toBe('own_emergency_approval');
+      expect(refusalOf(order, signedOff('U0ALICE'))).toBe('own_order_to_sign_off');
+      expect(refusalOf(order, signedOff('U0FIRST'))).toBe('own_order_to_sign_off');
+      const done = apply(order, signedOff('U0EVE'));
+      expect(done).toEqual({ ...order, signedOffBy: 'U0EVE', version: order.version + 1 });
+      expect(isReviewOpen(done)).toBe(false);
+      expect(refusalOf(done, signedOff('U0DORA'))).toBe('signed_off_already');
+    }
+    expect(refusalOf(needsTwo, signedOff('U0EVE'))).toBe('nothing_to_sign_off');
   });
 });
 

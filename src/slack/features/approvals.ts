@@ -3,6 +3,7 @@ import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { askRequester, refusalToAsk } from '../../orders/ask.ts';
+import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
 import {
   approveOrder,
@@ -274,8 +275,9 @@ function reasonForm(
   form: Omit<Form, 'fields'>,
   act: (call: Interaction, subject: string, reason: string | undefined) => Promise<ChangeOutcome>,
   intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
+  field: Form['fields'][number] = REASON,
 ): FormFeature {
-  const full: Form = { ...form, fields: [REASON] };
+  const full: Form = { ...form, fields: [field] };
   return {
     form: full,
     needs: 'member',
@@ -304,6 +306,33 @@ const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   (call, orderId, reason) => approveOrder(call.deps.orders, orderId, call.person.id, reason),
 );
+
+const EMERGENCY_REASON = {
+  name: 'reason',
+  label: 'Why can it not wait?',
+  kind: 'text',
+  hint: 'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
+} as const;
+
+/** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
+const breakGlassForm = reasonForm(
+  { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
+  (call, orderId, reason) => approveInEmergency(call.deps.orders, orderId, call.person.id, reason),
+  async () => [
+    section(
+      'You approve this *alone*, and it is sent at once. Everybody who could have approved is told, with your reason. It stays open for review until another admin signs it off.',
+    ),
+  ],
+  EMERGENCY_REASON,
+);
+
+async function reviewed(call: ActionCall): Promise<void> {
+  await respondWithOutcome(
+    call,
+    await signOff(call.deps.orders, call.value, call.person.id),
+    (title) => `Signed off: ${title}. The review is closed.`,
+  );
+}
 
 const ASK: Form = {
   name: 'ask_back',
@@ -408,6 +437,8 @@ function withCard({ run, ...action }: Action): Action {
 const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: approve },
   { id: 'order_approve_comment', needs: 'member', run: openAbout(approveForm, refusalToApprove) },
+  { id: 'order_break_glass', needs: 'member', run: openAbout(breakGlassForm, refusalToBreakGlass) },
+  { id: 'order_sign_off', needs: 'member', run: reviewed },
   { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
   { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
   { id: 'order_cancel', needs: 'member', run: cancel },
@@ -422,6 +453,6 @@ const BUTTONS: readonly Action[] = [
 ];
 
 export const approvals: Feature = {
-  forms: [confirmForm, approveForm, askForm, denyForm, resolveForm],
+  forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
   actions: BUTTONS.map(withCard),
 };

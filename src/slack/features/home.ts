@@ -2,6 +2,7 @@ import { newReference } from '../../log.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
+import { isRequester } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { okResponse, type SlackWeb } from '../platform/web.ts';
@@ -31,21 +32,23 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, teamAccount, pending, unknown, standIns, open, next, months, money] = await Promise.all([
-    deps.accounts.active(userId),
-    deps.accounts.team.current(),
-    deps.orders.store.list({ states: ['PENDING'], limit: READ }),
-    deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
-    deps.standIns.current(deps.now()),
-    deps.orders.store.list({
-      requesterId: userId,
-      states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
-      limit: READ,
-    }),
-    deps.expiry.expiringNext(HOME_LENGTH),
-    deps.expiry.countsByMonth(),
-    admin ? moneyOf(deps, userId) : undefined,
-  ]);
+  const [account, teamAccount, pending, unknown, toReview, standIns, open, next, months, money] =
+    await Promise.all([
+      deps.accounts.active(userId),
+      deps.accounts.team.current(),
+      deps.orders.store.list({ states: ['PENDING'], limit: READ }),
+      deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
+      admin ? deps.orders.store.list({ isReviewOpen: true, limit: READ }) : [],
+      deps.standIns.current(deps.now()),
+      deps.orders.store.list({
+        requesterId: userId,
+        states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
+        limit: READ,
+      }),
+      deps.expiry.expiringNext(HOME_LENGTH),
+      deps.expiry.countsByMonth(),
+      admin ? moneyOf(deps, userId) : undefined,
+    ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   return {
@@ -56,6 +59,10 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     // The one that has waited longest first.
     toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
     toResolve: waiting.toResolve,
+    toReview: toReview.map((order) => ({
+      order,
+      canSignOff: order.emergencyApprovedBy !== userId && !isRequester(order, userId),
+    })),
     standIn: standIns.get(userId),
     standsInFor: [...standIns]
       .filter(([, standIn]) => standIn.userId === userId)

@@ -3,7 +3,7 @@ import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
+import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import {
   actions,
@@ -18,6 +18,7 @@ import {
 } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
 import { decisionApprovers } from '../views/decision.ts';
+import { breakGlassButtons, signOffButtons } from '../views/emergency.ts';
 import { itemName, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
@@ -54,6 +55,13 @@ function filterFor(
       none: 'Nothing waits for approval.',
     };
   }
+  if (list === 'review') {
+    return {
+      filter: { isReviewOpen: true },
+      title: 'Emergency approvals that wait for an admin to sign them off',
+      none: 'Nothing waits to be signed off.',
+    };
+  }
   if (list === 'mine') {
     return {
       filter: { requesterId: userId },
@@ -87,6 +95,13 @@ function answersOf(order: Order, { name, result }: OrderItem): string[] {
     : [`*${escapeText(itemName(order, name))}*`, ...said];
 }
 
+/** For admins, who may not be where the card stands. */
+async function emergencyButtons({ deps, person }: CommandCall, order: Order) {
+  if (!isAdmin(deps, person)) return [];
+  const decision = order.state === 'PENDING' ? await waitingDecision(deps.orders, order) : undefined;
+  return [...breakGlassButtons(order, decision), ...signOffButtons(order)];
+}
+
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
@@ -110,7 +125,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...card.blocks.filter((block) => block.type !== 'actions'),
       // Of thousands of rows the file in the thread tells.
       ...(order.bulk === undefined ? lines(order.items.flatMap((item) => answersOf(order, item))) : []),
-      ...actions(`data_${order.id}`, answerButtons(order)),
+      ...actions(`data_${order.id}`, [...(await emergencyButtons(call, order)), ...answerButtons(order)]),
       ...orderHistory(history),
     ]),
   );
@@ -120,7 +135,7 @@ export const orders: Feature = {
   commands: [
     {
       name: 'orders',
-      usage: 'orders [pending, mine or NAME]',
+      usage: 'orders [pending, mine, review or NAME]',
       summary: 'List orders',
       example: '/domain orders pending',
       needs: 'member',

@@ -168,6 +168,7 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const past: PastOrder[] = [];
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
+  let withoutDemand = 0;
   for await (const { order, entry } of deps.audit.auditTrail(from, new Date(to.getTime() + 1))) {
     if (entry.kind !== 'requested') continue;
     const { id, requesterId } = order;
@@ -175,7 +176,8 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
     const pricesOf = async () => amountsByName(costInDetail(entry.detail));
     const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);
-    const { demand } = evaluate(current, settings, asked, facts);
+    const demand = order.demand ?? evaluate(current, settings, asked, facts).demand;
+    if (order.demand === undefined) withoutDemand += 1;
     past.push({ orderId: id, order: asked, facts, demand });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {
@@ -189,5 +191,5 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
     const line = seen.get(each.orderId);
     return line === undefined ? [] : [{ changed: each, ...line }];
   });
-  return { days, replay: result, changed: changed.reverse(), isCut };
+  return { days, replay: result, changed: changed.reverse(), isCut, withoutDemand };
 }

@@ -76,7 +76,12 @@ const detailOf = z.object({
 /** Events whose row says what went out, or is to go out. */
 const SENT: ReadonlySet<HistoryEntry['kind']> = new Set(['requested', 'sending']);
 /** Events that are a person's decision about the order. */
-const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set(['approved', 'denied', 'resolved']);
+const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set([
+  'approved',
+  'emergency_approved',
+  'denied',
+  'resolved',
+]);
 
 /** A line of the audit log. */
 export interface OrderLine {

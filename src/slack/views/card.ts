@@ -44,6 +44,7 @@ import {
   rulesOf,
   standInLines,
 } from './decision.ts';
+import { breakGlassButtons, emergencyLines, signOffButtons } from './emergency.ts';
 import { formatList } from './facts.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
@@ -126,6 +127,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
       [
         stateLine(order, history, extras.decision),
         `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+        ...emergencyLines(order, history),
         ...(pending ? questionLines(history) : []),
       ].join('\n'),
     ),
@@ -446,13 +448,15 @@ function cardButtons(order: Order, extras: CardExtras) {
       }),
       button({ actionId: 'order_ask', text: 'Ask back', value, label: `Ask back: ${title}` }),
       button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
+      ...breakGlassButtons(order, extras.decision),
     ];
   }
-  if (order.state === 'UNKNOWN') return resolveButtons(order);
+  if (order.state === 'UNKNOWN') return [...resolveButtons(order), ...signOffButtons(order)];
   return [
     ...pauseButtons(order),
     ...stopButtons(order),
     ...retryButtons(order, extras.now),
     ...undoButtons(order, extras),
+    ...signOffButtons(order),
   ];
 }

@@ -27,6 +27,7 @@ import {
   table,
 } from './blocks.ts';
 import { budgetLines, periodText } from './budget.ts';
+import { reviewText, signOffButtons } from './emergency.ts';
 import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
 import {
   decisionButtons,
@@ -57,6 +58,8 @@ export interface HomeData {
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
+  /** Orders that an admin approved alone in an emergency, whose review is open; empty for people who are no admins. */
+  readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
   /** Who stands in for the person, who is away. */
   readonly standIn: StandIn | undefined;
   /** For whom the person stands in. */
@@ -98,6 +101,7 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
+    ...reviewPart(data.toReview),
     ...openPart(data.open),
     ...moneyPart(data.money),
     ...expiringPart(data),
@@ -127,6 +131,7 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
     ...standInPart(data),
     ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
     ...unresolvedPart(data.toResolve),
+    ...reviewPart(data.toReview),
     ...(data.open.length > 0 ? openPart(data.open) : []),
     ...moneyPart(data.money),
     divider,
@@ -257,6 +262,19 @@ function moneyWords(order: Order): string[] {
     case 'no':
       return [];
   }
+}
+
+function reviewPart(orders: HomeData['toReview']): AnyBlock[] {
+  if (orders.length === 0) return [];
+  return part(
+    'To sign off',
+    orders.map(({ order, canSignOff }) => [
+      section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
+      ...actions(`review_${order.id}`, canSignOff ? signOffButtons(order) : []),
+    ]),
+    '',
+    '/domain orders review',
+  );
 }
 
 /** What an approver has to know, as on the card but in few lines. */

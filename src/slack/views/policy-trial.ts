@@ -154,10 +154,12 @@ export interface ShownReplay {
   readonly changed: readonly ReplayedLine[];
   /** Orders beyond those that were looked at. */
   readonly isCut: boolean;
+  /** Orders of which was not kept what they needed then: compared with the policy in force. */
+  readonly withoutDemand: number;
 }
 
 /** What past orders would have needed under the draft. */
-export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Message {
+export function replayMessage({ days, replay, changed, isCut, withoutDemand }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = [
     `${counts.stricter} *stricter*`,
@@ -167,11 +169,11 @@ export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Me
   const summary =
     total === 0
       ? 'Nothing was asked for in this time.'
-      : `${count(total, 'order')}: ${unchanged} as now, ${parts.join(', ')}.`;
+      : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
   const shown = changed.slice(0, SHOWN_ORDERS);
   return message('What past orders would have needed', [
     section(
-      `:rewind: *The last ${count(days, 'day')} under the draft*, against the policy in force\n${summary}`,
+      `:rewind: *The last ${count(days, 'day')} under the draft*, against what each order needed when it was asked for\n${summary}`,
     ),
     ...lines(
       shown.map(
@@ -183,7 +185,7 @@ export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Me
       ? [context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`)]
       : []),
     context(
-      `Prices as they were known when each order was asked for; groups and settings as they are now.${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
+      `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${withoutDemand === 0 ? '' : ` Of ${count(withoutDemand, 'order')} I did not keep what was needed: there I compare with the policy in force.`}${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
     ),
   ]);
 }

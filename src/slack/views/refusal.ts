@@ -31,6 +31,8 @@ export function formatState(state: OrderState): string {
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   confirmed: 'confirmed',
   approved: 'approved',
+  emergency_approved: 'approved in an emergency',
+  signed_off: 'signed off',
   denied: 'denied',
   cancelled: 'cancelled',
   expired: 'expired',
@@ -98,6 +100,11 @@ const NOT_THE_REQUESTER = {
   reveal: 'Only the person who asked can see this. Ask for your own with `/domain`.',
 };
 
+const NOT_AN_ADMIN = {
+  break_glass: 'Only admins can approve alone in an emergency.',
+  sign_off: 'Only admins can sign this off.',
+};
+
 /** Refusals that say the same of every order. */
 const PLAIN = {
   no_such_order: 'There is no such order. `/domain orders` lists the latest.',
@@ -108,6 +115,14 @@ const PLAIN = {
     'The approval that you could give in somebody else’s place is there already. It needs somebody else’s approval too.',
   approved_already: 'You have approved this already. It needs somebody else’s approval too.',
   own_question: 'You asked for this yourself. Write into the thread what approvers should know.',
+  own_emergency:
+    'You asked for this, so you cannot approve it alone, not even in an emergency. Ask an approver, or another admin.',
+  break_glass_not_allowed:
+    'The policy does not let an admin approve this alone: not every rule that asks for approval allows it in an emergency. Ask one of the approvers; the card names them.',
+  reason_missing: 'Say why it cannot wait. Everybody who could have approved reads it.',
+  nothing_to_sign_off: 'There is nothing to sign off: nobody approved this alone.',
+  own_emergency_approval: 'You approved this alone, so another admin has to sign it off.',
+  own_order_to_sign_off: 'You asked for this, so another admin has to sign it off.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
   retry_unanswered:
     'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',
@@ -153,6 +168,10 @@ export function refusalText(refusal: Refusal): string {
         : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${approverNames(refusal.approvers)}.`;
     case 'policy_refuses':
       return `The policy does not allow this: ${ruleNames(refusal.rules)}. Nothing was sent. If it is needed all the same, ask an admin.`;
+    case 'not_an_admin':
+      return `${NOT_AN_ADMIN[refusal.wanted]} Ask a workspace admin or owner. If you are one, try again in a minute.`;
+    case 'signed_off_already':
+      return `<@${refusal.by}> has signed this off already.`;
     case 'not_the_requester':
       return NOT_THE_REQUESTER[refusal.wanted];
     case 'membership_unknown':

@@ -25,6 +25,7 @@ import {
 } from './blocks.ts';
 import { pausedReply, tallyText } from './bulk.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
+import { emergencyReply, signedOffReply } from './emergency.ts';
 import { formatList } from './facts.ts';
 import {
   approverList,
@@ -65,6 +66,10 @@ export function orderReply(
       return retriedReply(order, event);
     case 'approved':
       return event.state === 'PENDING' ? approvedReply(order, event) : lastApprovalReply(event);
+    case 'emergency_approved':
+      return emergencyReply(order, event);
+    case 'signed_off':
+      return signedOffReply(order, event);
     case 'asked':
       return askedReply(order, event);
     case 'escalated':
@@ -464,6 +469,8 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   requested: 'asked',
   confirmed: 'confirmed',
   approved: 'approved',
+  emergency_approved: 'approved alone in an emergency',
+  signed_off: 'emergency approval signed off',
   denied: 'denied',
   cancelled: 'cancelled',
   expired: 'expired',

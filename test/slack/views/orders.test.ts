@@ -269,6 +269,7 @@ describe('whatever people and the service say', () => {
           unreadableGroups: [],
           toDecide: [order],
           toResolve: [order],
+          toReview: [],
           standIn: undefined,
           standsInFor: [],
           open: [order],

@@ -1,0 +1,108 @@
+import { isGroup } from '../policy/policy.ts';
+import { requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
+import { checkBudgets } from './budget.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { type DecideDeps, letGo } from './decide.ts';
+import { isRequester, type Order } from './order.ts';
+import type { Refusal } from './refusal.ts';
+
+/*
+ * Break glass: an admin approves a waiting order alone where every rule that asks for approval allows it in an emergency.
+ * Everybody who could have decided is told, and another admin has to review it afterwards.
+ */
+
+/**
+ * An admin approves a waiting order alone. What else an approval checks is checked as well.
+ * @param reason why; it is needed
+ */
+export async function approveInEmergency(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
+  return letGo(deps, orderId, async (order, findObstacle) => {
+    // It may take a moment, so that what decides is read after it.
+    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
+    const grounds = await emergencyGrounds(deps, order, userId);
+    if ('refusal' in grounds) return grounds;
+    if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
+    const names = order.items.map(({ name }) => name);
+    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+    const { over, reservation } = await checkBudgets(deps, order, price, [userId]);
+    const obstacle = await findObstacle();
+    if (obstacle !== undefined) return obstacle;
+    const deciders = await decidersOf(deps, order, userId, grounds);
+    return {
+      event: {
+        type: 'emergency_approved',
+        ...{ by: userId, reason, ...deciders, policyVersion: grounds.policyVersion },
+        ...{ price, isImpactUnknown, over },
+      },
+      extra: { reservation },
+    } satisfies Decision;
+  });
+}
+
+/** Why a person may not approve an order alone at this moment, asked before the form for the reason opens. */
+export async function refusalToBreakGlass(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<Refusal | undefined> {
+  const grounds = await emergencyGrounds(deps, order, userId);
+  return 'refusal' in grounds ? grounds.refusal : undefined;
+}
+
+/** What the order needs, by which a person may approve it alone; or why they may not. */
+async function emergencyGrounds(
+  deps: DecideDeps,
+  order: Order,
+  userId: string,
+): Promise<WaitingDecision | { readonly refusal: Refusal }> {
+  if ((await deps.isAdmin?.(userId)) !== true)
+    return { refusal: { code: 'not_an_admin', wanted: 'break_glass' } };
+  if (order.state !== 'PENDING')
+    return { refusal: { code: 'wrong_state', wanted: 'emergency_approved', state: order.state } };
+  if (isRequester(order, userId)) return { refusal: { code: 'own_emergency' } };
+  const decision = await waitingDecision(deps, order);
+  const { outcome, refusedBy, breakGlass } = decision.demand;
+  if (outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: refusedBy } };
+  return breakGlass ? decision : { refusal: { code: 'break_glass_not_allowed' } };
+}
+
+/** Who could have decided about a waiting order, besides those who asked for it and the person who does. */
+async function decidersOf(
+  { directory }: Pick<DecideDeps, 'directory'>,
+  order: Order,
+  userId: string,
+  { demand, standIns }: WaitingDecision,
+) {
+  const listed = [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
+  const groups = await Promise.all(
+    listed.filter(isGroup).map(async (id) => ({ id, members: await directory.membersOf(id) })),
+  );
+  const people = [
+    ...listed.filter((id) => !isGroup(id)),
+    ...groups.flatMap(({ members }) => members ?? []),
+    ...[...standIns.values()].map((standIn) => standIn.userId),
+  ];
+  const requesters = requestersOf(order);
+  return {
+    approvers: [...new Set(people)].filter((id) => id !== userId && !requesters.has(id)),
+    unreadableGroups: groups.filter(({ members }) => members === undefined).map(({ id }) => id),
+  };
+}
+
+/** Another admin has reviewed that an order was approved alone. */
+export function signOff(
+  deps: Pick<DecideDeps, 'store' | 'now' | 'isAdmin'>,
+  orderId: string,
+  userId: string,
+): Promise<ChangeOutcome> {
+  return changeOrder(deps, orderId, async () =>
+    (await deps.isAdmin?.(userId)) === true
+      ? { event: { type: 'signed_off', by: userId } }
+      : { refusal: { code: 'not_an_admin', wanted: 'sign_off' } },
+  );
+}

@@ -1,0 +1,117 @@
+import type { Button } from '@slack/types';
+import { z } from 'zod';
+import type { WaitingDecision } from '../../orders/approvers.ts';
+import { isReviewOpen, type Order } from '../../orders/order.ts';
+import {
+  button,
+  code,
+  escapeText,
+  type Message,
+  mention,
+  mentionApprover,
+  message,
+  quote,
+  section,
+} from './blocks.ts';
+import { type HistoryEvent, orderTitle, reasonOf } from './order.ts';
+
+/*
+ * An order that an admin approved alone in an emergency, and the review of that.
+ */
+
+/** Approvers who are told by a direct message; the thread names the others. */
+const MAX_TOLD = 20;
+
+const emergencyDetail = z.object({
+  approvers: z.array(z.string()),
+  unreadableGroups: z.array(z.string()),
+});
+
+/** The people who could have decided and are told by a direct message. */
+export function toldOfEmergency({ detail }: Pick<HistoryEvent, 'detail'>): readonly string[] {
+  return emergencyDetail.safeParse(detail).data?.approvers.slice(0, MAX_TOLD) ?? [];
+}
+
+const OPEN_REVIEW = 'open for review until another admin signs it off';
+
+/** On the card: who approved it alone, why, and whether that was reviewed. */
+export function emergencyLines(order: Order, history: readonly HistoryEvent[]): string[] {
+  const { emergencyApprovedBy, signedOffBy } = order;
+  if (emergencyApprovedBy === undefined) return [];
+  const event = history.findLast(({ kind }) => kind === 'emergency_approved');
+  const why = event === undefined ? '' : `:${reasonOf(event)}`;
+  const review = signedOffBy === undefined ? OPEN_REVIEW : `signed off by ${mention(signedOffBy)}`;
+  return [
+    `:rotating_light: *Approved by ${mention(emergencyApprovedBy)} alone in an emergency*${why} · ${review}`,
+  ];
+}
+
+/** In the thread, which calls those who are not told by a direct message. */
+export function emergencyReply(order: Order, event: HistoryEvent): Message {
+  const detail = emergencyDetail.safeParse(event.detail).data;
+  const untold = [...(detail?.approvers.slice(MAX_TOLD) ?? []), ...(detail?.unreadableGroups ?? [])];
+  const others =
+    (detail?.approvers.length ?? 0) > 0 ? ' I have told the others who could have approved it.' : '';
+  const called =
+    untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
+  const unseen =
+    event.detail['isImpactUnknown'] === true
+      ? ' What hangs on the name was not known yet at this approval.'
+      : '';
+  return sentence(
+    `:rotating_light: ${mention(order.requesterId)}, ${mention(event.actor)} approved this alone in an emergency: ${escapeText(orderTitle(order))}.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
+  );
+}
+
+/** In the thread: another admin has reviewed it. */
+export function signedOffReply(order: Order, event: HistoryEvent): Message {
+  const by = order.emergencyApprovedBy;
+  const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
+  return sentence(
+    `:white_check_mark: ${mention(event.actor)} signed off ${whose}: ${escapeText(orderTitle(order))}. The review is closed.`,
+  );
+}
+
+/** To one person who could have decided, or who may review it as an admin. */
+export function emergencyNotice(order: Order, event: HistoryEvent): Message {
+  return sentence(
+    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+  );
+}
+
+/** While it waits, where the policy lets an admin approve it alone. */
+export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
+  if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
+  return [
+    button({
+      actionId: 'order_break_glass',
+      text: 'Approve alone in an emergency',
+      value: order.id,
+      style: 'danger',
+      label: `Approve alone in an emergency, for admins: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/** While the review is open, however the order ended. */
+export function signOffButtons(order: Order): Button[] {
+  if (!isReviewOpen(order)) return [];
+  return [
+    button({
+      actionId: 'order_sign_off',
+      text: 'Sign off',
+      value: order.id,
+      label: `Sign off the emergency approval: ${orderTitle(order)}`,
+    }),
+  ];
+}
+
+/** In Home: one order whose review is open. */
+export function reviewText(order: Order): string {
+  const by = order.emergencyApprovedBy;
+  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved by ${by === undefined ? 'an admin' : mention(by)} alone in an emergency, asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
+}
+
+function sentence(text: string): Message {
+  return message(text, [section(text)]);
+}

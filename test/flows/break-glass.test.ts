@@ -1,0 +1,197 @@
+import type { Actor } from '@domain-steward/slack-workspace';
+import { beforeEach, expect, test } from 'vitest';
+import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
+import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import { auditLog, clickAs, giveReason } from '../support/people.ts';
+
+/*
+ * An admin approves alone in an emergency, and another one reviews that.
+ */
+
+const RULE: PolicyRule = {
+  name: 'renewals',
+  tasks: ['renew'],
+  names: ['*'],
+  by: [],
+  over: undefined,
+  decision: 'approve',
+  approvers: ['S0APPROVERS', 'U0ALICE'],
+  needed: 2,
+  ttlMs: undefined,
+  remindAfterMs: undefined,
+  escalateAfterMs: undefined,
+  escalateTo: [],
+  breakGlass: true,
+};
+let policy: Policy = { version: 3, rules: [RULE] };
+const t = useTestDemo({
+  policy: { current: async () => policy },
+  settings: { ADMINS: 'U0ADA,U0BOB,U0ALICE', ALLOW_SELF_APPROVAL: 'true' },
+});
+
+beforeEach(async () => {
+  policy = { version: 3, rules: [RULE] };
+  await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL', 'U0ADA']);
+});
+
+const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+/** Direct messages to a person about an emergency approval of an order. */
+const noticesTo = (channel: string, order: SeenOrder) =>
+  t.workspace
+    .messages(channel)
+    .filter((message) => /alone in an emergency/.test(textOf(message)) && textOf(message).includes(order.id));
+const shows = (order: SeenOrder, text: string) =>
+  until(`the card of ${order.id} shows “${text}”`, () => textOf(order.card).includes(text));
+
+async function homeOf(person: Actor): Promise<string> {
+  const before = person.homeView()?.hash;
+  await person.openHome();
+  await until('Home is there', () => person.homeView()?.hash !== before);
+  return textOf(person.homeView() ?? { blocks: [] });
+}
+
+test('an admin approves alone, all hear of it, and another admin signs it off', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  expect(buttonsOf(order.card)).toContain('order_break_glass');
+  expect(await told(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
+    'Only admins can approve alone in an emergency.',
+  );
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
+    'You asked for this, so you cannot approve it alone, not even in an emergency.',
+  );
+  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
+  expect(form.callback_id).toBe('break_glass');
+  expect(await t.ada.submit(form, { reason: '  ' })).toMatchObject({ outcome: 'errors' });
+  expect(order.state).toBe('PENDING');
+  expect(await t.ada.submit(form, { reason: 'The <shop> is down' })).toEqual({ outcome: 'closed' });
+  await order.ends('SUCCEEDED');
+  expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
+
+  await shows(
+    order,
+    '*Approved by <@U0ADA> alone in an emergency*: “The &lt;shop&gt; is down” · open for review until another admin signs it off',
+  );
+  expect(buttonsOf(order.card)).toEqual(['order_sign_off']);
+  const thread = order.replies().map(textOf);
+  expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone in an emergency'))).toHaveLength(
+    1,
+  );
+  // Carol could have decided, Bob is an admin; who did it and who asked know already.
+  await until('Carol and Bob hear of it', () =>
+    ['D0CAROL', 'D0BOB'].every((channel) => noticesTo(channel, order).length > 0),
+  );
+  expect(textOf(noticesTo('D0CAROL', order)[0] ?? { blocks: [] })).toContain('“The &lt;shop&gt; is down”');
+  await t.demo.bot.catchUp();
+  expect(['D0CAROL', 'D0BOB', 'D0ADA', 'D0ALICE'].map((each) => noticesTo(each, order).length)).toEqual([
+    1, 1, 0, 0,
+  ]);
+
+  expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(order.id);
+  expect(await homeOf(t.bob)).toMatch(/To sign off[\s\S]*Renew cafe\.rest.*approved by <@U0ADA> alone/);
+  expect(await homeOf(t.carol)).not.toContain('To sign off');
+  expect(await homeOf(t.ada)).toContain('Another admin has to sign it off.');
+  expect(await told(t.ada, () => t.ada.click(order.card, 'order_sign_off'))).toContain(
+    'You approved this alone, so another admin has to sign it off.',
+  );
+  expect(await told(t.alice, () => t.alice.click(order.card, 'order_sign_off'))).toContain(
+    'You asked for this, so another admin has to sign it off.',
+  );
+  expect(await told(t.carol, () => t.carol.click(order.card, 'order_sign_off'))).toContain(
+    'Only admins can sign this off.',
+  );
+  const home = t.bob.homeView();
+  if (home === undefined) throw new Error('Bob has no Home');
+  await t.bob.click(home, 'order_sign_off', { value: order.id });
+  await shows(order, 'alone in an emergency*: “The &lt;shop&gt; is down” · signed off by <@U0BOB>');
+  expect(buttonsOf(order.card)).toEqual([]);
+  expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
+    'Nothing waits to be signed',
+  );
+  expect(await homeOf(t.bob)).not.toContain('To sign off');
+  await clickAs(t.workspace, 'U0BOB', 'order_sign_off', order.id);
+  await until('Bob to hear that it is signed off already', () =>
+    t.workspace
+      .messages('D0BOB')
+      .some((message) => textOf(message).includes('<@U0BOB> has signed this off already.')),
+  );
+  expect(order.replies().map(textOf).join()).toContain(
+    '<@U0BOB> signed off that <@U0ADA> approved this alone',
+  );
+  await t.demo.bot.catchUp();
+  expect(noticesTo('D0CAROL', order), 'told once').toHaveLength(1);
+
+  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
+    /approved alone in an emergency by <@U0ADA> “The &lt;shop&gt; is down”[\s\S]*emergency approval signed off by <@U0BOB>/,
+  );
+  const { csv } = await auditLog(t.workspace);
+  expect(csv).toMatch(
+    new RegExp(
+      `,emergency_approved,Ada \\(U0ADA\\),${order.id},APPROVED,.*Ada \\(U0ADA\\),The <shop> is down,`,
+    ),
+  );
+  expect(csv).toMatch(new RegExp(`,signed_off,Bob \\(U0BOB\\),${order.id},SUCCEEDED,`));
+});
+
+test('without break_glass there is no button, and one that is out of date is refused', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  expect(buttonsOf(order.card)).toContain('order_break_glass');
+  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
+  policy = { version: 4, rules: [{ ...RULE, breakGlass: false }] };
+  expect(await t.ada.submit(form, { reason: 'Now' })).toMatchObject({
+    outcome: 'errors',
+    errors: { reason: expect.stringContaining('The policy does not let an admin approve this alone') },
+  });
+  await t.ada.close(form);
+  expect(await told(t.bob, () => t.bob.click(order.card, 'order_break_glass'))).toContain(
+    'The policy does not let an admin approve this alone',
+  );
+  expect(order.state).toBe('PENDING');
+  await answerTo(t.workspace, t.ada, `/domain order ${order.id}`);
+  expect(buttonsOf(t.ada.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
+  const other = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
+  expect(buttonsOf(other.card)).not.toContain('order_break_glass');
+  for (const each of [order, other]) {
+    await t.alice.click(each.card, 'order_cancel');
+    await each.ends('CANCELLED');
+  }
+  expect(chargesFor(t.service, 'bar.rest')).toBe(0);
+});
+
+test('an admin who does not see the card finds the buttons with the order', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
+  const shownTo = async (person: Actor) => {
+    await answerTo(t.workspace, person, `/domain order ${order.id}`);
+    const shown = person.ephemerals().at(-1);
+    if (shown === undefined) throw new Error('the order was not shown');
+    return shown;
+  };
+  expect(buttonsOf(await shownTo(t.carol))).toEqual([]);
+  const waiting = await shownTo(t.bob);
+  expect(buttonsOf(waiting)).toEqual(['order_break_glass']);
+  await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
+  await order.ends('SUCCEEDED');
+  expect(buttonsOf(await shownTo(t.ada))).toContain('order_sign_off');
+  await t.ada.click(await shownTo(t.ada), 'order_sign_off');
+  await shows(order, 'signed off by <@U0ADA>');
+});
+
+test('whoever cannot be reached keeps nobody else from hearing of it, and is tried again', async () => {
+  t.workspace.faults.set({
+    method: 'chat.postMessage',
+    kind: 'error',
+    code: 'internal_error',
+    channel: 'D0CAROL',
+  });
+  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+  await giveReason(t.workspace, t.ada, order.card, 'order_break_glass', 'The shop is down');
+  await order.ends('SUCCEEDED');
+  await until('Bob hears of it', () => noticesTo('D0BOB', order).length > 0);
+  expect(noticesTo('D0CAROL', order)).toEqual([]);
+  t.workspace.faults.clear();
+  await t.demo.moveTime(60_000);
+  await until('Carol hears of it', () => noticesTo('D0CAROL', order).length > 0);
+  await t.demo.bot.catchUp();
+  expect(noticesTo('D0BOB', order)).toHaveLength(1);
+  expect(noticesTo('D0CAROL', order)).toHaveLength(1);
+});
