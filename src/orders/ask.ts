@@ -30,7 +30,7 @@ export async function askRequester(
   });
 }
 
-/** Why a person may not ask the requester, asked before the form for the question opens as well. */
+/** Why a person may not ask the requester. It is checked before the form for the question opens, too. */
 export async function refusalToAsk(
   deps: DecideDeps,
   order: Order,
