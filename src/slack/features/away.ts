@@ -3,16 +3,14 @@ import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts
 import { okResponse } from '../platform/web.ts';
 import { code, type Message, mention, moment, textMessage } from '../views/blocks.ts';
 
-/*
- * Being away: who approves in one's place, and until when.
- */
+/* Absences: who approves instead of somebody, and until when. */
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
 const USAGE =
   'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.';
 
-/** The first moment at which somebody is back: after a day (UTC), or some days or weeks from now. */
+/** The first moment at which somebody is back: after a day (UTC), or in some days or weeks. */
 function readUntil(word: string, now: Date): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
@@ -25,7 +23,7 @@ function readUntil(word: string, now: Date): Date | undefined {
   return new Date(at + DAY_MS);
 }
 
-/** The id of a person whom Slack made a mention of. */
+/** The id in a mention of a person. */
 function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
@@ -34,7 +32,7 @@ type ReadLine =
   | { readonly ok: true; readonly standIn: StandIn }
   | { readonly ok: false; readonly say: string };
 
-/** What the line asks for, as far as nobody has to be asked. */
+/** What the line asks for, checked without any request. */
 function readLine({ words, person, deps }: CommandCall): ReadLine {
   const [untilWord, personWord, ...rest] = words;
   if (untilWord === undefined || personWord === undefined || rest.length > 0)
@@ -131,7 +129,7 @@ async function runBack(call: CommandCall): Promise<void> {
   await call.respond(textMessage(text));
 }
 
-/** It is kept already: that somebody cannot be told of it does not undo it. */
+/** The absence is committed already, so a failed message does not undo it. */
 async function tell(deps: SlackDeps, userId: string, text: string): Promise<void> {
   try {
     const said: Message = textMessage(text);
@@ -142,7 +140,7 @@ async function tell(deps: SlackDeps, userId: string, text: string): Promise<void
   }
 }
 
-/** Cards name who can approve. */
+/** Cards name those who can approve, so they are shown again. */
 async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promise<void> {
   await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing who stands in on cards'));
 }

@@ -12,7 +12,9 @@ import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBloc
  * The bot's Home tab, for the person who opens it.
  */
 
-/** Orders that are read for one part of the tab; what is left out is counted from these. */
+/**
+ * The number of orders read for one part of the tab. Numbers beyond what is shown are counted from these.
+ */
 const READ = 100;
 
 /** Publishes a person's Home tab. */
@@ -45,13 +47,13 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     deps.expiry.countsByMonth(),
     admin ? moneyOf(deps, userId) : undefined,
   ]);
-  // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
+  // Admins see every group that cannot be read; others only see those that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   return {
     account,
     isAdmin: admin,
     unreadableGroups: waiting.unreadableGroups,
-    // The one that has waited longest first.
+    // The longest waiting comes first.
     toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
     toResolve: waiting.toResolve,
     standIn: standIns.get(userId),

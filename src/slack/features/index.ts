@@ -29,9 +29,7 @@ import { sslContacts } from './ssl-contacts.ts';
 import { users } from './users.ts';
 import { watch } from './watch.ts';
 
-/*
- * Everything that people can do, by subject. A new subject is a line here.
- */
+/* Everything that people can do, by subject. A new subject gets a line here. */
 
 const SUBJECTS: readonly Feature[] = [
   link,
@@ -68,7 +66,7 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
   ({ forms }) => forms ?? [],
 );
 
-/** The menu behind the message shortcut. */
+/** The form of the message shortcut, in which a person chooses a task. */
 export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);
 
 const KNOWN_COMMANDS: readonly Command[] = SUBJECTS.flatMap(({ commands }) => commands ?? []);

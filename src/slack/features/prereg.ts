@@ -42,24 +42,22 @@ import { requestIssueText } from '../views/request-issue.ts';
 import { openFromLine } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
-/*
- * Preregistrations: searched with the person's own account, told to that person alone.
- */
+/* Preregistrations: a person searches with their own account, and only they see the result. */
 
 const PAGE = 20;
 /** Rows of a table in Slack. */
 const MAX_LIMIT = 100;
-/** A search only reads, so it is given up sooner than an order. */
+/** A search only reads, so its timeout is shorter than that of an order. */
 const SEARCH_MS = 20_000;
-/** A view has to open within 3 seconds of the click. */
+/** A view has to be opened within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
-/** Fields of a record that the XML interface alone gives when they are asked for, by their names there. */
+/** Fields of a record that only the XML interface returns, when they are asked for, under its names. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Keys to sort by: the single values that a record has by default. The document names none. */
+/** Keys to sort by: the single values that a record has by default. The document lists none. */
 const ORDER_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -68,7 +66,7 @@ const ORDER_KEYS = [
 const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
-/** What a paging button carries: the search again, from another place. It reads; nothing is bought with it. */
+/** The value of a paging button: the search, with another offset. It only reads. */
 const query = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
@@ -79,7 +77,7 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** What in a search one interface alone documents: its field, and how it is called. */
+/** The parts of a search that only one interface documents: the field, and its label. */
 type SearchTies = Readonly<Record<Interface, readonly { readonly field: string; readonly what: string }[]>>;
 
 function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): SearchTies {
@@ -98,7 +96,7 @@ const WILDCARD = /[%*]/;
 const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
 
-/** One label as it goes out. */
+/** A label as it is sent. */
 function labelOf(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
@@ -106,7 +104,7 @@ function labelOf(text: string): string | undefined {
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** A filter's value as it goes out, or what is wrong with it. */
+/** A filter's value as it is sent, or what is wrong with it. */
 function readFilter(
   key: PreregFilter,
   text: string,
@@ -141,7 +139,7 @@ type ReadQuery =
 const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
 
-/** Checks a search as a whole: its values, and whether one interface carries all of it. */
+/** Checks a search as a whole: its values, and whether one interface can carry it out. */
 function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
@@ -184,7 +182,7 @@ interface Searcher {
   readonly reach: AvailableInterfaces;
 }
 
-/** What the person's active account reaches; undefined when none is linked. */
+/** The interfaces of the person's active account; undefined when none is linked. */
 async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
   const account = await activeAccount(call);
   const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
@@ -226,7 +224,7 @@ function isCount(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-/** Searches and lays the page out, or says in words why there is none. */
+/** Searches and renders the page, or explains why there is none. */
 async function search(call: Interaction, wanted: PreregQuery, via?: Interface): Promise<Message> {
   const searcher = await searcherOf(call);
   if (searcher === undefined) return NOT_LINKED;
@@ -324,7 +322,7 @@ function definedOf(
   return defined;
 }
 
-/** Shows all records of a name in full: looked up anew, for a click is no place for content. */
+/** Shows all records of a name in full. They are looked up again, because a button carries no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
@@ -362,7 +360,7 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 
 const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
 
-/** Every filter, and what each interface has beyond them (service API, section "Preregistration search"). */
+/** Every filter, with what only one interface has (service API, section "Preregistration search"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
     {
@@ -457,13 +455,13 @@ function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   ];
 }
 
-/** People write an ending with its dot in front. */
+/** People type an ending with a dot in front. */
 function typedFilter(values: FormValues, key: PreregFilter): string | undefined {
   const text = textOf(values, key);
   return key === 'tld' || key === 'subtld' ? text?.replace(/^\./, '') : text;
 }
 
-/** A search as it was typed, and what is wrong with its shape. */
+/** A search as it was typed, with the issues of its shape. */
 function typedQuery(values: FormValues): {
   readonly typed: PreregQuery;
   readonly errors: Record<string, string>;

@@ -51,7 +51,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   delegation_seen: 'noted what its nameservers answer',
 };
 
-/** What a person who was refused does next, by the state that the order is in. */
+/** What a person can do after a refusal, by the state of the order. */
 const NEXT: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The person who asked has to confirm it first.',
   PENDING: 'An approver decides about it.',
@@ -94,7 +94,7 @@ const NOT_THE_REQUESTER = {
   reveal: 'Only the person who asked can see this. Ask for your own with `/domain`.',
 };
 
-/** Refusals that say the same of every order. */
+/** Refusals with the same sentence for every order. */
 const PLAIN = {
   no_such_order: 'There is no such order. `/domain orders` lists the latest.',
   not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
