@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { unseen } from '../../src/names/facts.ts';
+import { createLookPlanner, nextLook } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { createLookPlanner, nextLook } from '../../src/names/schedule.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 

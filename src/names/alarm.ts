@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './alarms.ts';
 import type { FactName, FactValue } from './facts.ts';
+import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './unexplained-changes.ts';
 
 /*
  * An alarm: a change of a name that no order explains, and what people did about it. Pure; the store commits every

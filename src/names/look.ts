@@ -1,13 +1,13 @@
 import type { Log } from '../log.ts';
 import type { RdapAnswer, RdapClient } from '../rdap/client.ts';
 import { newAlarms } from './alarm.ts';
-import { type NameOrder, reconcile } from './alarms.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation } from './history.ts';
+import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import type { ObservationStore, ObservedName } from './ports.ts';
 import { observeRegistryRecord, registryUnavailable } from './registry-record.ts';
-import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './schedule.ts';
+import { type NameOrder, reconcile } from './unexplained-changes.ts';
 
 /** What the bot itself knows of a name. */
 export interface NameContext {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { Order, OrderItem, OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
-import { idOfAlarm, type NameOrder, type NameTask } from './alarms.ts';
 import type { ImpactTask } from './impact.ts';
+import { idOfAlarm, type NameOrder, type NameTask } from './unexplained-changes.ts';
 
 /* Orders and people's decisions, in the form in which they can explain changes of a name. */
 

@@ -7,18 +7,18 @@ import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
-import { type Alarms, createAlarms } from './alarm-cases.ts';
-import type { LedgerEntry } from './alarms.ts';
+import { type Alarms, createAlarms } from './alarm-actions.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation, type NameHistory } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
+import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
 import { createEvidenceLook } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
 import type { AlarmStore, ImpactStore, ObservationStore, TagSource } from './ports.ts';
-import { createLookPlanner } from './schedule.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** The parts that the use cases of names are made of. */
 export interface NamesParts {

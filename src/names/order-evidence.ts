@@ -2,10 +2,10 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
-import type { NameOrder } from './alarms.ts';
 import type { FactName, FactValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
+import type { NameOrder } from './unexplained-changes.ts';
 
 /*
  * What the looks at a name prove about an order whose answer was lost. Only what has no other possible cause is proof:

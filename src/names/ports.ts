@@ -1,5 +1,4 @@
 import type { Alarm, NewAlarm } from './alarm.ts';
-import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
@@ -7,6 +6,7 @@ import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** A name that is looked at regularly, and what the looks have shown. */
 export interface ObservedName {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ALARM_KINDS, type LedgerEntry } from './alarms.ts';
 import { DEPENDENCIES } from './dependents.ts';
 import { FACT_NAMES, type FactName, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { IMPACT_TASKS, type Impact, SEVERITIES } from './impact.ts';
+import { ALARM_KINDS, type LedgerEntry } from './unexplained-changes.ts';
 
 /*
  * Reads what is kept of a name as JSON, where moments are texts. Values that a later release has kept and that this

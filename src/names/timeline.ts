@@ -1,6 +1,6 @@
-import type { LedgerEntry } from './alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, isSameValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** A change of a name that looks have shown. */
 export interface PastChange {

@@ -3,9 +3,9 @@ import { approvalProgress, type People, type StandIn } from '../policy/approvals
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
+import type { ApprovalPolicy } from './approval-rights.ts';
 import { askedDemand, currentDemand, type DemandDeps, implicitRequirement } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import type { ApprovalPolicy } from './policy.ts';
 import type { Directory } from './ports.ts';
 
 /* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */

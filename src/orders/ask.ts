@@ -1,10 +1,10 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
 import type { DecideDeps } from './decide.ts';
 import { currentDemand } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { FirstExpiry } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 

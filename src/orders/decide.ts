@@ -1,6 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
+import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
 import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
@@ -8,7 +9,6 @@ import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import type { Order } from './order.ts';
 import { checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';

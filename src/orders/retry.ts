@@ -1,8 +1,8 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import type { DecideDeps } from './decide.ts';
 import { findEarlier } from './earlier.ts';
 import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 import { taskNamed } from './tasks.ts';

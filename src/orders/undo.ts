@@ -1,7 +1,7 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import type { DecideDeps } from './decide.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 

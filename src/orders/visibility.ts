@@ -1,7 +1,7 @@
+import { refusalToDecide } from './approval-rights.ts';
 import { type ApproverDeps, approversOf, waitingDecision, waitingFor } from './approvers.ts';
 import type { DemandDeps } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import { refusalToDecide } from './policy.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
 /*

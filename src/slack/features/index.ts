@@ -1,6 +1,5 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { alarms } from './alarms.ts';
-import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
 import { budgets } from './budgets.ts';
@@ -14,6 +13,7 @@ import { name } from './name.ts';
 import { nameEdit } from './name-edit.ts';
 import { names } from './names.ts';
 import { namesImport } from './names-import.ts';
+import { orderButtons } from './order-buttons.ts';
 import { orders } from './orders.ts';
 import { policy } from './policy.ts';
 import { prereg } from './prereg.ts';
@@ -46,7 +46,7 @@ const SUBJECTS: readonly Feature[] = [
   presets,
   rules,
   orders,
-  approvals,
+  orderButtons,
   away,
   watch,
   importing,

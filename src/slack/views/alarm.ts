@@ -1,5 +1,10 @@
 import type { Alarm } from '../../names/alarm.ts';
-import { type AlarmKind, isOfAlarm, transferCountdown, type UnfitOrder } from '../../names/alarms.ts';
+import {
+  type AlarmKind,
+  isOfAlarm,
+  transferCountdown,
+  type UnfitOrder,
+} from '../../names/unexplained-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {

@@ -1,11 +1,11 @@
 import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
+import { isOfAlarm } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import {

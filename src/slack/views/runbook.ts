@@ -1,4 +1,4 @@
-import type { AlarmKind } from '../../names/alarms.ts';
+import type { AlarmKind } from '../../names/unexplained-changes.ts';
 
 /*
  * What to do about a change of a name that no order explains. The page `docs/runbook.md` says the same in more detail.

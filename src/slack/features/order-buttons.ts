@@ -416,7 +416,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
 ];
 
-export const approvals: Feature = {
+export const orderButtons: Feature = {
   forms: [confirmForm, approveForm, askForm, denyForm, resolveForm],
   actions: BUTTONS.map(withCard),
 };
