@@ -336,15 +336,28 @@ export class ConfigError extends Error {
  * @throws {ConfigError} that names every wrong variable, what is wrong, and an example
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(
+  const given = givenVariables(env);
+  const parsed = environment.safeParse(given);
+  const problems = problemsOf(given, parsed.error);
+  if (!parsed.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
+  return configOf(parsed.data);
+}
+
+type GivenVariables = Readonly<Record<string, string>>;
+
+function givenVariables(env: Readonly<Record<string, string | undefined>>): GivenVariables {
+  return Object.fromEntries(
     Object.keys(VARIABLES).flatMap((name) => {
       const value = env[name]?.trim();
       return value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
-  const parsed = environment.safeParse(given);
+}
+
+/** What is wrong with each variable, and with variables that do not go together. */
+function problemsOf(given: GivenVariables, error: z.ZodError | undefined): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
-  for (const issue of parsed.error?.issues ?? []) {
+  for (const issue of error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
   }
@@ -355,16 +368,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (port !== 0 && Number(given['METRICS_PORT']) === port) {
     problems.set('METRICS_PORT', 'must be another port than PORT');
   }
-  if (!parsed.success || problems.size > 0) {
-    const examples = new Map<string, string>(Object.entries(VARIABLES));
-    const lines = [...problems].map(
-      ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
-    );
-    throw new ConfigError(
-      `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`,
-    );
-  }
-  const e = parsed.data;
+  return problems;
+}
+
+function formatProblems(problems: ReadonlyMap<string, string>): string {
+  const examples = new Map<string, string>(Object.entries(VARIABLES));
+  const lines = [...problems].map(
+    ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
+  );
+  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
+}
+
+function configOf(e: z.output<typeof environment>): Config {
   return {
     slack: {
       botToken: e.SLACK_BOT_TOKEN,

@@ -171,6 +171,28 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
   }
 
+  /** Places the order that the values of some fields ask for. */
+  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
+    const values = pick(call.values, ...fields.map(({ name }) => name));
+    const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+    const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+    if (problems.length > 0) {
+      return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
+    }
+    const outcome = await placeOrder(call, call.origin, {
+      task: options.task,
+      input: options.input(values),
+      reason: reasonOf(values),
+      ...(secret === undefined ? {} : { secret }),
+    });
+    if (outcome.kind === 'invalid')
+      return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
+    const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
+    const message =
+      (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+    return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
+  }
+
   return {
     form,
     needs: 'linked',
@@ -194,27 +216,8 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       }
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { kind: 'done', say: refusal };
-
       const fields = fieldsFor(await reachOf(call, account), call.values);
-      const values = pick(call.values, ...fields.map(({ name }) => name));
-      const { secret, problems: secretProblems } = secretOf(values, options.secretField);
-      const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
-      if (problems.length > 0) {
-        return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
-      }
-
-      const outcome = await placeOrder(call, call.origin, {
-        task: options.task,
-        input: options.input(values),
-        reason: reasonOf(values),
-        ...(secret === undefined ? {} : { secret }),
-      });
-      if (outcome.kind === 'invalid')
-        return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
-      const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-      const message =
-        (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-      return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
+      return submitFields(call, fields);
     },
   };
 }

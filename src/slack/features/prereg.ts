@@ -360,100 +360,114 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 
 const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
 
-/** Every filter, with what only one interface has (service API, section "Preregistration search"). */
+/** The search's form, with what only one interface has (service API, section "Preregistration search"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
-    {
-      name: 'sld',
-      label: 'Name',
-      kind: 'text',
-      optional: true,
-      placeholder: 'cafe',
-      hint: 'Without its ending. Empty: all names.',
-    },
-    { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
-    { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
-    { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
-    { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
-    { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
-    { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
-    { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
-    {
-      name: 'operator',
-      label: 'How values are compared',
-      kind: 'choice',
-      optional: true,
-      options: [
-        ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
-        ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
-      ],
-      hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
-      dispatches: true,
-    },
-    ...(xml
-      ? ([
-          {
-            name: 'order',
-            label: 'Sorted by',
-            kind: 'choice',
-            optional: true,
-            options: options(...ORDER_KEYS),
-            dispatches: true,
-          },
-          {
-            name: 'order_mode',
-            label: 'Direction',
-            kind: 'choice',
-            optional: true,
-            options: [{ value: 'asc', text: 'Ascending (asc)' }],
-            hint: 'The document shows no other direction.',
-          },
-        ] as const)
-      : []),
-    {
-      name: 'children',
-      label: 'Whose',
-      kind: 'choices',
-      optional: true,
-      options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
-    },
-    {
-      name: 'limit',
-      label: 'Records a page',
-      kind: 'number',
-      optional: true,
-      hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
-    },
-    {
-      name: 'keys',
-      label: 'Show as well',
-      kind: 'choices',
-      optional: true,
-      options: [
-        { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
-        { value: 'extension', text: 'Extension data (extension)' },
-        { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
-        ...(xml
-          ? [
-              { value: 'ownerc', text: 'Owner contact (ownerc)' },
-              { value: 'zonec', text: 'Zone contact (zonec)' },
-            ]
-          : []),
-      ],
-    },
-    ...(xml
-      ? ([
-          {
-            name: 'key',
-            label: 'Other keys',
-            kind: 'lines',
-            optional: true,
-            hint: 'Further fields of a record by their names at the service, one a line.',
-          },
-        ] as const)
-      : []),
+    ...FILTER_FIELDS,
+    operatorField(json, xml),
+    ...(xml ? ORDER_FIELDS : []),
+    ...PAGE_FIELDS,
+    columnsField(xml),
+    ...(xml ? [OTHER_KEYS] : []),
   ];
 }
+
+const FILTER_FIELDS: readonly Field[] = [
+  {
+    name: 'sld',
+    label: 'Name',
+    kind: 'text',
+    optional: true,
+    placeholder: 'cafe',
+    hint: 'Without its ending. Empty: all names.',
+  },
+  { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
+  { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
+  { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
+  { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
+  { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
+  { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
+  { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
+];
+
+function operatorField(json: boolean, xml: boolean): Field {
+  return {
+    name: 'operator',
+    label: 'How values are compared',
+    kind: 'choice',
+    optional: true,
+    options: [
+      ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
+      ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
+    ],
+    hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+    dispatches: true,
+  };
+}
+
+const ORDER_FIELDS: readonly Field[] = [
+  {
+    name: 'order',
+    label: 'Sorted by',
+    kind: 'choice',
+    optional: true,
+    options: options(...ORDER_KEYS),
+    dispatches: true,
+  },
+  {
+    name: 'order_mode',
+    label: 'Direction',
+    kind: 'choice',
+    optional: true,
+    options: [{ value: 'asc', text: 'Ascending (asc)' }],
+    hint: 'The document shows no other direction.',
+  },
+];
+
+const PAGE_FIELDS: readonly Field[] = [
+  {
+    name: 'children',
+    label: 'Whose',
+    kind: 'choices',
+    optional: true,
+    options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
+  },
+  {
+    name: 'limit',
+    label: 'Records a page',
+    kind: 'number',
+    optional: true,
+    hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
+  },
+];
+
+function columnsField(xml: boolean): Field {
+  return {
+    name: 'keys',
+    label: 'Show as well',
+    kind: 'choices',
+    optional: true,
+    options: [
+      { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
+      { value: 'extension', text: 'Extension data (extension)' },
+      { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
+      ...(xml
+        ? [
+            { value: 'ownerc', text: 'Owner contact (ownerc)' },
+            { value: 'zonec', text: 'Zone contact (zonec)' },
+          ]
+        : []),
+    ],
+  };
+}
+
+const OTHER_KEYS: Field = {
+  name: 'key',
+  label: 'Other keys',
+  kind: 'lines',
+  optional: true,
+  hint: 'Further fields of a record by their names at the service, one a line.',
+};
 
 /** People type an ending with a dot in front. */
 function typedFilter(values: FormValues, key: PreregFilter): string | undefined {

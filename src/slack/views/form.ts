@@ -131,18 +131,10 @@ function input(field: Field, value: string | readonly string[] | undefined): Inp
 }
 
 function element(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const text = typeof value === 'string' ? value : value?.join('\n');
+  const text = joined(value);
   const initial =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = {
-    action_id: field.name,
-    ...(field.placeholder === undefined
-      ? {}
-      : { placeholder: plainText(field.placeholder, LIMITS.placeholder) }),
-  };
-  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
-  const given = typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
-  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
+  const shared = commonOf(field);
   switch (field.kind) {
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
@@ -163,40 +155,64 @@ function element(field: Field, value: string | readonly string[] | undefined): I
       };
     case 'email':
       return { type: 'email_text_input', ...shared, ...initial };
-    case 'choice': {
-      const [selected] = options.filter((each) => each.value === text);
-      return {
-        type: 'static_select',
-        ...shared,
-        options,
-        ...(selected === undefined ? {} : { initial_option: selected }),
-      };
-    }
+    case 'choice':
     case 'choices':
-      return {
-        type: 'checkboxes',
-        action_id: field.name,
-        options,
-        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
-      };
     case 'picks':
-      return {
-        type: 'multi_static_select',
-        ...shared,
-        options,
-        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
-      };
+      return menu(field, value);
     case 'person':
-      return {
-        type: 'users_select',
-        ...shared,
-        ...(text === undefined || text === '' ? {} : { initial_user: text }),
-      };
+    case 'people':
+    case 'channel':
+      return picker(field, value);
+  }
+}
+
+function commonOf({ name, placeholder }: Field) {
+  return {
+    action_id: name,
+    ...(placeholder === undefined ? {} : { placeholder: plainText(placeholder, LIMITS.placeholder) }),
+  };
+}
+
+function joined(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.join('\n');
+}
+
+function separated(value: string | readonly string[] | undefined): readonly string[] {
+  return typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
+}
+
+/** A field whose options come with the form. */
+function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = commonOf(field);
+  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
+  const given = separated(value);
+  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
+  if (field.kind === 'choice') {
+    const [selected] = options.filter((each) => each.value === joined(value));
+    return {
+      type: 'static_select',
+      ...shared,
+      options,
+      ...(selected === undefined ? {} : { initial_option: selected }),
+    };
+  }
+  const initial = chosen.length === 0 ? {} : { initial_options: chosen };
+  return field.kind === 'choices'
+    ? { type: 'checkboxes', action_id: field.name, options, ...initial }
+    : { type: 'multi_static_select', ...shared, options, ...initial };
+}
+
+/** A field that offers the people or channels of the workspace. */
+function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = commonOf(field);
+  const text = joined(value);
+  const ids = separated(value).filter((id) => id !== '');
+  switch (field.kind) {
     case 'people':
       return {
         type: 'multi_users_select',
         ...shared,
-        ...(given.every((id) => id === '') ? {} : { initial_users: given.filter((id) => id !== '') }),
+        ...(ids.length === 0 ? {} : { initial_users: ids }),
       };
     case 'channel':
       return {
@@ -204,6 +220,12 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...shared,
         filter: { include: ['public', 'private'], exclude_bot_users: true },
         ...(text === undefined || text === '' ? {} : { initial_conversation: text }),
+      };
+    default:
+      return {
+        type: 'users_select',
+        ...shared,
+        ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
   }
 }
