@@ -79,5 +79,5 @@ for (const row of chosen) {
 process.stdout.write(`${tableOf(lines)}\n`);
 const results = lines.map((line) => ({ ...line, judged: spreadOf(judged(line)), met: isMet(line) ?? null }));
 await writeFile(values.json, `${JSON.stringify({ machine, effort, results }, undefined, 2)}\n`);
-// What misses its target is told by the table: a busy machine is no reason to fail.
+// A missed target is shown in the table and is no failure, because the machine may be busy.
 process.exit(0);

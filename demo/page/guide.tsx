@@ -56,7 +56,7 @@ export function Guide({ progress, close }: GuideProps) {
   );
 }
 
-/** The second path: what is in use is deleted with a warning, and what is stolen is told. */
+/** The second path: deleting a name that is in use shows a warning, and a theft is reported. */
 function LoseADomain() {
   const { warn } = useChat();
   const [busy, setBusy] = useState(false);
@@ -78,7 +78,7 @@ function LoseADomain() {
   );
 }
 
-/** Offers to fill a form with what the sandbox knows. */
+/** Offers to fill a form with values of the sandbox. */
 export function SandboxHints({ view, next, fill, hints }: FormHelp & { hints: Hints | undefined }) {
   const { me } = useChat();
   const list = hints === undefined ? [] : hintsFor(view, hints, me.name);

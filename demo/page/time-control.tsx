@@ -11,7 +11,7 @@ const STEPS = [
   { text: '+30 days', ms: 30 * DAY_MS },
 ] as const;
 
-/** `+7 days`, `+1 day 2 hours`; nothing when the clock is right. */
+/** `+7 days`, `+1 day 2 hours`; empty when the clock is not moved. */
 function shiftInWords(aheadMs: number): string {
   const hours = Math.round(aheadMs / HOUR_MS);
   if (hours === 0) return '';
@@ -28,7 +28,7 @@ function shiftInWords(aheadMs: number): string {
 interface TimeControlProps {
   clock: ClockState;
   moved(clock: ClockState): void;
-  /** A week is what to go by next. */
+  /** The guide asks to move the clock by a week. */
   next: boolean;
 }
 

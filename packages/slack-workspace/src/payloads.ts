@@ -100,7 +100,7 @@ export function messageActionsPayload(
     },
     trigger_id: triggerId,
     channel: place(channel),
-    // Slack does not keep ephemeral messages, so it cannot send them back.
+    // Slack does not keep ephemeral messages, so its payload has none.
     ...(!ephemeral && { message: messageForApps(message, false) }),
     state: { values: {} },
     response_url: core.origin + responsePath,
@@ -221,7 +221,7 @@ export function userChangeEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** Says who came and who went, not who is in the group. */
+/** The event lists who joined and who left, not all members. */
 export function membersChangedEvent(
   core: Core,
   groupId: string,
