@@ -70,7 +70,7 @@ export function quantile(figures: readonly number[], part: number): number {
 }
 
 /** The figures that the target applies to, one per round. */
-export function judged({ ours, theirs, target }: Line): readonly number[] {
+export function targetFigures({ ours, theirs, target }: Line): readonly number[] {
   switch (target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio')) {
     case 'ratio':
       return ours.map((figure, round) => figure / (theirs[round] ?? Number.NaN));
@@ -84,7 +84,7 @@ export function judged({ ours, theirs, target }: Line): readonly number[] {
 /** Whether the median reaches the target; undefined where there is none. */
 export function isMet(line: Line): boolean | undefined {
   if (line.target === undefined) return undefined;
-  const { median } = spreadOf(judged(line));
+  const { median } = spreadOf(targetFigures(line));
   return line.target.kind === 'at least' ? median >= line.target.value : median <= line.target.value;
 }
 

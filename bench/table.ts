@@ -1,4 +1,4 @@
-import { isMet, judged, type Line, type Spread, spreadOf, type Target } from './measure.ts';
+import { isMet, type Line, type Spread, spreadOf, type Target, targetFigures } from './measure.ts';
 
 /** Formats the lines as one table of text. */
 export function tableOf(lines: readonly Line[]): string {
@@ -24,7 +24,7 @@ function cells(line: Line): string[] {
     `${figure(spreadOf(line.ours).median)} ${line.unit}`,
     line.theirs.length === 0 ? '–' : `${figure(spreadOf(line.theirs).median)} ${line.unit}`,
     line.reference,
-    judgement(line, spreadOf(judged(line))),
+    judgement(line, spreadOf(targetFigures(line))),
     line.target === undefined ? '–' : targetText(line.target, line.unit),
     met === undefined ? '' : met ? 'met' : 'NOT MET',
   ];

@@ -12,7 +12,7 @@ const STEPS = [
 ] as const;
 
 /** `+7 days`, `+1 day 2 hours`; empty when the clock is not moved. */
-function shiftInWords(aheadMs: number): string {
+function formatShift(aheadMs: number): string {
   const hours = Math.round(aheadMs / HOUR_MS);
   if (hours === 0) return '';
   const parts = [
@@ -48,7 +48,7 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
     ...(new Date(now).getFullYear() !== new Date(real).getFullYear() && { year: 'numeric' }),
     timeZone: me.tz,
   }).format(now);
-  const shift = shiftInWords(clock.aheadMs);
+  const shift = formatShift(clock.aheadMs);
   const move = (by: { addMs: number } | { reset: true }): void => {
     setBusy(true);
     postJson<ClockState>('/local/time', by)

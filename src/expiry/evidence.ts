@@ -48,10 +48,10 @@ export async function findEvidence(
     return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
   }
   if (record.kind !== 'found') return NOTHING;
-  const told = findingOf(record, { order, sentAt, known, now: deps.now() });
-  if (told === undefined) return NOTHING;
-  if ('done' in told) return { kind: 'done', seen: told.done };
-  const text = record.secure ? told.hint : `${told.hint} The record came over plain http.`;
+  const finding = findingOf(record, { order, sentAt, known, now: deps.now() });
+  if (finding === undefined) return NOTHING;
+  if ('done' in finding) return { kind: 'done', seen: finding.done };
+  const text = record.secure ? finding.hint : `${finding.hint} The record came over plain http.`;
   return { kind: 'hint', source: record.server, text };
 }
 

@@ -24,11 +24,11 @@ const AMOUNT_FIELDS: ReadonlySet<string> = new Set(['price', 'amount', 'value'])
 /** Nothing in the service's document nests deeper than this. */
 const MAX_DEPTH = 6;
 
-const told = z.looseObject({ object: z.unknown(), data: z.unknown() }).partial();
+const answerParts = z.looseObject({ object: z.unknown(), data: z.unknown() }).partial();
 
 /** The only amount in an answer's object and data; undefined where there is none, or more than one. */
 export function amountInAnswer(answer: unknown): Amount | undefined {
-  const parts = told.safeParse(answer).data;
+  const parts = answerParts.safeParse(answer).data;
   const found = parts === undefined ? [] : [...amountsIn(parts.object, 0), ...amountsIn(parts.data, 0)];
   const [first, ...others] = found;
   const isOne = others.every(({ currency, minor }) => currency === first?.currency && minor === first.minor);
@@ -59,7 +59,7 @@ export interface PriceDifference {
   readonly name: string;
   readonly task: PricedTask;
   readonly listed: Amount;
-  readonly told: Amount;
+  readonly answered: Amount;
 }
 
 /**
@@ -76,6 +76,6 @@ export function priceDifferences(
     if (amount === undefined || listed === undefined) return [];
     if (amount.currency === listed.currency && amount.minor === listed.minor) return [];
     const { orderId, name, task } = answered;
-    return [{ orderId, name, task, listed, told: amount }];
+    return [{ orderId, name, task, listed, answered: amount }];
   });
 }

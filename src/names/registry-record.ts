@@ -124,19 +124,19 @@ function registrarOf(entities: readonly unknown[] | undefined): Fact {
 }
 
 function secureDnsOf(member: unknown): Fact {
-  const told = secureDns.safeParse(member).data;
-  if (told === undefined) return unseen('not_told');
-  if (told.delegationSigned === true || (told.dsData?.length ?? 0) > 0) return seen(['signed']);
-  return told.delegationSigned === false ? ABSENT : unseen('not_told');
+  const delegation = secureDns.safeParse(member).data;
+  if (delegation === undefined) return unseen('not_told');
+  if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0) return seen(['signed']);
+  return delegation.delegationSigned === false ? ABSENT : unseen('not_told');
 }
 
 type Event = z.output<typeof event>;
 
 /** Two dates of one event contradict each other. The earlier date of an expiry is the safe one. */
 function dateOf(events: readonly Event[], action: string): Fact {
-  const told = events.filter(({ eventAction }) => eventAction.toLowerCase() === action);
-  if (told.length === 0) return ABSENT;
-  const dates = told.map(({ eventDate }) => readRfc3339(eventDate)?.getTime() ?? Number.NaN);
+  const matching = events.filter(({ eventAction }) => eventAction.toLowerCase() === action);
+  if (matching.length === 0) return ABSENT;
+  const dates = matching.map(({ eventDate }) => readRfc3339(eventDate)?.getTime() ?? Number.NaN);
   const earliest = Math.min(...dates);
   return Number.isNaN(earliest) ? unseen('not_told') : seen([new Date(earliest).toISOString()]);
 }

@@ -62,7 +62,7 @@ export async function tellAlarm(deps: AlarmTellerDeps, id: string): Promise<void
   const alarm = await deps.alarms.find(id);
   if (alarm === undefined) return;
   try {
-    await tell(deps, alarm);
+    await notifyOfAlarm(deps, alarm);
   } catch (error) {
     const waitMs =
       retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(alarm.failedAttempts, 10), MAX_WAIT_MS);
@@ -81,7 +81,7 @@ function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | u
   return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
 }
 
-async function tell(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
+async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
   const at = await showMessage(deps, alarm);
   const standing: Alarm = { ...alarm, message: at };
   const once = async (what: string, isDue: boolean, message: () => Promise<Message> | Message) => {

@@ -21,7 +21,7 @@ export interface TestDemoOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
   /** How many times faster than usual the bot takes up what was left behind. */
-  readonly hurry?: number;
+  readonly speedup?: number;
   /** Changes the database's address, to put something between the bot and the database. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
   /** The lowest level that is logged; `debug` by default. */
@@ -46,7 +46,7 @@ export class TestDemo {
     const {
       settings,
       socketMode,
-      hurry,
+      speedup,
       databaseUrl,
       logLevel = 'debug',
       linked = ['alice'],
@@ -66,7 +66,7 @@ export class TestDemo {
       log,
       settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
       seams: {
-        ...(hurry === undefined ? {} : { pace: fasterPace(hurry) }),
+        ...(speedup === undefined ? {} : { pace: fasterPace(speedup) }),
         ...(policy === undefined ? {} : { policy }),
       },
       ...(socketMode === undefined ? {} : { socketMode }),

@@ -78,9 +78,9 @@ async function runAway(call: CommandCall): Promise<void> {
   await Promise.all([
     ...(before === undefined || before.userId === standIn.userId
       ? []
-      : [tell(deps, before.userId, endedText(person.id))]),
-    tell(deps, standIn.userId, beganText(person.id, until)),
-    tell(
+      : [notify(deps, before.userId, endedText(person.id))]),
+    notify(deps, standIn.userId, beganText(person.id, until)),
+    notify(
       deps,
       person.id,
       `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
@@ -122,15 +122,15 @@ async function runBack(call: CommandCall): Promise<void> {
   call.acknowledge();
   const text = `Welcome back. ${mention(ended.userId)} no longer stands in for you.`;
   await Promise.all([
-    tell(deps, ended.userId, endedText(person.id)),
-    tell(deps, person.id, text),
+    notify(deps, ended.userId, endedText(person.id)),
+    notify(deps, person.id, text),
     refresh(deps),
   ]);
   await call.respond(textMessage(text));
 }
 
 /** The absence is committed already, so a failed message does not undo it. */
-async function tell(deps: SlackDeps, userId: string, text: string): Promise<void> {
+async function notify(deps: SlackDeps, userId: string, text: string): Promise<void> {
   try {
     const said: Message = textMessage(text);
     const channel = await deps.directory.directMessage(userId);

@@ -99,8 +99,8 @@ export function differencesMessage(day: string, found: readonly PriceDifference[
       ...found
         .slice(0, MAX_DIFFERENCES)
         .map(
-          ({ orderId, name, task, listed, told }) =>
-            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([told])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
+          ({ orderId, name, task, listed, answered }) =>
+            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([answered])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
         ),
       ...(left > 0 ? [`And ${left} more.`] : []),
     ]),

@@ -71,7 +71,7 @@ export function nameScreen(screen: NameScreen): Message {
   const open = orders.filter(({ state }) => isOpen(state));
   return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
     header(title),
-    section(standing(screen)),
+    section(headline(screen)),
     ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
@@ -86,11 +86,11 @@ export function nameScreen(screen: NameScreen): Message {
 }
 
 function plainStanding(screen: NameScreen): string {
-  return standing(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
+  return headline(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
 }
 
 /** Who owns the name and until when, which a person looks for first. */
-function standing({ name, listed, known }: NameScreen): string {
+function headline({ name, listed, known }: NameScreen): string {
   const registration = knownValue(known, 'registration');
   const seenExpiry = knownValue(known, 'expires_at')?.[0];
   const sentences: string[] = [];

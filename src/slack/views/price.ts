@@ -223,7 +223,7 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
 }
 
 /** Marks a line of the list that is over, valid, or still ahead on a day. */
-function standing(price: Price, list: readonly Price[], today: string): string {
+function validityOf(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
   const followed = list.some(
     ({ zone, task, period, validFrom }) =>
@@ -264,7 +264,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
       ...actions('prices', edit),
     ]);
   }
-  const valid = list.filter((price) => standing(price, list, reader.today) !== 'over');
+  const valid = list.filter((price) => validityOf(price, list, reader.today) !== 'over');
   const shown = [...valid, ...list.filter((price) => !valid.includes(price))].slice(0, TABLE_ROWS);
   const caption =
     shown.length < list.length
@@ -282,7 +282,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
         formatAmount(price.amount, reader.locale),
         dayText(price.validFrom),
         price.source,
-        standing(price, list, reader.today),
+        validityOf(price, list, reader.today),
       ]),
     }),
     ...(reader.isAdmin ? editMenu(shown) : []),

@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /** A TCP proxy to the database whose connections can be cut, or hang. */
-export class Line {
+export class DatabaseProxy {
   readonly #server = createServer((client) => this.#join(client));
   readonly #sockets = new Set<Socket>();
   #target = 0;
   #state: 'good' | 'cut' | 'dead' = 'good';
 
   /** @returns the database's address through this proxy */
-  async lead(url: string): Promise<string> {
+  async start(url: string): Promise<string> {
     const address = new URL(url);
     this.#target = Number(address.port);
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
@@ -24,7 +24,7 @@ export class Line {
   }
 
   /** Keeps connections open and passes nothing on, as a server that hangs. */
-  goDead(): void {
+  hang(): void {
     this.#state = 'dead';
     for (const socket of this.#sockets) socket.pause();
   }
